@@ -24,6 +24,7 @@ use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
+use crate::write::{FileOutput, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
 /// can be read as long as one of its clones lives.
@@ -266,6 +267,15 @@ impl Engine {
     /// `InvalidArgument` for what is no address. Faults on the way are findings.
     pub async fn examine(&self, address: &str) -> Result<Vec<Finding>> {
         examine(&self.inner.session, address).await
+    }
+
+    /// Begins a ROOT file at an address: a local path. Under its name there is nothing, or what was
+    /// there before, until [`FileOutput::finish`].
+    ///
+    /// # Errors
+    /// As [`Remote::create`]; `InvalidArgument` for what a file cannot say of itself.
+    pub async fn create(&self, address: &str, options: WriteOptions) -> Result<FileOutput> {
+        FileOutput::create(&self.inner.session, address, options).await
     }
 
     /// What was asked of whom, and when, by everything that this engine has read.

@@ -1,4 +1,4 @@
-//! The engine that reads ROOT data from far away as if it were near.
+//! The engine that reads ROOT data from far away as if it were near, and writes it.
 //!
 //! ```no_run
 //! # async fn example() -> farroot_engine::Result<()> {
@@ -16,6 +16,7 @@
 mod engine;
 mod located;
 pub mod read;
+pub mod write;
 
 pub use engine::Engine;
 pub use read::core::batches::Batches;
@@ -47,5 +48,10 @@ pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, ArrayParameter, ListRef, Lists, Numbers, Offsets, Primitive};
 pub use rootfile::array::{RecordRef, ValueRef};
-pub use rootfile::write::EntryType;
+pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};
+pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};
+pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableColumn};
+pub use rootfile::write::{WritableObject, objects as writable};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
+pub use write::{FileOutput, TableOutput, TablePart, TableReport};
+pub use write::{WriteOptions, WriteProgress, WriteReport};

@@ -23,6 +23,11 @@ impl Session {
         &self.remote
     }
 
+    /// The threads.
+    pub fn decoders(&self) -> &Decoders {
+        &self.decoders
+    }
+
     /// The settings as they are now.
     pub fn config(&self) -> Config {
         self.remote.config()

@@ -65,6 +65,19 @@ impl Decoders {
         self.prefault.as_ref()
     }
 
+    /// How many threads there are; 0 where work is done where it is given.
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or(0, |pool| pool.current_num_threads())
+    }
+
+    /// Runs what is no decoding on some thread.
+    pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        match &self.pool {
+            Some(pool) => pool.spawn(work),
+            None => work(),
+        }
+    }
+
     /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for
     /// a thread, the lowest `place` comes first: bytes come in any order, but those that are behind
     /// others in a column can be decoded to where they go, and need not be copied there, when these

@@ -187,6 +187,11 @@ impl TableWriter for RNTupleWriter {
         Some(Work { content_len, encode: Box::new(run) })
     }
 
+    fn waits(&self) -> bool {
+        let next = self.runs.front().map(|run| self.levels[run.column]);
+        matches!(next, Some(Level::Tried))
+    }
+
     fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
         let mut records = Records::new(place, self.options.max_key_size);
         self.placed(&mut records, &mut Encoders::default())?;

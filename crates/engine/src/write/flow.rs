@@ -1,0 +1,367 @@
+//! What keeps a file going: callers, threads that encode and the carrier change it under one lock,
+//! and whoever has changed something moves on what can be moved on.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::{cell::RefCell, time::Duration};
+
+use parking_lot::{Mutex, MutexGuard};
+use remote::fetch::trace::Trace;
+use remote::{Error, ErrorKind, Result, Written};
+use rootfile::write::{Encoders, FileWriter, TableId, Work, Write};
+use tokio::sync::Notify;
+
+use super::options::{WriteOptions, WriteProgress};
+use super::parts::Parts;
+use super::report::Counts;
+use crate::located::Located;
+use crate::read::threads::decoders::Decoders;
+
+thread_local! {
+    /// Costly to make; holds no data between calls.
+    static ENCODERS: RefCell<Encoders> = RefCell::default();
+}
+
+/// A file that is being written, shared by all who write it.
+pub struct Flow {
+    state: Mutex<FlowState>,
+    /// For callers: there is room, another table's turn has come, or the file has ended.
+    changed: Notify,
+    /// For the carrier: there are bytes, or the file ends.
+    to_carry: Notify,
+    decoders: Decoders,
+    trace: Trace,
+    url: String,
+    memory_bytes: usize,
+    threads: usize,
+}
+
+/// What is under the lock.
+pub struct FlowState {
+    pub file: FileWriter,
+    pub parts: Parts,
+    pub counts: Counts,
+    /// Tables and their paths, in the order in which they were made.
+    pub tables: Vec<(TableId, String)>,
+    writes: VecDeque<Write>,
+    /// Bytes of the writes that the place has not taken, those that the carrier holds included.
+    write_bytes: usize,
+    /// Bytes, before compression, of what threads encode.
+    encoding_bytes: usize,
+    /// Threads that encode.
+    threads: usize,
+    stage: Stage,
+}
+
+enum Stage {
+    Open,
+    /// Nothing further comes; what is left is encoded and carried away.
+    Closing,
+    /// The carrier is to leave nothing behind.
+    Broken(Error),
+    Ended(Result<Written>),
+}
+
+/// What the carrier does next.
+pub enum Next {
+    Write(VecDeque<Write>),
+    Finish,
+    GiveUp(Error),
+    Wait,
+}
+
+impl Flow {
+    /// Of a file at an address, without secrets.
+    pub fn new(
+        file: FileWriter,
+        url: String,
+        decoders: Decoders,
+        trace: Trace,
+        options: &WriteOptions,
+    ) -> Arc<Self> {
+        let threads = options.threads.unwrap_or(usize::MAX).clamp(1, decoders.threads().max(1));
+        let state = FlowState {
+            file,
+            parts: Parts::default(),
+            counts: Counts::begin(trace.now()),
+            tables: Vec::new(),
+            writes: VecDeque::new(),
+            write_bytes: 0,
+            encoding_bytes: 0,
+            threads: 0,
+            stage: Stage::Open,
+        };
+        let flow = Arc::new(Flow {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            to_carry: Notify::new(),
+            decoders,
+            trace,
+            url,
+            memory_bytes: options.memory_bytes,
+            threads,
+        });
+        flow.go_on(flow.state.lock());
+        flow
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Time since the engine started.
+    pub fn now(&self) -> Duration {
+        self.trace.now()
+    }
+
+    /// Waits until something may be done, and does it.
+    pub async fn once<T>(
+        self: &Arc<Self>,
+        may: impl Fn(&FlowState, usize) -> bool,
+        act: impl FnOnce(&mut FlowState) -> rootfile::Result<T>,
+    ) -> Result<T> {
+        let mut waited = None;
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            {
+                let mut state = self.state.lock();
+                state.check(&self.url)?;
+                if may(&state, self.memory_bytes) {
+                    let since = waited.unwrap_or(self.now());
+                    state.counts.for_room += self.now().saturating_sub(since);
+                    let result = act(&mut state);
+                    self.go_on(state);
+                    return result.located(&self.url);
+                }
+            }
+            waited = waited.or(Some(self.now()));
+            changed.await;
+        }
+    }
+
+    /// Looks at the state, or changes what nobody waits for.
+    pub fn with<T>(&self, look: impl FnOnce(&mut FlowState) -> T) -> T {
+        look(&mut self.state.lock())
+    }
+
+    /// There is nothing further to be written.
+    pub async fn close(self: &Arc<Self>) -> Result<()> {
+        let close = |state: &mut FlowState| {
+            state.parts.check_finished(&state.tables)?;
+            state.file.close();
+            state.stage = Stage::Closing;
+            Ok(())
+        };
+        self.once(|state, _| state.file.is_settled(None), close).await
+    }
+
+    /// Waits until the carrier has ended.
+    pub async fn ended(&self) -> Result<Written> {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Stage::Ended(result) = &self.state.lock().stage {
+                return result.clone();
+            }
+            changed.await;
+        }
+    }
+
+    /// Ends it with an error, unless it has ended; nothing of the file is kept.
+    pub fn break_off(self: &Arc<Self>, error: Error) {
+        let mut state = self.state.lock();
+        state.break_off(error.with_url(&*self.url));
+        self.go_on(state);
+    }
+
+    /// Moves on what can be moved on after a change, and wakes who waits for it.
+    fn go_on(self: &Arc<Self>, mut state: MutexGuard<'_, FlowState>) {
+        if let Err(error) = state.advance() {
+            state.break_off(error.located(&*self.url));
+        }
+        let more = state.threads_wanted(self.memory_bytes, self.threads);
+        state.threads += more;
+        let (held, is_busy) = (state.held_bytes(), state.is_busy());
+        state.counts.note(held, is_busy, self.now());
+        drop(state);
+        self.to_carry.notify_one();
+        self.changed.notify_waiters();
+        for _ in 0..more {
+            let flow = self.clone();
+            self.decoders.spawn(move || flow.encode());
+        }
+    }
+
+    /// What a thread does as long as there is work.
+    fn encode(self: &Arc<Self>) {
+        let encode = || {
+            let mut encoders = ENCODERS.take();
+            while let Some((number, work)) = self.next_work() {
+                let (content_len, from) = (work.content_len, self.now());
+                let encoded = work.encode.encode(&mut encoders);
+                let mut state = self.state.lock();
+                state.counts.encoding += self.now().saturating_sub(from);
+                state.encoding_bytes -= content_len;
+                match encoded {
+                    Ok(encoded) => state.file.complete(number, encoded),
+                    Err(error) => state.break_off(error.located(&*self.url)),
+                }
+                self.go_on(state);
+            }
+            ENCODERS.set(encoders);
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(encode)) {
+            self.break_off(panicked(&*panic));
+        }
+    }
+
+    /// `None` ends the thread's part, for which callers may have waited.
+    fn next_work(self: &Arc<Self>) -> Option<(u64, Work)> {
+        let mut state = self.state.lock();
+        let work = match state.may_begin(self.memory_bytes) {
+            true => state.file.poll_work(),
+            false => None,
+        };
+        match &work {
+            Some((_, work)) => state.encoding_bytes += work.content_len,
+            None => {
+                state.threads -= 1;
+                self.go_on(state);
+            }
+        }
+        work
+    }
+}
+
+/// For the carrier.
+impl Flow {
+    /// Waits until there may be something else to be carried away.
+    pub async fn to_carry(&self) {
+        self.to_carry.notified().await;
+    }
+
+    pub fn next_writes(&self) -> Next {
+        let mut state = self.state.lock();
+        match &state.stage {
+            Stage::Broken(error) => Next::GiveUp(error.clone()),
+            _ if !state.writes.is_empty() => Next::Write(std::mem::take(&mut state.writes)),
+            Stage::Closing if state.file.is_finished() => Next::Finish,
+            _ => Next::Wait,
+        }
+    }
+
+    /// The place has taken bytes, for which the carrier waited so long.
+    pub fn carried(self: &Arc<Self>, bytes: usize, waited: Duration) -> WriteProgress {
+        let mut state = self.state.lock();
+        // Of a file that has broken off nothing is counted any more.
+        state.write_bytes = state.write_bytes.saturating_sub(bytes);
+        state.counts.carried += bytes as u64;
+        state.counts.carrying += waited;
+        let (entries, bytes) = (state.counts.entries, state.counts.carried);
+        self.go_on(state);
+        WriteProgress { entries, bytes }
+    }
+
+    /// The file has its name, or nothing of it is kept.
+    pub fn end(self: &Arc<Self>, result: Result<Written>) {
+        let mut state = self.state.lock();
+        if !matches!(state.stage, Stage::Ended(_)) {
+            state.forget();
+            state.stage = Stage::Ended(result);
+        }
+        self.go_on(state);
+    }
+}
+
+impl FlowState {
+    /// Whether further bytes may be held: as few as there are, or all are needed for the first that
+    /// can be encoded.
+    pub fn has_room(&self, memory_bytes: usize) -> bool {
+        self.held_bytes() < memory_bytes || !self.is_busy()
+    }
+
+    /// Bytes held for the file.
+    pub fn held_bytes(&self) -> usize {
+        self.file.held_bytes() + self.parts.bytes() + self.under_way()
+    }
+
+    /// Bytes from their encoding until the place has them.
+    fn under_way(&self) -> usize {
+        self.encoding_bytes + self.file.waiting_bytes() + self.write_bytes
+    }
+
+    /// Whether bytes will become less by themselves.
+    fn is_busy(&self) -> bool {
+        self.threads > 0 || self.write_bytes > 0
+    }
+
+    fn is_alive(&self) -> bool {
+        matches!(self.stage, Stage::Open | Stage::Closing)
+    }
+
+    /// Whether a thread may take work: half of the memory is for what is under way.
+    fn may_begin(&self, memory_bytes: usize) -> bool {
+        let under_way = self.under_way();
+        self.is_alive() && (under_way == 0 || under_way < memory_bytes / 2)
+    }
+
+    fn threads_wanted(&self, memory_bytes: usize, most: usize) -> usize {
+        match self.may_begin(memory_bytes) {
+            true => self.file.ready_work().min(most.saturating_sub(self.threads)),
+            false => 0,
+        }
+    }
+
+    /// # Errors
+    /// Why nothing can be written any more.
+    fn check(&self, url: &str) -> Result<()> {
+        match &self.stage {
+            Stage::Open => Ok(()),
+            Stage::Broken(error) | Stage::Ended(Err(error)) => Err(error.clone()),
+            Stage::Closing | Stage::Ended(Ok(_)) => {
+                let text = "the file has been closed";
+                Err(Error::new(ErrorKind::InvalidArgument, text).with_url(url))
+            }
+        }
+    }
+
+    /// Gives places to what has come, in the order of the file.
+    fn advance(&mut self) -> rootfile::Result<()> {
+        while self.is_alive() {
+            while let Some(write) = self.file.poll_write()? {
+                self.write_bytes += write.bytes.len();
+                self.writes.push_back(write);
+            }
+            let FlowState { parts, file, counts, .. } = self;
+            if !parts.advance(file, counts)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn break_off(&mut self, error: Error) {
+        if self.is_alive() {
+            self.forget();
+            self.stage = Stage::Broken(error);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.writes.clear();
+        self.write_bytes = 0;
+        self.parts = Parts::default();
+    }
+}
+
+/// An encoder must not panic; where one does, the file is not finished.
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = format!("a thread that encodes has failed: {}", said.unwrap_or("without a word"));
+    Error::new(ErrorKind::Io, text).with_advice("this is a fault of farroot: please report it")
+}

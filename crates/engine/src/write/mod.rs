@@ -1,0 +1,25 @@
+//! ROOT files that are written: compressed on the decoding threads, carried away by a task.
+//!
+//! ```text
+//! extend -> FileWriter -> work -> threads -> FileWriter -> writes -> carrier -> remote::sink
+//! ```
+//!
+//! [`rootfile::write::FileWriter`] decides all that shows in the file. Here it is kept going
+//! (`flow.rs`): whoever changes something, a caller, a thread with a result or the carrier with
+//! room, takes the lock, moves on what can be moved on, and wakes the others. Callers wait where
+//! more would be held than [`WriteOptions::memory_bytes`].
+
+mod carrier;
+mod flow;
+mod options;
+mod output;
+mod parts;
+mod report;
+mod stamp;
+#[cfg(test)]
+mod tests;
+
+pub use options::{WriteOptions, WriteProgress};
+pub use output::{FileOutput, TableOutput};
+pub use parts::TablePart;
+pub use report::{TableReport, WriteReport};

@@ -1,0 +1,52 @@
+//! How a file is written.
+
+use std::sync::Arc;
+
+use rootfile::write::{Compression, CompressionAlgorithm};
+
+/// How a file is written; without further words as ROOT writes with `505`.
+#[derive(Clone)]
+pub struct WriteOptions {
+    /// Replaces a file that is there already, once the new one is whole.
+    pub overwrite: bool,
+    /// Writes under the final name from the beginning, for places that take no other.
+    pub in_place: bool,
+    /// Of the file (`fTitle`).
+    pub title: String,
+    /// Of objects, and of tables that have no other. ZSTD of level 5 means ROOT's size class.
+    pub compression: Compression,
+    /// Decoding threads that encode for this file at the same time; without it, all.
+    pub threads: Option<usize>,
+    /// Bytes held at the most, beside the arrays of the call that is under way: entries that fill
+    /// no cluster yet, those that are being encoded, and bytes that the place has not taken.
+    pub memory_bytes: usize,
+    /// Writes no time and no number of its own into the file, as ROOT's option of that name: the
+    /// same entries give the same bytes. So does the variable `SOURCE_DATE_EPOCH`, with its time.
+    pub reproducible: bool,
+    /// Is told how far the file is, after each piece that has been handed to its place.
+    pub progress: Option<Arc<dyn Fn(WriteProgress) + Send + Sync>>,
+}
+
+/// How far a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteProgress {
+    /// Entries that have been taken, of all tables.
+    pub entries: u64,
+    /// Bytes of the file that have been handed to its place.
+    pub bytes: u64,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        WriteOptions {
+            overwrite: false,
+            in_place: false,
+            title: String::new(),
+            compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+            threads: None,
+            memory_bytes: 256 << 20,
+            reproducible: false,
+            progress: None,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What callers hold of a file that is being written.
+
+use std::sync::Arc;
+
+use remote::fetch::trace::Trace;
+use remote::{CreateOptions, Error, ErrorKind, Result, Upload, address};
+use rootfile::Array;
+use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
+use rootfile::write::tree::{TreeOptions, TreeWriter};
+use rootfile::write::{
+    DirectoryId, FileOptions, FileWriter, TableColumn, TableId, TableWriter, WritableObject,
+};
+
+use super::carrier::carry;
+use super::flow::Flow;
+use super::options::WriteOptions;
+use super::parts::TablePart;
+use super::report::{TableReport, WriteReport};
+use super::stamp::Stamp;
+use crate::located::Located;
+use crate::read::file::session::Session;
+use crate::read::threads::decoders::Decoders;
+
+/// A file that is being written. Dropped without [`FileOutput::finish`] it is given up, and nothing
+/// of it is kept.
+///
+/// What is added to it has its place in the file in the order of the calls, and so the same calls
+/// give the same bytes. Calls wait while [`WriteOptions::memory_bytes`] are held; they may come
+/// from any thread.
+pub struct FileOutput {
+    flow: Arc<Flow>,
+}
+
+/// A table of a file that is being written. Cheap to clone.
+#[derive(Clone)]
+pub struct TableOutput {
+    flow: Arc<Flow>,
+    table: TableId,
+    path: Arc<str>,
+}
+
+impl FileOutput {
+    pub(crate) async fn create(
+        session: &Session,
+        address: &str,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        let url = address::parse(address)?.swap_remove(0);
+        let Stamp { uuid, datime } = Stamp::new(options.reproducible)?;
+        let file = FileWriter::new(FileOptions {
+            name: url.file_name().to_string_lossy().into_owned(),
+            title: options.title.clone(),
+            compression: options.compression,
+            uuid,
+            datime,
+        });
+        let file = file.located(url.to_string())?;
+        let WriteOptions { overwrite, in_place, .. } = options;
+        let create = CreateOptions { overwrite, in_place, size: None };
+        let upload = session.remote().create(address, create).await?;
+        let trace = session.remote().trace().clone();
+        Ok(Self::start(file, upload, session.decoders().clone(), trace, options, false))
+    }
+
+    /// Begins to write to a place, on the present runtime.
+    pub(super) fn start(
+        file: FileWriter,
+        upload: Upload,
+        decoders: Decoders,
+        trace: Trace,
+        options: WriteOptions,
+        is_update: bool,
+    ) -> Self {
+        let url = upload.address().to_owned();
+        let flow = Flow::new(file, url, decoders, trace, &options);
+        tokio::spawn(carry(flow.clone(), upload, options, is_update));
+        FileOutput { flow }
+    }
+
+    /// Its address, without secrets.
+    pub fn url(&self) -> &str {
+        self.flow.url()
+    }
+
+    /// Makes a directory, and those above it, where they are not there.
+    ///
+    /// # Errors
+    /// Why the file cannot be written: the first error, once there was one.
+    pub async fn make_directory(&self, path: &str) -> Result<()> {
+        let make = |file: &mut FileWriter| file.directory(path).map(drop);
+        self.flow.once(|state, _| state.file.is_settled(None), |state| make(&mut state.file)).await
+    }
+
+    /// Puts an object at a path, `directory/name`; of several at one path a reader gets the last.
+    /// Directories are made where they are not there.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a path that ends without a name; as [`FileOutput::make_directory`].
+    pub async fn put(&self, path: &str, object: Arc<dyn WritableObject>) -> Result<()> {
+        let (directory, name) = self.split(path)?;
+        self.flow
+            .once(
+                |state, memory| state.file.is_settled(None) && state.has_room(memory),
+                |state| {
+                    let directory = directory_in(&mut state.file, directory)?;
+                    state.file.put(directory, name, object);
+                    Ok(())
+                },
+            )
+            .await
+    }
+
+    /// Puts a table at a path, as [`FileOutput::put`] does an object. Entries are added to what
+    /// this returns.
+    ///
+    /// # Errors
+    /// As [`FileOutput::put`].
+    pub async fn make_table(&self, path: &str, table: Box<dyn TableWriter>) -> Result<TableOutput> {
+        let (directory, name) = self.split(path)?;
+        let make = self.flow.once(
+            |state, _| state.file.is_settled(None),
+            |state| {
+                let directory = directory_in(&mut state.file, directory)?;
+                let table = state.file.add_table(directory, name, table);
+                state.tables.push((table, path.to_owned()));
+                Ok(table)
+            },
+        );
+        Ok(TableOutput { table: make.await?, flow: self.flow.clone(), path: path.into() })
+    }
+
+    /// Makes a tree at a path, as [`FileOutput::put`] puts an object.
+    ///
+    /// # Errors
+    /// `Unsupported` for columns that a tree does not hold; as [`FileOutput::put`].
+    pub async fn make_tree(
+        &self,
+        path: &str,
+        columns: Vec<TableColumn>,
+        options: TreeOptions,
+    ) -> Result<TableOutput> {
+        let tree = TreeWriter::new(columns, options).located(self.url())?;
+        self.make_table(path, Box::new(tree)).await
+    }
+
+    /// Makes an RNTuple at a path, as [`FileOutput::put`] puts an object.
+    ///
+    /// # Errors
+    /// `Unsupported` for columns that an RNTuple does not hold; as [`FileOutput::put`].
+    pub async fn make_ntuple(
+        &self,
+        path: &str,
+        columns: Vec<TableColumn>,
+        options: RNTupleOptions,
+    ) -> Result<TableOutput> {
+        let ntuple = RNTupleWriter::new(columns, options).located(self.url())?;
+        self.make_table(path, Box::new(ntuple)).await
+    }
+
+    /// Waits until all is encoded and at its place, and the file has its name.
+    ///
+    /// # Errors
+    /// Why the file cannot be written: nothing of it is then kept. `Unsupported` where a part of a
+    /// table is lacking.
+    pub async fn finish(self) -> Result<WriteReport> {
+        if let Err(error) = self.flow.close().await {
+            self.flow.break_off(error);
+        }
+        let written = self.flow.ended().await?;
+        let now = self.flow.now();
+        Ok(self.flow.with(|state| {
+            let entries = |table| state.file.table(table).entries();
+            let tables = state
+                .tables
+                .iter()
+                .map(|(table, path)| TableReport { path: path.clone(), entries: entries(*table) });
+            state.counts.report(written, tables.collect(), now)
+        }))
+    }
+
+    /// Gives the file up, and waits until nothing of it is left.
+    pub async fn abandon(self) {
+        self.flow.break_off(given_up());
+        // It ends with the error that it was given.
+        let _ = self.flow.ended().await;
+    }
+
+    fn split<'a>(&self, path: &'a str) -> Result<(&'a str, &'a str)> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name.is_empty() {
+            let error =
+                Error::new(ErrorKind::InvalidArgument, "what is put into a file has a name");
+            return Err(error.with_url(self.url()));
+        }
+        Ok((directory, name))
+    }
+}
+
+impl Drop for FileOutput {
+    fn drop(&mut self) {
+        self.flow.break_off(given_up());
+    }
+}
+
+fn given_up() -> Error {
+    Error::new(ErrorKind::Cancelled, "the file was given up")
+}
+
+fn directory_in(file: &mut FileWriter, path: &str) -> rootfile::Result<DirectoryId> {
+    match path.is_empty() {
+        true => Ok(DirectoryId::TOP),
+        false => file.directory(path),
+    }
+}
+
+impl TableOutput {
+    /// Where it is in the file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Adds entries: an array a column, in the columns' order and of equal length. The arrays are
+    /// held until they are encoded. Waits while there is no room for more.
+    ///
+    /// # Errors
+    /// `Unsupported` for arrays of other types or lengths, and none of the entries is then taken;
+    /// else why the file cannot be written: the first error, once there was one.
+    pub async fn extend(&self, columns: Vec<Arc<Array>>) -> Result<()> {
+        let table = self.table;
+        self.flow
+            .once(
+                |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory),
+                |state| state.counts.extend(&mut state.file, table, columns),
+            )
+            .await
+    }
+
+    /// Entries that have been added, those of parts whose turn has come included.
+    pub fn num_entries(&self) -> u64 {
+        self.flow.with(|state| state.file.table(self.table).entries())
+    }
+
+    /// A part of the entries, for one of several producers: those of part 0 come first, then those
+    /// of part 1, whoever is faster. Each number is used once and none is left out.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a part that there is, or was.
+    pub fn part(&self, number: u64) -> Result<TablePart> {
+        TablePart::begin(&self.flow, self.table, number)
+    }
+}

@@ -1,0 +1,101 @@
+//! What a file says of when it was written, and the number that no other file has.
+
+use remote::clock::seconds_since_1970;
+use remote::{Error, ErrorKind, Result};
+
+/// The variable by which builds that are to be repeated say what time it is
+/// (<https://reproducible-builds.org/specs/source-date-epoch/>).
+const VARIABLE: &str = "SOURCE_DATE_EPOCH";
+
+/// What is the same in all records of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// `fUUID`; 0 where files are to be the same.
+    pub uuid: u128,
+    /// `fDatime`, in coordinated universal time.
+    pub datime: u32,
+}
+
+impl Stamp {
+    /// Of a file that is written at this moment.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a variable that holds no number of seconds.
+    pub fn new(reproducible: bool) -> Result<Self> {
+        if reproducible {
+            // As ROOT writes them (`TFile::TestBit(kReproducible)`).
+            return Ok(Stamp { uuid: 0, datime: 1 });
+        }
+        match std::env::var(VARIABLE) {
+            Ok(text) => Ok(Stamp { uuid: 0, datime: datime(seconds(&text)?) }),
+            Err(_) => Ok(Stamp { uuid: chance()?, datime: datime(seconds_since_1970()) }),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<u64> {
+    text.trim().parse().map_err(|_| {
+        let text = format!("{VARIABLE} is {text:?}, which is no number of seconds since 1970");
+        Error::new(ErrorKind::InvalidArgument, text).with_advice("set it to one, or unset it")
+    })
+}
+
+/// A number by chance (RFC 9562, version 4).
+fn chance() -> Result<u128> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let text = format!("the operating system gives no random numbers: {error}");
+        Error::new(ErrorKind::Io, text)
+    })?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Ok(u128::from_be_bytes(bytes))
+}
+
+/// As ROOT packs it (`TDatime`): years from 1995 in 6 bits, then month, day, hour, minute, second.
+fn datime(seconds: u64) -> u32 {
+    let (days, of_day) = (seconds / 86_400, (seconds % 86_400) as u32);
+    let (year, month, day) = date(days);
+    let Ok(year @ ..64) = u32::try_from(year.saturating_sub(1995)) else { return u32::MAX };
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    year << 26 | month << 22 | day << 17 | hour << 12 | minute << 6 | second
+}
+
+/// Year, month and day of a number of days since 1970. Years are counted from March, so that the
+/// day that some have more is their last.
+fn date(days: u64) -> (u64, u32, u32) {
+    // Days from 1 March of the year 0; 400 years have 146,097.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, turned) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + turned, month as u32, day as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_root_packs_them() {
+        let packed = |year: u32, month: u32, day: u32, rest: u32| {
+            (year - 1995) << 26 | month << 22 | day << 17 | rest
+        };
+        for (seconds, expected) in [
+            (0, packed(1995, 1, 1, 0)),
+            (951_782_400, packed(2000, 2, 29, 0)),
+            (1_709_251_199, packed(2024, 2, 29, 23 << 12 | 59 << 6 | 59)),
+            (1_709_251_200, packed(2024, 3, 1, 0)),
+            (1_795_414_245, packed(2026, 11, 23, 6 << 12 | 10 << 6 | 45)),
+        ] {
+            assert_eq!(datime(seconds), expected, "{seconds}");
+        }
+        assert_eq!(datime(u64::MAX / 2), u32::MAX);
+        assert_eq!(Stamp::new(true).unwrap(), Stamp { uuid: 0, datime: 1 });
+        assert_ne!(chance().unwrap(), chance().unwrap());
+        assert!(seconds("yesterday").is_err());
+    }
+}
