@@ -4,16 +4,16 @@
 //! memory as one who adds them all at once, and no more time for each.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::schema::TableColumn;
 use crate::array::Array;
 use crate::error::{Error, Result};
 
-/// Arrays of fewer bytes are copied together: of one column, and of all.
+/// Arrays of fewer bytes a column are copied together; those of all columns are within the range.
 const COLUMN_LEN_MIN: usize = 16 << 10;
-const PART_LEN_MIN: usize = 1 << 20;
+const PART_LEN_MIN: RangeInclusive<usize> = 1 << 20..=16 << 20;
 
 /// The entries, in parts as they were added.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl Rows {
             return Ok(());
         }
         let bytes: usize = columns.iter().map(|array| array.nbytes()).sum();
-        let part_len_min = PART_LEN_MIN.max(COLUMN_LEN_MIN * columns.len());
+        let part_len_min = COLUMN_LEN_MIN * columns.len();
+        let part_len_min = part_len_min.clamp(*PART_LEN_MIN.start(), *PART_LEN_MIN.end());
         self.bytes += bytes;
         if bytes < part_len_min {
             self.tail.add(&columns, entries, bytes)?;

@@ -1,6 +1,6 @@
 //! Which branches a table's columns become.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{Jagged, TextBranch, TreeOptions};
 use crate::array::Number;
@@ -115,12 +115,14 @@ impl TreePlan {
         if options.jagged == Jagged::Vector {
             return Ok(given);
         }
+        let counted = columns.iter().filter(|column| is_counted(&column.entry));
+        let counters: BTreeSet<_> =
+            counted.map(|column| options.counter_of(&column.name)).collect();
         for (at, column) in columns.iter().enumerate() {
-            let EntryType::Number(number) = &column.entry else { continue };
-            let counts = |other: &&TableColumn| {
-                is_counted(&other.entry) && options.counter_of(&other.name) == column.name
+            let EntryType::Number(number @ (Number::I32 | Number::U32)) = &column.entry else {
+                continue;
             };
-            if !matches!(number, Number::I32 | Number::U32) || !columns.iter().any(|c| counts(&c)) {
+            if !counters.contains(&column.name) {
                 continue;
             }
             given.push(at);
