@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
-use farroot_rootfile::Numbers;
 use farroot_rootfile::write::objects::{
     Axis, Efficiency, Graph, GraphErrors, Histogram, ListKind, ObjString, ObjectList, ObjectMap,
     Parameter, ParameterValue, Profile,
 };
-use farroot_rootfile::write::{Compression, DirectoryId, FileOptions, FileWriter, WritableObject};
+use farroot_rootfile::write::{
+    Compression, DirectoryId, Existing, FileOptions, FileWriter, WritableObject,
+};
+use farroot_rootfile::{Known, Numbers, Progress};
 
 type Object = Arc<dyn WritableObject>;
 
@@ -28,15 +30,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         file.put(DirectoryId::TOP, &name, object.clone());
         file.put(below, &name, object);
     }
-    file.put(DirectoryId::TOP, "text", Arc::new(ObjString("newer".into())));
-    file.close();
     let mut bytes = Vec::new();
+    write(file, &mut bytes)?;
+    // And what an update adds.
+    let mut known = Known::new(Some(bytes.len() as u64));
+    known.supply(0, bytes.clone().into());
+    let Progress::Ready(existing) = Existing::read(&known)? else { return Err("cut".into()) };
+    let mut file = FileWriter::reopen(existing, 2)?;
+    let below = file.directory("below")?;
+    file.put(below, "added", Arc::new(ObjString("added".into())));
+    file.put(DirectoryId::TOP, "text", Arc::new(ObjString("newer".into())));
+    write(file, &mut bytes)?;
+    std::fs::write(path, bytes)?;
+    Ok(())
+}
+
+fn write(mut file: FileWriter, bytes: &mut Vec<u8>) -> farroot_rootfile::Result<()> {
+    file.close();
     while let Some(write) = file.poll_write()? {
         let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
         bytes.resize(bytes.len().max(end), 0);
         bytes[start..end].copy_from_slice(&write.bytes);
     }
-    std::fs::write(path, bytes)?;
     Ok(())
 }
 

@@ -37,7 +37,7 @@ pub mod tree;
 
 pub use buffer::Buffer;
 pub use compression::{Compression, CompressionAlgorithm, Encoders};
-pub use file::{DirectoryId, FileOptions, FileWriter, TableId, Write};
+pub use file::{DirectoryId, Existing, FileOptions, FileWriter, TableId, Write};
 pub use infos::Infos;
 pub use key::KeyHead;
 pub use ntuple::{RNTupleOptions, RNTupleWriter, RealStorage};

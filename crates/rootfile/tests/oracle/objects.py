@@ -34,6 +34,7 @@ def with_uproot(file):
             assert np.array_equal(p.values(flow=True)[full], np.full(full.sum(), 3.0)), p
     assert file["h3F"].axes[2].labels() == ["one", "two"]
     assert file["h1D"].title == "of 4 cells"
+    assert file["below/added"] == "added"
     assert file["text"] == "newer" and file["text;1"] == "long " * 100
     assert [item.member("fName") for item in file["list"][:2]] == ["bool", "int"]
     assert file["long"].value == 1 << 40 and file["bool"].value
@@ -105,7 +106,15 @@ def main(path):
     assert file.GetTitle() == "one of each"
     with_root(file)
     with_root(file.Get("below/further"))
+    assert str(file.Get("below/added")) == "added"
     assert str(file.Get("text")) == "newer" and str(file.Get("text;1")) == "long " * 100
+
+    file.Close()
+    file = ROOT.TFile(path, "UPDATE")
+    text = ROOT.TObjString("of ROOT")
+    file.Get("below").WriteObject(text, "added")
+    file.Delete("text;1")
+    file.Close()
 
 
 if __name__ == "__main__":

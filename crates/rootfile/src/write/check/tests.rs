@@ -70,7 +70,7 @@ fn faults_of_the_header_and_of_what_is_free() {
     planted(&good, "no TFile of", |bad| put(bad, 20, 7));
     planted(&good, "stretches are free", |bad| put(bad, 24, 3));
     planted(&good, "what is free begins at", |bad| put(bad, entry + 2, end - 8));
-    planted(&good, "in front of the end", |bad| put(bad, entry + 6, end));
+    planted(&good, "does not go on", |bad| put(bad, entry + 6, end));
     planted(&good, "no streamer infos", |bad| put(bad, 37, 0));
 }
 

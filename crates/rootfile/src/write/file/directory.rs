@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::{BEGIN, DirectoryId, FileWriter, Slot, State, finished};
+use super::existing::ExistingDirectory;
+use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
 use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, string_len, write_offset};
@@ -27,6 +28,18 @@ pub(super) struct OpenDirectory {
     /// Names and keys of its records as they were written, in the order of the list.
     pub keys: Vec<(String, Bytes)>,
     cycles: BTreeMap<String, u16>,
+    /// What an existing file says of it.
+    old: Option<OldRecord>,
+    /// Whether it has keys that its list in the file lacks.
+    pub is_changed: bool,
+}
+
+/// What stays in the record of a directory of an existing file, and the list that it had.
+#[derive(Debug)]
+struct OldRecord {
+    created: u32,
+    uuid: Bytes,
+    list: Span,
 }
 
 impl OpenDirectory {
@@ -40,6 +53,8 @@ impl OpenDirectory {
             below: BTreeMap::new(),
             keys: Vec::new(),
             cycles: BTreeMap::new(),
+            old: None,
+            is_changed: true,
         }
     }
 
@@ -55,6 +70,12 @@ impl OpenDirectory {
         let same = || self.keys.iter().position(|(known, _)| known == name);
         let place = if cycle > 1 { same() } else { None };
         self.keys.insert(place.unwrap_or(self.keys.len()), (name.to_owned(), key));
+        self.is_changed = true;
+    }
+
+    /// The list that it had in an existing file.
+    pub fn old_list(&self) -> Option<Span> {
+        self.old.as_ref().map(|old| old.list)
     }
 }
 
@@ -78,6 +99,34 @@ impl FileWriter {
             self.slots.push_back(Slot::Directory(made));
             made
         }))
+    }
+
+    /// Takes the directories of an existing file in place of the top one of a new file.
+    pub(super) fn open_directories(&mut self, existing: Vec<ExistingDirectory>) {
+        self.directories.clear();
+        for (at, directory) in existing.into_iter().enumerate() {
+            let mother = directory.mother.map(DirectoryId);
+            let mut open = OpenDirectory::new(&directory.name, &directory.title, mother);
+            (open.offset, open.name_len) = (directory.offset, directory.name_len as usize);
+            open.is_changed = false;
+            let (start, end) = (directory.list.start, directory.list.end);
+            open.old = Some(OldRecord {
+                created: directory.created,
+                uuid: directory.uuid,
+                list: Span { offset: start, len: end - start },
+            });
+            for (key, image) in directory.keys {
+                // A negative cycle is that of a key which ROOT is not to purge.
+                let cycle = (key.cycle as i16).unsigned_abs();
+                let highest = open.cycles.entry(key.name.clone()).or_default();
+                *highest = cycle.max(*highest);
+                open.keys.push((key.name, image));
+            }
+            self.directories.push(open);
+            if let Some(mother) = mother {
+                self.directories[mother.0].below.insert(directory.name, DirectoryId(at));
+            }
+        }
     }
 
     pub(super) fn add_top(&mut self) -> Result<()> {
@@ -126,11 +175,11 @@ impl FileWriter {
 
     /// What a directory's record says once its list of keys has a place.
     pub(super) fn directory_content(&self, id: DirectoryId, keys: u64, keys_len: usize) -> Bytes {
-        let OpenDirectory { offset, name_len, mother, .. } = &self.directories[id.0];
+        let OpenDirectory { offset, name_len, mother, old, .. } = &self.directories[id.0];
         let long = keys > BIG;
         let mut content = Buffer::default();
         content.u16(if long { 1005 } else { 5 });
-        content.u32(self.options.datime);
+        content.u32(old.as_ref().map_or(self.options.datime, |old| old.created));
         content.u32(self.options.datime);
         content.u32(keys_len as u32);
         content.u32(*name_len as u32);
@@ -138,8 +187,13 @@ impl FileWriter {
         for place in [*offset, mother, keys] {
             write_offset(&mut content, long, place);
         }
-        content.u16(1);
-        content.bytes(&self.options.uuid.to_be_bytes());
+        match old {
+            Some(old) => content.bytes(&old.uuid),
+            None => {
+                content.u16(1);
+                content.bytes(&self.options.uuid.to_be_bytes());
+            }
+        }
         // Room for the longer form.
         let rest = DIRECTORY_LEN - content.len();
         content.bytes(&[0; DIRECTORY_LEN][..rest]);

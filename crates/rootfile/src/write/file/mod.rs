@@ -1,11 +1,14 @@
 //! A file that is written forward.
 
 mod directory;
+mod existing;
+mod free;
 mod tail;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,8 +21,12 @@ use super::table::{Encoded, RecordPlace, Stored, TableWriter, Work, WritableObje
 use crate::array::Array;
 use crate::error::{Error, Result};
 use directory::OpenDirectory;
+pub use existing::Existing;
+use free::Free;
 
-/// Where the top directory is (`fBEGIN`).
+/// The version of ROOT whose files these are like (`fVersion`).
+const VERSION: u32 = 64_000;
+/// Where the top directory of a new file is (`fBEGIN`).
 pub(super) const BEGIN: u64 = 100;
 
 /// What a new file is called, and what is the same in all of it.
@@ -78,7 +85,32 @@ pub struct FileWriter {
     /// Offset behind all that has a place.
     end: u64,
     writes: VecDeque<Write>,
+    /// What an update goes on with: the version of the file, and records that it may replace.
+    version: u32,
+    old: Option<Old>,
+    free: Free,
     state: State,
+}
+
+/// Records of an existing file that an update may replace.
+struct Old {
+    infos: Span,
+    free: Span,
+    /// How many classes the streamer infos describe.
+    infos_len: usize,
+}
+
+/// Where a record is, and its bytes with its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    offset: u64,
+    len: u64,
+}
+
+impl Span {
+    fn range(self) -> Range<u64> {
+        self.offset..self.offset + self.len
+    }
 }
 
 struct OpenTable {
@@ -134,11 +166,54 @@ impl FileWriter {
             waiting: 0,
             end: 0,
             writes: VecDeque::new(),
+            version: VERSION,
+            old: None,
+            free: Free::default(),
             state: State::Open,
         };
         file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
         file.add_top()?;
         Ok(file)
+    }
+
+    /// Goes on with an existing file: what is new is written behind its end. In the end its header
+    /// is replaced, then the records of directories with new keys, those further below first, and
+    /// last the first bytes of what has become free. So whoever opens the file in between finds
+    /// each directory as it was or as it becomes.
+    ///
+    /// A further object of a name gets the next cycle; the older ones stay. Without anything new
+    /// nothing is written.
+    ///
+    /// # Errors
+    /// `Unsupported` where the file describes a class of ROOT otherwise than ROOT does.
+    pub fn reopen(existing: Existing, datime: u32) -> Result<Self> {
+        let Existing { header, name, title, directories, free, infos } = existing;
+        let algorithm = Compression::of_number(u32::try_from(header.compress).unwrap_or(0));
+        let options = FileOptions {
+            name,
+            title,
+            compression: algorithm.unwrap_or(Compression::NONE),
+            uuid: header.uuid.unwrap_or_default(),
+            datime,
+        };
+        let mut file = FileWriter::new(options)?;
+        file.writes.clear();
+        file.infos.copy(&infos, "the file").map_err(|error| error.within("update"))?;
+        file.end = header.end;
+        file.version = header.version;
+        file.free = Free::new(free);
+        file.old = Some(Old {
+            infos: Span { offset: header.infos_offset, len: header.info_len },
+            free: Span { offset: header.free_offset, len: header.free_len },
+            infos_len: file.infos.len(),
+        });
+        file.open_directories(directories);
+        Ok(file)
+    }
+
+    /// Takes another compression for what follows than the file's own.
+    pub fn set_compression(&mut self, compression: Compression) {
+        self.options.compression = compression;
     }
 
     /// Adds an object to a directory. Of several of one name a reader gets the last.

@@ -3,28 +3,16 @@
 
 use bytes::Bytes;
 
-use super::{BEGIN, DirectoryId, FileWriter, State, TableId, Write};
-use crate::error::Result;
+use super::{DirectoryId, FileWriter, Span, State, TableId, Write};
+use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, write_offset};
 use crate::write::table::Finished;
 
-/// The version of ROOT whose files these are like (`fVersion`).
-const VERSION: u32 = 64_000;
 /// Added to the version of a file whose offsets have eight bytes.
 const VERSION_BIG: u32 = 1_000_000;
-/// Bytes of the free list's record behind its key, with offsets of four and of eight bytes.
-const FREE_LEN: usize = 10;
-const FREE_LEN_LONG: usize = 18;
-/// What is free reaches to the next multiple of this behind the end.
-const FREE_STEP: u64 = 1_000_000_000;
-
-/// Where a record is, and its bytes with its key.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    offset: u64,
-    len: u64,
-}
+/// Bytes of the header of such a file.
+const HEADER_LEN_LONG: u64 = 75;
 
 impl FileWriter {
     /// Writes the tail, once all work is placed; `false` where it is not, or has been written.
@@ -35,21 +23,43 @@ impl FileWriter {
         for at in 0..self.tables.len() {
             self.finish_table(TableId(at))?;
         }
+        let is_changed = self.directories.iter().any(|directory| directory.is_changed);
+        if self.old.is_none() || is_changed {
+            self.place_metadata()?;
+        }
+        self.state = State::Finished;
+        Ok(true)
+    }
+
+    /// Streamer infos, lists of keys, the list of what is free, and what leads to them.
+    fn place_metadata(&mut self) -> Result<()> {
         let infos = self.place_infos()?;
         let mut directories = Vec::new();
         for at in 0..self.directories.len() {
-            let (id, offset) = (DirectoryId(at), self.end);
-            directories.push((id, offset, self.place_keys(id)?));
+            if self.directories[at].is_changed {
+                let (id, offset) = (DirectoryId(at), self.end);
+                directories.push((id, offset, self.place_keys(id)?));
+                let old = self.directories[at].old_list();
+                self.free.add(old.map(Span::range));
+            }
         }
+        self.free.add(self.old.as_ref().map(|old| old.free.range()));
         let free = self.place_free()?;
+        let header = self.header(infos, free)?;
+        let update = self.old.is_some();
+        if update {
+            self.replace(0, header.clone());
+        }
         for (id, keys, len) in directories.into_iter().rev() {
             let directory = &self.directories[id.0];
             let offset = directory.offset + directory.name_len as u64;
             self.replace(offset, self.directory_content(id, keys, len));
         }
-        self.replace(0, self.header(infos, free));
-        self.state = State::Finished;
-        Ok(true)
+        if !update {
+            self.replace(0, header);
+        }
+        self.mark_free();
+        Ok(())
     }
 
     fn replace(&mut self, offset: u64, bytes: Bytes) {
@@ -69,14 +79,23 @@ impl FileWriter {
         self.place_next().map(drop)
     }
 
+    /// The list of streamer infos; that of an existing file stays where it lacks none.
     fn place_infos(&mut self) -> Result<Span> {
+        if let Some(old) = &self.old
+            && old.infos.offset != 0
+        {
+            if old.infos_len == self.infos.len() {
+                return Ok(old.infos);
+            }
+            self.free.add([old.infos.range()]);
+        }
         let head = KeyHead {
             class: "TList".into(),
             name: "StreamerInfo".into(),
             title: "Doubly linked list".into(),
             datime: self.options.datime,
             cycle: 1,
-            directory: BEGIN,
+            directory: self.directories[0].offset,
             extra: 0,
         };
         let mut list = Buffer::behind_key(head.len(self.end));
@@ -89,41 +108,20 @@ impl FileWriter {
         Ok(Span { offset, len: self.end - offset })
     }
 
-    /// The list of what is free: all behind the end, which the list's own record moves.
-    fn place_free(&mut self) -> Result<Span> {
-        let head = KeyHead {
-            class: "TFile".into(),
-            name: self.options.name.clone(),
-            title: self.options.title.clone(),
-            datime: self.options.datime,
-            cycle: 1,
-            directory: BEGIN,
-            extra: 0,
-        };
-        let offset = self.end;
-        let end_if = |len: usize| offset + (head.len(offset) + len) as u64;
-        let long = end_if(FREE_LEN) > BIG;
-        let len = if long { FREE_LEN_LONG } else { FREE_LEN };
-        let end = end_if(len);
-        let last = if long { (end / FREE_STEP + 1) * FREE_STEP } else { BIG };
-        let mut list = Buffer::default();
-        list.u16(if long { 1001 } else { 1 });
-        write_offset(&mut list, long, end);
-        write_offset(&mut list, long, last);
-        self.place_record(DirectoryId::TOP, head, list.into_vec().into(), len, false)?;
-        Ok(Span { offset, len: self.end - offset })
-    }
-
-    fn header(&self, infos: Span, free: Span) -> Bytes {
-        let long = self.end > BIG;
+    fn header(&self, infos: Span, free: Span) -> Result<Bytes> {
+        let (long, begin) = (self.end > BIG, self.directories[0].offset);
+        if long && begin < HEADER_LEN_LONG {
+            let what = format!("a file of more than 2 GB whose first record is at byte {begin}");
+            return Err(Error::limit(what));
+        }
         let mut header = Buffer::default();
         header.bytes(b"root");
-        header.u32(if long { VERSION + VERSION_BIG } else { VERSION });
-        header.u32(BEGIN as u32);
+        header.u32(self.version + if long { VERSION_BIG } else { 0 });
+        header.u32(begin as u32);
         write_offset(&mut header, long, self.end);
         write_offset(&mut header, long, free.offset);
         header.u32(free.len as u32);
-        header.u32(1);
+        header.u32(self.free_count());
         header.u32(self.top_name_len());
         header.u8(if long { 8 } else { 4 });
         header.u32(self.options.compression.number());
@@ -131,6 +129,6 @@ impl FileWriter {
         header.u32(infos.len as u32);
         header.u16(1);
         header.bytes(&self.options.uuid.to_be_bytes());
-        header.into_vec().into()
+        Ok(header.into_vec().into())
     }
 }

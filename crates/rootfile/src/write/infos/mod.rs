@@ -92,6 +92,16 @@ impl Infos {
         self.infos.range(first..).next().is_some_and(|((known, _), _)| known == class)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+
     /// Appends the list of all (ROOT: `TList` of `TStreamerInfo`).
     pub fn write(&self, to: &mut Buffer) {
         let count = to.begin(LIST_VERSION);

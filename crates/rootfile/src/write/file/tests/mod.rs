@@ -1,5 +1,7 @@
 //! Files that hold objects, as the reader of this crate sees them.
 
+mod update;
+
 use super::*;
 use crate::write::compression::CompressionAlgorithm;
 use crate::{File, Known, Progress};
@@ -22,7 +24,7 @@ impl WritableObject for Text {
 
     fn write(&self, to: &mut Buffer) {
         let count = to.begin(1);
-        to.tobject(super::super::buffer::BITS);
+        to.tobject(crate::write::buffer::BITS);
         to.string(&self.0);
         to.end(count);
     }

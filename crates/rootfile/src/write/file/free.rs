@@ -1,0 +1,113 @@
+//! Stretches of a file that nothing uses any more (ROOT: `TFree`).
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{FileWriter, Span, Write};
+use crate::error::Result;
+use crate::write::buffer::Buffer;
+use crate::write::key::{BIG, KeyHead, write_offset};
+
+/// Bytes of an entry of the list, with offsets of four and of eight bytes.
+const ENTRY_LEN: u64 = 10;
+const ENTRY_LEN_LONG: u64 = 18;
+/// What is free behind the end reaches to the next multiple of this.
+const STEP: u64 = 1_000_000_000;
+/// The length that stands in a longer stretch, too.
+const MARK_MAX: u64 = 2_000_000_000;
+
+/// Free stretches in front of the end: in order, and none next to another.
+#[derive(Debug, Default)]
+pub(super) struct Free(Vec<Range<u64>>);
+
+impl Free {
+    pub fn new(mut stretches: Vec<Range<u64>>) -> Self {
+        stretches.retain(|stretch| !stretch.is_empty());
+        stretches.sort_by_key(|stretch| stretch.start);
+        let mut joined: Vec<Range<u64>> = Vec::new();
+        for stretch in stretches {
+            match joined.last_mut() {
+                Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
+                _ => joined.push(stretch),
+            }
+        }
+        Free(joined)
+    }
+
+    /// Adds stretches, and joins those that touch.
+    pub fn add(&mut self, stretches: impl IntoIterator<Item = Range<u64>>) {
+        let all = std::mem::take(&mut self.0).into_iter().chain(stretches).collect();
+        *self = Free::new(all);
+    }
+}
+
+impl FileWriter {
+    /// The list of what is free: what is no longer used, and all behind the end, which the list's
+    /// own record moves.
+    pub(super) fn place_free(&mut self) -> Result<Span> {
+        let top = &self.directories[0];
+        let head = KeyHead {
+            class: "TFile".into(),
+            name: top.name.clone(),
+            title: top.title.clone(),
+            datime: self.options.datime,
+            cycle: 1,
+            directory: top.offset,
+            extra: 0,
+        };
+        let offset = self.end;
+        let inner: u64 = self.free.0.iter().map(|stretch| entry_len(stretch.end - 1)).sum();
+        let end_if = |last: u64| offset + head.len(offset) as u64 + inner + last;
+        let long = end_if(ENTRY_LEN) > BIG;
+        let end = end_if(if long { ENTRY_LEN_LONG } else { ENTRY_LEN });
+        let last = if long { (end / STEP + 1) * STEP } else { BIG };
+        let mut list = Buffer::default();
+        for stretch in &self.free.0 {
+            write_entry(&mut list, stretch.start, stretch.end - 1);
+        }
+        write_entry(&mut list, end, last);
+        let len = list.len();
+        self.place_record(super::DirectoryId::TOP, head, list.into_vec().into(), len, false)?;
+        Ok(Span { offset, len: self.end - offset })
+    }
+
+    /// Entries of the list, that of what is behind the end included.
+    pub(super) fn free_count(&self) -> u32 {
+        self.free.0.len() as u32 + 1
+    }
+
+    /// Writes the length of each free stretch into it, negative, for those who follow the records.
+    pub(super) fn mark_free(&mut self) {
+        for stretch in &self.free.0 {
+            let len = (stretch.end - stretch.start).min(MARK_MAX) as i32;
+            let bytes = Bytes::copy_from_slice(&(-len).to_be_bytes());
+            self.writes.push_back(Write { offset: stretch.start, bytes, is_replaced: false });
+        }
+    }
+}
+
+/// An entry is long where its last byte is far.
+fn entry_len(last: u64) -> u64 {
+    if last > BIG { ENTRY_LEN_LONG } else { ENTRY_LEN }
+}
+
+fn write_entry(to: &mut Buffer, first: u64, last: u64) {
+    let long = last > BIG;
+    to.u16(if long { 1001 } else { 1 });
+    write_offset(to, long, first);
+    write_offset(to, long, last);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_become_one() {
+        let mut free = Free::new(vec![50..60, 10..20, 20..30, 5..5]);
+        assert_eq!(free.0, [10..30, 50..60]);
+        free.add([30..50, 70..80]);
+        assert_eq!(free.0, [10..60, 70..80]);
+    }
+}
