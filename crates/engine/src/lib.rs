@@ -46,7 +46,9 @@ pub use read::open::resolve::{ResolvedColumn, first_table};
 pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
-pub use rootfile::array::{Array, ArrayParameter, ListRef, Lists, Numbers, Offsets, Primitive};
+pub use rootfile::array::{
+    Array, ArrayParameter, ListRef, Lists, Number, Numbers, Offsets, Primitive,
+};
 pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};
 pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use ::engine::TableLocation;
+use ::engine::{TableLocation, WriteOptions};
 use remote::address::split_tree;
 use remote::report::Report;
 use remote::{Config, Copied, CopyOptions, Progress, Result};
 
 use crate::file::File;
+use crate::output::FileOutput;
 use crate::scan::{Scan, ScanOptions};
 use crate::table::Table;
 use crate::threads::on_threads_of;
@@ -64,6 +65,17 @@ impl Engine {
         let (file, path) = split_tree(address);
         let table = on_threads_of(&self.inner, self.inner.open_table(file, path)).await?;
         Ok(Table::new(self.inner.clone(), table))
+    }
+
+    /// Begins a file at a path or a server's address. Under its name there is nothing, or what was
+    /// there before, until [`FileOutput::finish`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a file is there that may not be replaced, and where another writer
+    /// has it; why it cannot be made.
+    pub async fn create(&self, address: &str, options: WriteOptions) -> Result<FileOutput> {
+        let file = on_threads_of(&self.inner, self.inner.create(address, options)).await?;
+        Ok(FileOutput::new(self.inner.clone(), file))
     }
 
     /// Reads trees or RNTuples of many files one after the other, in steps; an address is that of

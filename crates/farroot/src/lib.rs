@@ -1,5 +1,5 @@
 //! Reads ROOT data (TTree, RNTuple) that is far away as if it were near: over XRootD, HTTP, or from
-//! a disk.
+//! a disk; and writes it.
 //!
 //! ```
 //! # fn main() -> farroot::Result<()> {
@@ -24,24 +24,32 @@
 //! the next while the caller works on this one. A column is an [`Array`], laid out as Awkward Array
 //! and Arrow lay out theirs.
 //!
+//! [`Engine::create`] begins a file: a [`FileOutput`] takes objects and tables, a [`TableOutput`]
+//! takes arrays of the same kinds, and threads compress them while the caller brings the next.
+//!
 //! Futures may be polled by any executor, or waited for with [`Engine::block_on`].
 #![warn(missing_docs)]
 
 mod engine;
 mod file;
+mod output;
 mod scan;
 mod table;
 mod threads;
 
 pub use crate::engine::Engine;
 pub use crate::file::File;
+pub use crate::output::{FileOutput, TableOutput};
 pub use crate::scan::{Scan, ScanOptions};
 pub use crate::table::{Column, Table};
 
 #[doc(inline)]
 pub use ::engine::{
-    Array, ArrayParameter, Batch, Cut, KeyInfo, ListRef, Lists, Numbers, Offsets, Primitive,
-    RecordRef, ScanBatch, Skipped, SkippedColumn, Step, ValueRef,
+    Array, ArrayParameter, Batch, ClusterSize, Compression, CompressionAlgorithm, Cut, EntryType,
+    Jagged, KeyInfo, ListRef, Lists, Number, Numbers, Offsets, Primitive, RNTupleOptions,
+    RealStorage, RecordRef, ScanBatch, Skipped, SkippedColumn, Step, TablePart, TableReport,
+    TextBranch, TreeOptions, ValueRef, WritableObject, WriteOptions, WriteProgress, WriteReport,
+    writable,
 };
 #[doc(inline)]
 pub use remote::report::Report;

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use farroot::{Cut, Engine, ErrorKind, ScanOptions, Step};
+use farroot::{
+    Array, Cut, Engine, EntryType, ErrorKind, Number, Numbers, RNTupleOptions, ScanOptions, Step,
+    TreeOptions, WriteOptions, writable,
+};
 
 #[path = "../examples/copy.rs"]
 #[allow(dead_code)]
@@ -17,12 +20,15 @@ mod read;
 #[path = "../examples/scan.rs"]
 #[allow(dead_code)]
 mod scan;
+#[path = "../examples/write.rs"]
+#[allow(dead_code)]
+mod write;
 
 /// 100 entries, of which `number` counts from 0.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rootfile/testdata/clustered.root");
 
 /// A change of this list is a change of the public interface: it has its line in CHANGELOG.md.
-const NAMES: [&str; 30] = [
+const NAMES: [&str; 49] = [
     "Array",
     "Batch",
     "Column",
@@ -53,6 +59,25 @@ const NAMES: [&str; 30] = [
     "Step",
     "Table",
     "ValueRef",
+    "FileOutput",
+    "TableOutput",
+    "ClusterSize",
+    "Compression",
+    "CompressionAlgorithm",
+    "EntryType",
+    "Jagged",
+    "Number",
+    "RNTupleOptions",
+    "RealStorage",
+    "TablePart",
+    "TableReport",
+    "TextBranch",
+    "TreeOptions",
+    "WritableObject",
+    "WriteOptions",
+    "WriteProgress",
+    "WriteReport",
+    "writable",
 ];
 
 fn events() -> String {
@@ -168,4 +193,49 @@ fn the_examples_do_what_they_say() {
     let size = std::fs::metadata(FILE).unwrap().len();
     assert_eq!(copy::copy(&[FILE.to_owned()], folder.path()).unwrap(), size);
     assert_eq!(std::fs::metadata(folder.path().join("clustered.root")).unwrap().len(), size);
+    let written = folder.path().join("w.root").to_string_lossy().into_owned();
+    let report = write::write(&written, 25_000).unwrap();
+    assert_eq!((report.entries, report.size), (25_000, std::fs::metadata(&written).unwrap().len()));
+    let lines = read::lines(&format!("{written}:Events"), &["Muon_pt".to_owned()]).unwrap();
+    assert_eq!(lines[2..4], ["Muon_pt: [20, 21]", "Muon_pt: [30, 31, 32]"]);
+}
+
+/// What is written by any executor, in parts of which the last comes first.
+#[test]
+fn a_file_is_written_by_any_executor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.root").to_string_lossy().into_owned();
+    let engine = Engine::new().unwrap();
+    let numbers = |range: std::ops::Range<i32>| {
+        let numbers = Numbers::I32(range.collect());
+        [Array::Numbers { numbers, shape: Vec::new() }]
+    };
+    let columns = || [("number", EntryType::Number(Number::I32))];
+    let report = wait(async {
+        let file = engine.create(&path, WriteOptions::default().reproducible(true)).await?;
+        file.put("d/text", writable::ObjString("hello".into())).await?;
+        let tree = file.make_tree("d/tree", columns(), TreeOptions::default()).await?;
+        let ntuple = file.make_ntuple("ntuple", columns(), RNTupleOptions::default()).await?;
+        let [first, second] = [tree.part(0)?, tree.part(1)?];
+        second.extend(numbers(10..20).map(Arc::new).into()).await?;
+        second.finish().await?;
+        first.extend(numbers(0..10).map(Arc::new).into()).await?;
+        first.finish().await?;
+        ntuple.extend(numbers(0..7)).await?;
+        assert_eq!((tree.num_entries(), ntuple.num_entries()), (20, 7));
+        file.finish().await
+    });
+    assert_eq!(report.unwrap().entries, 27);
+    for (table, entries) in [("d/tree", 20), ("ntuple", 7)] {
+        let batch = wait(async {
+            engine.table(&format!("{path}:{table}")).await?.read(["number"], ..).await
+        });
+        let expected: Vec<i32> = (0..entries).collect();
+        assert_eq!(batch.unwrap()["number"].as_primitive(), Some(&expected[..]));
+    }
+    let file = wait(engine.create(&path, WriteOptions::default().overwrite(true))).unwrap();
+    drop(wait(file.make_directory("e")));
+    wait(file.abandon());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(wait(engine.table(&format!("{path}:ntuple"))).unwrap().num_entries(), 7);
 }

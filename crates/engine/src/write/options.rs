@@ -50,3 +50,47 @@ impl Default for WriteOptions {
         }
     }
 }
+
+impl WriteOptions {
+    /// Replaces a file that is there already, or leaves it alone.
+    #[must_use]
+    pub fn overwrite(self, overwrite: bool) -> Self {
+        WriteOptions { overwrite, ..self }
+    }
+
+    /// The file's title.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        WriteOptions { title: title.into(), ..self }
+    }
+
+    /// Compression of objects.
+    #[must_use]
+    pub fn compression(self, compression: Compression) -> Self {
+        WriteOptions { compression, ..self }
+    }
+
+    /// The same entries give the same bytes, or the file says when it was written.
+    #[must_use]
+    pub fn reproducible(self, reproducible: bool) -> Self {
+        WriteOptions { reproducible, ..self }
+    }
+
+    /// Threads that encode at the same time, at the most.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        WriteOptions { threads: Some(threads), ..self }
+    }
+
+    /// Bytes held at the most.
+    #[must_use]
+    pub fn memory_bytes(self, memory_bytes: usize) -> Self {
+        WriteOptions { memory_bytes, ..self }
+    }
+
+    /// Is told how far the file is.
+    #[must_use]
+    pub fn progress(self, say: impl Fn(WriteProgress) + Send + Sync + 'static) -> Self {
+        WriteOptions { progress: Some(Arc::new(say)), ..self }
+    }
+}
