@@ -70,10 +70,45 @@ impl EntryType {
     /// # Errors
     /// `Unsupported` with both types where they are not.
     pub fn check(&self, array: &Array) -> Result<()> {
+        if self.is_of(array) {
+            return Ok(());
+        }
         let of = EntryType::of(array)?;
-        match of == *self {
-            true => Ok(()),
-            false => Err(Error::unsupported(format!("entries of {of}, the column has {self}"))),
+        Err(Error::unsupported(format!("entries of {of}, the column has {self}")))
+    }
+
+    /// Whether it is the type that [`EntryType::of`] gives, without making that: entries may come
+    /// one by one.
+    fn is_of(&self, array: &Array) -> bool {
+        match (self, array) {
+            (entry, Array::WithParameter { content, .. }) => entry.is_of(content),
+            (entry, Array::Numbers { numbers, shape }) => {
+                let mut inner = entry;
+                for wanted in shape {
+                    match inner {
+                        EntryType::Regular { length, content } if length == wanted => {
+                            inner = content;
+                        }
+                        _ => return false,
+                    }
+                }
+                *inner == EntryType::Number(Number::of(numbers))
+            }
+            (EntryType::List(entry), Array::List { content, .. })
+            | (EntryType::Option(entry), Array::Option { content, .. }) => entry.is_of(content),
+            (
+                EntryType::Regular { length, content: entry },
+                Array::Regular { length: len, content, .. },
+            ) => length == len && entry.is_of(content),
+            (EntryType::String, Array::Strings { .. }) => true,
+            (EntryType::Record(members), Array::Record { fields, .. }) => {
+                let same =
+                    |((name, entry), (field, array)): (&(String, EntryType), &(String, Array))| {
+                        name == field && entry.is_of(array)
+                    };
+                members.len() == fields.len() && members.iter().zip(fields).all(same)
+            }
+            _ => false,
         }
     }
 }
@@ -112,7 +147,13 @@ mod tests {
         let fields = vec![("a".to_owned(), list.clone())];
         let record = Array::Record { class: None, entries: 1, fields };
         assert_eq!(EntryType::of(&record).unwrap().to_string(), "{a: var * 2 * 3 * float32}");
-        assert!(EntryType::of(&list).unwrap().check(&numbers).is_err());
+        let arrays = [numbers, list, record];
+        for (at, array) in arrays.iter().enumerate() {
+            let entry = EntryType::of(array).unwrap();
+            for (other_at, other) in arrays.iter().enumerate() {
+                assert_eq!(entry.check(other).is_ok(), at == other_at);
+            }
+        }
         let union = Array::Union { tags: vec![], index: vec![], contents: vec![] };
         assert!(EntryType::of(&union).is_err());
     }

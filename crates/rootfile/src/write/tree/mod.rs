@@ -96,9 +96,8 @@ impl TreeWriter {
     /// `Unsupported` for types that a tree does not hold, which are those with missing values and
     /// with records in arrays of fixed length, for names that are lacking or there twice, and for
     /// no columns; `Limit` for arrays of huge fixed length.
-    pub fn new(columns: Vec<TableColumn>, options: TreeOptions) -> Result<Self> {
+    pub fn new(columns: Vec<TableColumn>, mut options: TreeOptions) -> Result<Self> {
         let TreePlan { branches, agreeing, .. } = TreePlan::new(&columns, &options)?;
-        let mut options = options;
         if !options.is_level_tried {
             options.compression.exact = Some(options.compression.library_level());
         }
