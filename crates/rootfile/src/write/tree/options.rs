@@ -1,5 +1,7 @@
 //! How a tree is written.
 
+use std::collections::BTreeMap;
+
 use super::super::compression::{Compression, CompressionAlgorithm};
 
 /// What a caller can choose.
@@ -21,6 +23,11 @@ pub struct TreeOptions {
     /// The name of a record's member: of `{outer}` and `{inner}`.
     pub field_name: String,
     pub text: TextBranch,
+    /// Counters of single columns, in place of what `counter_name` makes of their names.
+    pub counters: BTreeMap<String, String>,
+    /// Branches of single members, by the names of record and member, in place of what `field_name`
+    /// makes of them.
+    pub fields: BTreeMap<(String, String), String>,
 }
 
 /// Where a tree's clusters end.
@@ -63,17 +70,25 @@ impl Default for TreeOptions {
             counter_name: "n{name}".into(),
             field_name: "{outer}_{inner}".into(),
             text: TextBranch::Leaf,
+            counters: BTreeMap::new(),
+            fields: BTreeMap::new(),
         }
     }
 }
 
 impl TreeOptions {
     pub(super) fn counter_of(&self, name: &str) -> String {
+        if let Some(counter) = self.counters.get(name) {
+            return counter.clone();
+        }
         let stem = name.split('_').next().unwrap_or(name);
         self.counter_name.replace("{name}", name).replace("{stem}", stem)
     }
 
     pub(super) fn name_of_field(&self, outer: &str, inner: &str) -> String {
+        if let Some(branch) = self.fields.get(&(outer.to_owned(), inner.to_owned())) {
+            return branch.clone();
+        }
         // One pass, as a name may contain what stands for another.
         let parts = self.field_name.split("{outer}");
         let parts = parts.map(|part| part.replace("{inner}", inner));
