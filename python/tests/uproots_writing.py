@@ -1,0 +1,132 @@
+"""uproot's own tests of writing, with farroot in uproot's place where it writes.
+
+    python -m tests.uproots_writing FOLDER [--uproot] [pytest's own arguments]
+
+FOLDER is a copy of uproot's repository, of which nothing is kept here. What a test writes is
+written by farroot, and read by uproot and ROOT, as the test says; ``--uproot`` lets uproot write,
+to know which tests can pass at all. Counted are the tests that write.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import farroot
+import farroot.writing.identify
+
+from .skips import corpus_folder
+
+#: What a file of tests has that writes.
+WRITES = re.compile(r"\b(recreate|create|update|mktree|mkrntuple|uproot\.writing)\b")
+FUNCTIONS = ("create", "recreate", "update")
+CLASSES = (
+    *("WritableBranch", "WritableDirectory", "WritableFile", "WritableNTuple", "WritableTree"),
+)
+
+
+class Suite:
+    """A plugin that replaces what writes, and notes which tests do."""
+
+    def __init__(self, is_replaced: bool) -> None:
+        self.is_replaced = is_replaced
+        self.outcomes: dict[str, tuple[str, str]] = {}
+        self._writes = False
+
+    def pytest_configure(self) -> None:
+        import uproot
+        import uproot.writing
+
+        # Files with tests of compression compare with uproot's own objects.
+        farroot_or_uproot: Any = farroot if self.is_replaced else uproot
+        for name in FUNCTIONS:
+            function = self._noted(getattr(farroot_or_uproot, name))
+            for module in (uproot, uproot.writing, uproot.writing.writable):
+                setattr(module, name, function)
+        if not self.is_replaced:
+            return
+        for name in CLASSES:
+            for module in (uproot, uproot.writing, uproot.writing.writable):
+                setattr(module, name, getattr(farroot.writing, name))
+        for name in farroot.writing.identify.__all__:
+            setattr(uproot.writing.identify, name, getattr(farroot.writing.identify, name))
+        uproot.as_TGraph = farroot.as_TGraph
+
+    def _noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._writes = True
+            return function(*args, **kwargs)
+
+        return call
+
+    def pytest_runtest_setup(self) -> None:
+        self._writes = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        is_end = report.when == "call" or report.outcome != "passed"
+        if is_end and (self._writes or report.outcome == "skipped"):
+            text = str(report.longrepr).strip().splitlines()[-1] if report.longrepr else ""
+            why = text if report.outcome == "skipped" else _reason(report)
+            if self._writes:
+                self.outcomes[report.nodeid] = (report.outcome, why)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for name, (outcome, why) in self.outcomes.items():
+            if outcome != "passed":
+                terminalreporter.write_line(f"{outcome} {name}: {why}")
+        outcomes = [outcome for outcome, _ in self.outcomes.values()]
+        counts = {each: outcomes.count(each) for each in ("passed", "failed", "skipped")}
+        terminalreporter.write_line(f"tests that write: {counts}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    lines = str(crash.message).splitlines() if crash is not None else []
+    return next((line for line in lines if line), "")
+
+
+def _without_data() -> None:
+    """Stands for packages that only fetch files: those that are not here skip their tests."""
+    data = ModuleType("skhep_testdata")
+    corpus = corpus_folder()
+
+    def data_path(name: str) -> str:
+        found = sorted(corpus.rglob(name)) if corpus is not None else []
+        if not found:
+            pytest.skip(f"{name} is not here", allow_module_level=True)
+        return str(found[0])
+
+    data.data_path = data_path  # type: ignore[attr-defined]
+    sys.modules["skhep_testdata"] = data
+    server = ModuleType("RangeHTTPServer")
+    server.RangeRequestHandler = object  # type: ignore[attr-defined]
+    sys.modules["RangeHTTPServer"] = server
+
+
+def main(arguments: list[str]) -> int:
+    folder, *rest = arguments
+    is_replaced = "--uproot" not in rest
+    _without_data()
+    os.chdir(folder)
+    files = [file for file in sorted(Path("tests").glob("test_*.py")) if _writes(file)]
+    chosen = [argument for argument in rest if argument != "--uproot"]
+    own = [argument for argument in chosen if argument.endswith(".py")]
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib", *chosen]
+    return pytest.main(options + ([] if own else [*map(str, files)]), plugins=[Suite(is_replaced)])
+
+
+def _writes(file: Path) -> bool:
+    return WRITES.search(file.read_text()) is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
