@@ -40,6 +40,7 @@ from .errors import (
     SkippedWarning,
     TimedOutError,
     UnauthenticatedError,
+    UnfinishedWarning,
     UnreadableWarning,
     UnsupportedError,
 )
@@ -53,11 +54,17 @@ from .tree import Branch, Tree
 
 if TYPE_CHECKING:
     from . import behaviors as behaviors
+    from . import compression as compression
     from . import containers as containers
     from . import exceptions
     from . import interpretation as interpretation
     from . import model as model
     from . import reading as reading
+    from . import writing as writing
+    from .compression import LZ4 as LZ4
+    from .compression import LZMA as LZMA
+    from .compression import ZLIB as ZLIB
+    from .compression import ZSTD as ZSTD
     from .containers import AsArray as AsArray
     from .containers import AsDynamic as AsDynamic
     from .containers import AsMap as AsMap
@@ -78,13 +85,26 @@ if TYPE_CHECKING:
     from .interpretation.objects import AsObjects as AsObjects
     from .interpretation.objects import AsStridedObjects as AsStridedObjects
     from .interpretation.strings import AsStrings as AsStrings
+    from .writing import WritableBranch as WritableBranch
+    from .writing import WritableDirectory as WritableDirectory
+    from .writing import WritableFile as WritableFile
+    from .writing import WritableNTuple as WritableNTuple
+    from .writing import WritableTree as WritableTree
+    from .writing import WriteReport as WriteReport
+    from .writing import as_TGraph as as_TGraph
+    from .writing import create as create
+    from .writing import recreate as recreate
+    from .writing import update as update
 
 #: As uproot calls them.
 TTree, TBranch = Tree, Branch
 ReadOnlyFile, ReadOnlyDirectory, Model = File, Directory, Object
 
 #: Modules under uproot's names; each is imported when it is first asked for.
-_MODULES = ("behaviors", "containers", "exceptions", "interpretation", "model", "reading")
+_MODULES = (
+    *("behaviors", "compression", "containers", "exceptions", "interpretation", "model"),
+    *("reading", "writing"),
+)
 
 #: Names in these that uproot has at its top, too.
 _IN_MODULES = {
@@ -102,6 +122,14 @@ _IN_MODULES = {
     "AsJagged": "interpretation.jagged",
     **dict.fromkeys(("AsObjects", "AsStridedObjects"), "interpretation.objects"),
     "AsStrings": "interpretation.strings",
+    **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD"), "compression"),
+    **dict.fromkeys(
+        (
+            *("WritableBranch", "WritableDirectory", "WritableFile", "WritableNTuple"),
+            *("WritableTree", "WriteReport", "as_TGraph", "create", "recreate", "update"),
+        ),
+        "writing",
+    ),
 }
 
 __all__ = [
@@ -155,6 +183,7 @@ __all__ = [
     "Timeline",
     "Tree",
     "UnauthenticatedError",
+    "UnfinishedWarning",
     "UnreadableWarning",
     "UnsupportedError",
     "__version__",
@@ -162,15 +191,18 @@ __all__ = [
     "concatenate",
     "config",
     "copy",
+    "create",
     "credentials",
     "exceptions",
     "iterate",
     "num_entries",
     "open",
+    "recreate",
     "register",
     "report",
     "reporting",
     "unregister",
+    "update",
     "with_credentials",
 ]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ __all__ = [
     "CopyProgress",
     "Decision",
     "File",
+    "FileOptions",
+    "FileOutput",
     "Formula",
     "Lazy",
     "List",
@@ -44,9 +46,11 @@ __all__ = [
     "Strings",
     "Table",
     "TableLocation",
+    "TableOutput",
     "TreeIndex",
     "Union",
     "WithParameter",
+    "WritableObject",
     "__version__",
     "call_while_waiting",
     "chain",
@@ -185,6 +189,96 @@ class Array:
 
     def column(self) -> Column:
         """The same again, in memory of its own."""
+
+class _TableChoice(Protocol):
+    """What a user chooses for one table."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def compression(self) -> int: ...
+    @property
+    def cluster_entries(self) -> int | None: ...
+    @property
+    def cluster_bytes(self) -> int | None: ...
+    @property
+    def counters(self) -> dict[str, str]: ...
+    @property
+    def fields(self) -> dict[tuple[str, str], str]: ...
+    @property
+    def is_vector(self) -> bool: ...
+
+@final
+class FileOptions:
+    """How a file is written; the compression is ROOT's number."""
+
+    def __new__(
+        cls,
+        title: str,
+        compression: int,
+        threads: int | None,
+        memory_bytes: int | None,
+        reproducible: bool,
+    ) -> Self: ...
+
+@final
+class FileOutput:
+    """A file that is being written. Dropped without ``finish`` nothing of it is kept."""
+
+    @staticmethod
+    def create(address: str, overwrite: bool, options: FileOptions) -> FileOutput: ...
+    def make_directory(self, path: str) -> None: ...
+    def put(self, path: str, written: WritableObject) -> None: ...
+    def make_tree(
+        self, path: str, columns: Sequence[tuple[str, str, Array]], choice: _TableChoice
+    ) -> TableOutput:
+        """Columns are name, title, and an array of no entries."""
+
+    def make_ntuple(
+        self, path: str, columns: Sequence[tuple[str, str, Array]], choice: _TableChoice
+    ) -> TableOutput: ...
+    def finish(self) -> tuple[str, str]:
+        """What it has become, as JSON and as text."""
+
+    def abandon(self) -> None: ...
+
+@final
+class TableOutput:
+    """A table of a file that is being written."""
+
+    def extend(self, columns: Sequence[Array]) -> None: ...
+    @property
+    def num_entries(self) -> int: ...
+
+@final
+class WritableObject:
+    """An object that can be put into a file."""
+
+    @staticmethod
+    def text(text: str) -> WritableObject: ...
+    @staticmethod
+    def list(name: str, items: Sequence[WritableObject]) -> WritableObject: ...
+    @staticmethod
+    def histogram(
+        name: str,
+        title: str,
+        axes: Sequence[tuple[str, int, float, float, NDArray[np.float64], Sequence[str]]],
+        cells: Array,
+        squares: NDArray[np.float64],
+        entries: float,
+        sums: Sequence[float],
+        profile: tuple[NDArray[np.float64], NDArray[np.float64], int] | None,
+    ) -> WritableObject:
+        """Axes are title, bins, both ends, edges and labels; ``sums`` in ROOT's order."""
+
+    @staticmethod
+    def graph(
+        name: str,
+        title: str,
+        points: tuple[NDArray[np.float64], NDArray[np.float64]],
+        errors: Sequence[NDArray[np.float64]],
+        limits: tuple[float, float],
+    ) -> WritableObject: ...
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]

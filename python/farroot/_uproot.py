@@ -39,6 +39,11 @@ class Word(NamedTuple):
 _THREADS = "farroot.config(decode_threads=...) sets the threads that decompress and decode"
 _CONNECTIONS = "farroot.config(connections=..., connections_max=...) sets the connections"
 
+#: Arguments of uproot's that change nothing in what is written: room is taken as it is needed.
+IGNORED_WHEN_WRITING = frozenset(
+    ("initial_directory_bytes", "initial_streamers_bytes", "uuid_function")
+)
+
 #: Arguments of uproot's functions.
 ARGUMENTS = {
     "array_cache": Word(
@@ -57,6 +62,8 @@ ARGUMENTS = {
     "decompression_executor": Word(_THREADS),
     "handler": Word("the address says how a file is read: root://, https://, s3:// or a path"),
     "http_max_header_bytes": Word("headers are bounded by farroot itself", defaults=(21784,)),
+    "initial_directory_bytes": Word("lists of keys take what they need"),
+    "initial_streamers_bytes": Word("descriptions of classes take what they need"),
     "interpretation_executor": Word(_THREADS),
     "interpretation": Word("a field is read as its type says", is_refused=True),
     "interpreter": Word("farroot decodes by itself", defaults=("cpu",)),
@@ -71,6 +78,7 @@ ARGUMENTS = {
     "num_fallback_workers": Word(_CONNECTIONS, defaults=(10,)),
     "num_workers": Word(_CONNECTIONS, defaults=(1,)),
     "object_cache": Word("objects are read anew each time and yours to keep", defaults=(100,)),
+    "uuid_function": Word("reproducible=True leaves the file's own number out"),
     "timeout": Word(
         "farroot.config(connect_timeout=..., silence_timeout=..., outage_timeout=...) "
         "sets how long servers are waited for",
@@ -87,8 +95,7 @@ ARGUMENTS = {
     ),
 }
 
-_WRITES = "farroot reads and does not write: uproot writes, and farroot reads what it has written"
-_COMPRESSION = f"it is for writing: {_WRITES}"
+_WRITES = "this file was opened for reading: farroot.recreate and farroot.update write"
 _DASK = "farroot.iterate(files) reads in steps; tasks of Dask can call tree.arrays(entry_start=...)"
 _SOURCES = "the address says how a file is read: root://, https://, s3:// or a path"
 _CACHES = "arrays and objects are yours to keep; farroot.config(memory=...) bounds reading ahead"
@@ -100,11 +107,8 @@ _INSIDE = "it is part of how uproot works inside"
 
 #: Names in the module ``uproot``.
 NAMES = {
-    **dict.fromkeys(("create", "recreate", "update", "writing", "to_writable"), _WRITES),
-    **dict.fromkeys(
-        ("WritableBranch", "WritableDirectory", "WritableFile", "WritableTree", "sink"), _WRITES
-    ),
-    **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD", "compression"), _COMPRESSION),
+    "sink": "the address says where a file is written: root://, https://, s3:// or a path",
+    "to_writable": "farroot.writing.identify.to_writable",
     **dict.fromkeys(("dask", "dask_write", "graphed", "graphed_head", "graphed_write"), _DASK),
     **dict.fromkeys(
         (
@@ -126,7 +130,6 @@ NAMES = {
         ),
         _CLASSES,
     ),
-    "as_TGraph": _WRITES,
     **dict.fromkeys(("from_pyroot", "to_pyroot", "pyroot"), _PYROOT),
     **dict.fromkeys(("streamers", "serialization", "deserialization"), _STREAMERS),
     **dict.fromkeys(

@@ -30,6 +30,7 @@ __all__ = [
     "SkippedWarning",
     "TimedOutError",
     "UnauthenticatedError",
+    "UnfinishedWarning",
     "UnreadableWarning",
     "UnsupportedError",
 ]
@@ -125,6 +126,10 @@ class IgnoredArgumentWarning(UserWarning):
 
 class RecoveredWarning(UserWarning):
     """The file was never closed: it has only what had been saved before."""
+
+
+class UnfinishedWarning(UserWarning):
+    """A file that was being written, and that nobody has closed: it is not there."""
 
 
 class SettingWarning(UserWarning):

@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::table::{Table, TreeIndex};
     #[pymodule_export]
-    use super::write::Array;
+    use super::write::{Array, FileOptions, FileOutput, TableOutput, WritableObject};
 
     /// The version of the package.
     #[pymodule_export]

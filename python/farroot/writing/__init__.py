@@ -1,1 +1,25 @@
-"""What users have, as columns that can be written."""
+"""Files that are being written, in uproot's words."""
+
+from __future__ import annotations
+
+from . import identify
+from ._report import WriteReport
+from .directories import WritableDirectory
+from .identify import as_TGraph
+from .tables import WritableBranch, WritableNTuple, WritableTable, WritableTree
+from .writable import WritableFile, create, recreate, update
+
+__all__ = [
+    "WritableBranch",
+    "WritableDirectory",
+    "WritableFile",
+    "WritableNTuple",
+    "WritableTable",
+    "WritableTree",
+    "WriteReport",
+    "as_TGraph",
+    "create",
+    "identify",
+    "recreate",
+    "update",
+]

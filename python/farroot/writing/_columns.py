@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 
 from .. import _core
-from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
+from ..errors import ArgumentTypeError, InvalidArgumentError
 from . import _types
 from ._arrow import from_arrow
 from ._types import Type
@@ -76,34 +76,12 @@ def _of_lists(lists: Any) -> Any:
 
 
 def type_of(layout: Any, has_options: bool = True) -> Type:
-    """The type of what a layout holds, as it is written: with what is not known as reals, and
-    numbers as ROOT has them.
+    """The type of what a layout holds, as it is written.
 
     Args:
         has_options: Whether values may be missing.
     """
-
-    def written(type_: Type) -> Type:
-        if _types.is_string(type_):
-            return _types.STRING
-        match type_:
-            case ak.types.UnknownType():
-                return ak.types.NumpyType("float64")
-            case ak.types.NumpyType():
-                return ak.types.NumpyType(_types.number(np.dtype(type_.primitive)).name)
-            case ak.types.ListType():
-                return ak.types.ListType(written(type_.content))
-            case ak.types.RegularType():
-                return ak.types.RegularType(written(type_.content), type_.size)
-            case ak.types.OptionType():
-                content = written(type_.content)
-                return ak.types.OptionType(content) if has_options else content
-            case ak.types.RecordType():
-                contents = [written(each) for each in type_.contents]
-                return ak.types.RecordType(contents, type_.fields, parameters=type_.parameters)
-        raise UnsupportedError(f"values of several types in one column ({type_}) are not written")
-
-    return written(layout.form.type)
+    return _types.plain(layout.form.type, has_options)
 
 
 def to_column(layout: Any, type_: Type) -> Column:

@@ -44,11 +44,11 @@ def to_type(what: Any) -> Type:
         UnsupportedError: for types of NumPy that ROOT has none for.
     """
     if isinstance(what, ak.types.ArrayType):
-        return what.content
+        return plain(what.content)
     if isinstance(what, ak.types.Type):
-        return what
+        return plain(what)
     if isinstance(what, ak.forms.Form):
-        return what.type
+        return plain(what.type)
     if isinstance(what, Mapping):
         fields = [str(name) for name in what]
         return ak.types.RecordType([to_type(each) for each in what.values()], fields)
@@ -74,7 +74,38 @@ def _spelt(text: str) -> Type:
         spelt = ak.types.from_datashape(text, highlevel=False)
     except Exception:
         raise _no_type(text) from None
-    return spelt.content if isinstance(spelt, ak.types.ArrayType) else spelt
+    return plain(spelt.content if isinstance(spelt, ak.types.ArrayType) else spelt)
+
+
+def plain(type_: Type, has_options: bool = True) -> Type:
+    """The same type as it is written: what is not known as reals, numbers as ROOT has them, tuples
+    as records of numbered fields.
+
+    Args:
+        has_options: Whether values may be missing.
+
+    Raises:
+        UnsupportedError: for unions, and numbers that ROOT has no type for.
+    """
+    if is_string(type_):
+        return STRING
+    match type_:
+        case ak.types.UnknownType():
+            return ak.types.NumpyType("float64")
+        case ak.types.NumpyType():
+            return ak.types.NumpyType(number(np.dtype(type_.primitive)).name)
+        case ak.types.ListType():
+            return ak.types.ListType(plain(type_.content, has_options))
+        case ak.types.RegularType():
+            return ak.types.RegularType(plain(type_.content, has_options), type_.size)
+        case ak.types.OptionType():
+            content = plain(type_.content, has_options)
+            return ak.types.OptionType(content) if has_options else content
+        case ak.types.RecordType():
+            contents = [plain(each, has_options) for each in type_.contents]
+            names = type_.fields or [str(number) for number in range(len(contents))]
+            return ak.types.RecordType(contents, names, parameters=type_.parameters)
+    raise UnsupportedError(f"values of several types in one column ({type_}) are not written")
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Type:

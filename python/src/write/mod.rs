@@ -1,5 +1,11 @@
 //! Writing: columns from Python to the engine, and files, trees and RNTuples that are written.
 
 mod array;
+mod file;
+mod object;
+mod options;
 
 pub use array::Array;
+pub use file::{FileOutput, TableOutput};
+pub use object::WritableObject;
+pub use options::FileOptions;

@@ -1,0 +1,88 @@
+"""How what is written is compressed, in uproot's words.
+
+ROOT's number (``505``) means the same as ``ZSTD(5)`` in ROOT: the size that ROOT reaches with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .errors import InvalidArgumentError
+
+__all__ = ["LZ4", "LZMA", "ZLIB", "ZSTD", "Compression"]
+
+
+@dataclass(frozen=True)
+class Compression:
+    """An algorithm and ROOT's level of it, 0 (none) to 9."""
+
+    level: int
+
+    #: ROOT's number of the algorithm.
+    algorithm: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if not hasattr(self, "algorithm"):
+            raise InvalidArgumentError("a compression is one of ZLIB, LZMA, LZ4 and ZSTD")
+        if isinstance(self.level, bool) or not isinstance(self.level, int):
+            raise InvalidArgumentError(f"a level is a number, not {self.level!r}")
+        if not 0 <= self.level <= 9:
+            raise InvalidArgumentError(f"levels go from 0 to 9, and {self.level} is none")
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def code(self) -> int:
+        """ROOT's number for algorithm and level."""
+        return self.algorithm * 100 + self.level
+
+
+class ZLIB(Compression):
+    """``deflate``: what every version of ROOT reads."""
+
+    algorithm = 1
+
+
+class LZMA(Compression):
+    """Small and slow."""
+
+    algorithm = 2
+
+
+class LZ4(Compression):
+    """Large and fast; read by ROOT 6.10 and later."""
+
+    algorithm = 4
+
+
+class ZSTD(Compression):
+    """Small and fast; read by ROOT 6.20 and later."""
+
+    algorithm = 5
+
+
+_ALGORITHMS: dict[int, type[Compression]] = {
+    each.algorithm: each for each in (ZLIB, LZMA, LZ4, ZSTD)
+}
+
+
+def of(compression: object) -> Compression | None:
+    """What a user means: one of the classes above, of uproot's, ROOT's number, or None.
+
+    Raises:
+        InvalidArgumentError: for anything else.
+    """
+    if compression is None or isinstance(compression, Compression):
+        return compression
+    code = getattr(compression, "code", compression)
+    if isinstance(code, int) and not isinstance(code, bool):
+        number, level = divmod(code, 100)
+        if code == 0:
+            return None
+        if number in (0, *_ALGORITHMS):
+            return _ALGORITHMS[number or 1](level)
+    said = "farroot.ZLIB(1), LZMA, LZ4 or ZSTD, ROOT's number (505), or None"
+    raise InvalidArgumentError(f"a compression is {said}, not {compression!r}")

@@ -1,0 +1,221 @@
+"""Histograms of other libraries as ROOT's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidArgumentError, UnsupportedError
+from .objects import WritableAxis, WritableHistogram, histogram_class
+
+_NAMES = ("xaxis", "yaxis", "zaxis")
+#: Sums that ROOT keeps of all fills, beside the entries.
+_PROFILED = {1: "y", 2: "z", 3: "t"}
+
+
+def of_numpy(parts: Sequence[Any]) -> WritableHistogram | None:
+    """What ``numpy.histogram``, ``histogram2d`` and ``histogramdd`` return, and a title; None for
+    anything else."""
+    title = ""
+    if parts and isinstance(parts[-1], str):
+        *parts, title = parts
+    if len(parts) == 2 and isinstance(parts[1], (tuple, list)):
+        parts = [parts[0], *parts[1]]
+    if len(parts) < 2 or not all(isinstance(part, np.ndarray) for part in parts):
+        return None
+    contents, *edges = parts
+    if contents.shape != tuple(len(each) - 1 for each in edges):
+        return None
+    axes = [_axis(number, "", np.asarray(each)) for number, each in enumerate(edges)]
+    values = contents.astype(np.float64)
+    with_flow = np.pad(values, 1)
+    return WritableHistogram(
+        histogram_class(values.ndim, values.dtype),
+        title,
+        axes,
+        with_flow.T.reshape(-1),
+        sums={"fEntries": values.sum(), **sums(values, values, edges)},
+    )
+
+
+def _axis(
+    number: int, title: str, edges: NDArray[Any], is_regular: bool | None = None
+) -> WritableAxis:
+    low, high, bins = float(edges[0]), float(edges[-1]), len(edges) - 1
+    if is_regular is None:
+        is_regular = np.allclose(edges, np.linspace(low, high, bins + 1))
+    kept = np.empty(0) if is_regular else np.asarray(edges, dtype=np.float64)
+    return WritableAxis(_NAMES[number], title, bins, low, high, kept)
+
+
+def sums(
+    weights: NDArray[Any], squares: NDArray[Any], edges: Sequence[NDArray[Any]]
+) -> dict[str, float]:
+    """The sums that ROOT keeps of all fills within the axes, as the bins' middles give them."""
+    letters = "xyz"[: len(edges)]
+    found = {"fTsumw": weights.sum(), "fTsumw2": squares.sum()}
+    middles = {}
+    for number, (letter, each) in enumerate(zip(letters, edges, strict=True)):
+        shape = [1] * len(edges)
+        shape[number] = -1
+        middles[letter] = ((each[:-1] + each[1:]) / 2).reshape(shape)
+        found[f"fTsumw{letter}"] = (weights * middles[letter]).sum()
+        found[f"fTsumw{letter}2"] = (weights * middles[letter] ** 2).sum()
+    for one, other in combinations(letters, 2):
+        found[f"fTsumw{one}{other}"] = (weights * middles[one] * middles[other]).sum()
+    return {name: float(value) for name, value in found.items()}
+
+
+def of_uhi(histogram: Any) -> WritableHistogram:
+    """A histogram of hist, boost_histogram, or anything that speaks UHI."""
+    if histogram.kind not in ("COUNT", "MEAN"):
+        raise UnsupportedError(f"histograms of kind {histogram.kind!r} have no class in ROOT")
+    title = getattr(histogram, "title", getattr(histogram, "name", "")) or ""
+    axes = [_uhi_axis(number, axis, histogram) for number, axis in enumerate(histogram.axes)]
+    lengths = tuple(axis.bins + 2 for axis in axes)
+    if histogram.kind == "MEAN":
+        return _profile(histogram, str(title), axes, lengths)
+    inner = np.asarray(histogram.values())
+    values = _with_flow(histogram.values, inner, lengths)
+    squares = None
+    if _is_weighted(histogram):
+        squares = _with_flow(histogram.variances, np.asarray(histogram.variances()), lengths)
+    edges = [axis.borders() for axis in axes]
+    within = (slice(1, -1),) * values.ndim
+    inner_squares = values[within] if squares is None else squares[within]
+    return WritableHistogram(
+        histogram_class(values.ndim, values.dtype),
+        str(title),
+        axes,
+        values.T.reshape(-1),
+        np.empty(0) if squares is None else squares.astype(np.float64).T.reshape(-1),
+        {
+            "fEntries": float(values.sum()),
+            **sums(values[within].astype(np.float64), inner_squares, edges),
+        },
+    )
+
+
+def _is_weighted(histogram: Any) -> bool:
+    """Whether variances are more than the contents again."""
+    storage = getattr(histogram, "storage_type", None)
+    if storage is not None:
+        return bool(storage.__name__ == "Weight")
+    weighted = getattr(histogram, "weighted", None)
+    return weighted if isinstance(weighted, bool) else histogram.variances() is not None
+
+
+def _with_flow(get: Any, inner: NDArray[Any], lengths: tuple[int, ...]) -> NDArray[Any]:
+    """Contents with the bins below and above, of zeros where the library has none."""
+    try:
+        full = np.asarray(get(flow=True))
+    except TypeError:
+        full = inner
+    dtype = full.dtype
+    if dtype.kind in "ub" or dtype.itemsize > 8 or dtype.kind not in "if" or dtype == np.float16:
+        dtype = np.dtype(np.float64)
+    if dtype == np.int64:
+        # As ROOT's own histograms of counts; whole numbers to 2^53 are the same.
+        dtype = np.dtype(np.float64)
+    padded = np.zeros(lengths, dtype=dtype)
+    places = []
+    for has, bins, length in zip(full.shape, inner.shape, lengths, strict=True):
+        # An axis of names has none below; one may lack both, or that above.
+        begin = 0 if has == length else 1
+        if has not in (length, bins, bins + 1) or bins + 2 != length:
+            raise InvalidArgumentError(f"an axis of {bins} bins has {has} values with flow")
+        places.append(slice(begin, begin + has))
+    padded[tuple(places)] = full
+    return padded
+
+
+def _uhi_axis(number: int, axis: Any, histogram: Any) -> WritableAxis:
+    title = getattr(axis, "label", None)
+    if title is None:
+        title = getattr(histogram, "name", "")
+    labels = _labels(axis)
+    edges = np.arange(len(axis) + 1.0) if labels else _edges(axis)
+    is_regular = _is_regular(axis, edges)
+    plain = _axis(number, str(title or ""), edges, is_regular)
+    if not labels:
+        return plain
+    return WritableAxis(
+        plain.name, plain.title, plain.bins, plain.low, plain.high, plain.edges, labels
+    )
+
+
+def _edges(axis: Any) -> NDArray[np.float64]:
+    edges = getattr(axis, "edges", None)
+    if edges is None:
+        # All that UHI promises: both ends of each bin.
+        ends = [axis[number] for number in range(len(axis))]
+        edges = [*(low for low, _ in ends), ends[-1][1]]
+    return np.asarray(edges() if callable(edges) else edges, dtype=np.float64)
+
+
+def _is_regular(axis: Any, edges: NDArray[np.float64]) -> bool | None:
+    """Whether bins are of one width, where the library says so."""
+    kind = next((base.__name__ for base in type(axis).__mro__ if base.__name__ in _KINDS), None)
+    if kind is None:
+        return None
+    return _KINDS[kind] and getattr(axis, "transform", None) is None
+
+
+#: Axes of boost_histogram, and whether their bins are of one width.
+_KINDS = {
+    "Regular": True,
+    "Integer": True,
+    "Boolean": True,
+    "Variable": False,
+    "IntCategory": True,
+    "StrCategory": True,
+}
+
+
+def _labels(axis: Any) -> list[str]:
+    """Names of the bins; none where they are numbers."""
+    names = {base.__name__ for base in type(axis).__mro__}
+    if names & {"IntCategory", "StrCategory"}:
+        return [str(label) for label in axis]
+    own = getattr(axis, "labels", None)
+    found = own() if callable(own) else None
+    return [str(label) for label in found] if isinstance(found, list) else []
+
+
+def _profile(
+    histogram: Any, title: str, axes: list[WritableAxis], lengths: tuple[int, ...]
+) -> WritableHistogram:
+    """Means, as a profile of boost_histogram has them."""
+    if not hasattr(histogram, "view"):
+        raise UnsupportedError(f"a {type(histogram).__name__} of means is not written")
+    view, bins = histogram.view(flow=True), histogram.view(flow=False)
+    is_weighted = "sum_of_weights" in (view.dtype.names or ())
+
+    def column(name: str) -> NDArray[np.float64]:
+        full, inner = np.asarray(view[name]), np.asarray(bins[name])
+        return _with_flow(lambda flow: full, inner, lengths).astype(np.float64)
+
+    if is_weighted:
+        weights, squared = column("sum_of_weights"), column("sum_of_weights_squared")
+        deviations = column("_sum_of_weighted_deltas_squared")
+    else:
+        weights = column("count")
+        squared, deviations = weights, column("_sum_of_deltas_squared")
+    means = column("value")
+    contents, squares = weights * means, deviations + weights * means**2
+    within = (slice(1, -1),) * len(axes)
+    edges = [axis.borders() for axis in axes]
+    letter = _PROFILED[len(axes)]
+    found = sums(weights[within], squared[within], edges)
+    found[f"fTsumw{letter}"] = float(contents[within].sum())
+    found[f"fTsumw{letter}2"] = float(squares[within].sum())
+    metadata = getattr(histogram, "metadata", None)
+    entries = metadata.get("fEntries") if isinstance(metadata, dict) else None
+    found["fEntries"] = float(weights.sum() if entries is None else entries)
+    flat = [each.T.reshape(-1) for each in (contents, squares, weights, squared)]
+    classname = "TProfile" if len(axes) == 1 else f"TProfile{len(axes)}D"
+    return WritableHistogram(classname, title, axes, flat[0], flat[1], found, flat[2], flat[3])

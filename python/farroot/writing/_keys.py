@@ -1,0 +1,63 @@
+"""What a file that is being written has so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+DIRECTORY = "TDirectory"
+
+
+class Key(NamedTuple):
+    """Something in a directory."""
+
+    name: str
+    cycle: int
+    classname: str
+    #: What was written; None of what the file had before.
+    content: Any
+
+
+class Keys:
+    """The keys of one directory, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._keys: list[Key] = []
+        self._last: dict[str, int] = {}
+        self.below: dict[str, Keys] = {}
+
+    def add(self, name: str, classname: str, content: Any, cycle: int | None = None) -> Key:
+        """A key under the next cycle of its name."""
+        number = self._last.get(name, 0) + 1 if cycle is None else cycle
+        self._last[name] = max(number, self._last.get(name, 0))
+        key = Key(name, number, classname, content)
+        self._keys.append(key)
+        return key
+
+    def directory(self, name: str) -> Keys:
+        """The directory of that name, made where there is none."""
+        if name not in self.below:
+            self.below[name] = Keys()
+            self.add(name, DIRECTORY, None)
+        return self.below[name]
+
+    def find(self, name: str) -> Key | None:
+        """What has that name: of several cycles the last, or that which ``name;cycle`` says."""
+        found = [key for key in self._keys if key.name == name]
+        stem, _, cycle = name.rpartition(";")
+        if not found and cycle.isdigit():
+            found = [key for key in self._keys if key.name == stem and key.cycle == int(cycle)]
+        return max(found, key=lambda key: key.cycle, default=None)
+
+    def remove(self, key: Key) -> None:
+        self._keys.remove(key)
+
+    def walk(self, is_recursive: bool, before: str = "") -> Iterator[tuple[str, Key]]:
+        """Paths, without cycles, and keys, each directory's behind its own."""
+        for key in self._keys:
+            yield before + key.name, key
+            if is_recursive and key.classname == DIRECTORY:
+                yield from self.below[key.name].walk(True, f"{before}{key.name}/")
+
+    def names(self) -> list[str]:
+        return [key.name for key in self._keys]

@@ -1,0 +1,124 @@
+"""Objects that were read, as objects that can be written: by the names of their members."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UnsupportedError
+from ..objects import Object
+from .objects import ObjectList, Text, Writable, WritableAxis, WritableGraph, WritableHistogram
+
+#: Sums that ROOT keeps, as far as a class has them.
+_SUMS = (
+    "fEntries",
+    *(f"fTsumw{of}" for of in ("", "2", "x", "x2", "y", "y2", "xy", "z", "z2", "xz", "yz")),
+    *("fTsumwt", "fTsumwt2"),
+)
+_GRAPHS = {
+    "TGraph": (),
+    "TGraphErrors": ("fEX", "fEY"),
+    "TGraphAsymmErrors": ("fEXlow", "fEXhigh", "fEYlow", "fEYhigh"),
+}
+
+
+def of_object(read: Any) -> Writable:
+    """An object that farroot or uproot has read.
+
+    Raises:
+        UnsupportedError: for classes other than histograms, profiles, graphs, texts and lists.
+    """
+    classname = read.classname
+    if histogram := re.fullmatch(r"TH([123])[CSIFDL]|TProfile(2D|3D)?", classname):
+        profile = {None: 1, "2D": 2, "3D": 3}[histogram[2]]
+        return _histogram(read, classname, int(histogram[1] or profile))
+    if classname in _GRAPHS:
+        return _graph(read, classname)
+    if classname == "TObjString":
+        return Text(str(read))
+    if classname == "TList":
+        return ObjectList([of_object(each) for each in read], read.member("fName"))
+    kinds = "histograms, profiles, graphs, texts and lists of them are"
+    raise UnsupportedError(f"a {classname} that was read is not written anew: {kinds}")
+
+
+def _histogram(read: Any, classname: str, dimensions: int) -> WritableHistogram:
+    is_profile = classname.startswith("TProfile")
+    axes = [_axis(read.member(f"f{letter}axis")) for letter in "XYZ"[:dimensions]]
+    weights = _reals(read, "fBinEntries")
+    cells = _cells(read)
+    return WritableHistogram(
+        classname,
+        read.member("fTitle"),
+        axes,
+        cells.astype(cells.dtype.newbyteorder("=")),
+        _reals(read, "fSumw2"),
+        {name: float(_member(read, name, 0.0)) for name in _SUMS},
+        weights if is_profile else np.empty(0),
+        _reals(read, "fBinSumw2") if is_profile else np.empty(0),
+        int(_member(read, "fErrorMode", 0)),
+    )
+
+
+def _member(read: Any, name: str, default: Any) -> Any:
+    """A member, or the default of a class or version that has none of that name."""
+    try:
+        return read.member(name)
+    except KeyError:
+        return default
+
+
+def _reals(read: Any, name: str) -> NDArray[np.float64]:
+    return np.asarray(_member(read, name, ()), dtype=np.float64)
+
+
+def _cells(read: Any) -> NDArray[Any]:
+    """The numbers of the array that a histogram derives from."""
+    for base in read.bases:
+        if base.classname.startswith("TArray"):
+            return np.asarray(base.member("fArray") if "fArray" in _names(base) else base)
+    for base in read.bases:
+        if base.classname.startswith("TH"):
+            return _cells(base)
+    raise UnsupportedError(f"a {read.classname} without contents")
+
+
+def _names(read: Any) -> Any:
+    return getattr(read, "all_members", None) or ()
+
+
+def _axis(read: Any) -> WritableAxis:
+    by_bin = dict(_labels(read))
+    bins = int(read.member("fNbins"))
+    names = [by_bin.get(number, "") for number in range(1, bins + 1)] if by_bin else []
+    low, high = float(read.member("fXmin")), float(read.member("fXmax"))
+    edges = _reals(read, "fXbins")
+    title = read.member("fTitle")
+    return WritableAxis(read.member("fName"), title, bins, low, high, edges, names)
+
+
+def _labels(axis: Any) -> Iterator[tuple[int, str]]:
+    """Bins that have a name, and their names."""
+    if isinstance(axis, Object):
+        labels = axis._members.get("fLabels")
+        for label in () if labels is None else labels._members["items"]:
+            yield label["fUniqueID"], label["fString"]
+    else:
+        for label in _member(axis, "fLabels", None) or ():
+            yield label.member("@fUniqueID"), str(label)
+
+
+def _graph(read: Any, classname: str) -> WritableGraph:
+    return WritableGraph(
+        classname,
+        read.member("fTitle"),
+        _reals(read, "fX"),
+        _reals(read, "fY"),
+        [_reals(read, name) for name in _GRAPHS[classname]],
+        float(_member(read, "fMinimum", -1111.0)),
+        float(_member(read, "fMaximum", -1111.0)),
+    )

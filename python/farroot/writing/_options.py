@@ -1,0 +1,95 @@
+"""How files and tables are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .. import _core
+from .. import compression as compressions
+from .._uproot import IGNORED_WHEN_WRITING
+from ..errors import ArgumentTypeError, InvalidArgumentError
+
+#: ROOT's number: ZSTD of ROOT's level 5.
+DEFAULT_COMPRESSION = 505
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keywords of :func:`farroot.recreate`, which says what they mean."""
+
+    compression: object = DEFAULT_COMPRESSION
+    title: str = ""
+    cluster: str | int | None = None
+    jagged: str = "counter"
+    threads: int | None = None
+    memory: str | int | None = None
+    reproducible: bool = False
+    keep_partial: bool = False
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Options:
+        """Keywords, uproot's that change nothing among them.
+
+        Raises:
+            ArgumentTypeError: for others.
+        """
+        known = {field.name for field in fields(cls)}
+        for name in given.keys() - known - IGNORED_WHEN_WRITING:
+            raise ArgumentTypeError(f"there is no {name}=...; there are {', '.join(sorted(known))}")
+        return cls(**{name: value for name, value in given.items() if name in known})
+
+    def __post_init__(self) -> None:
+        if self.jagged not in ("counter", "vector"):
+            raise InvalidArgumentError(f'jagged is "counter" or "vector", not {self.jagged!r}')
+
+    def core(self) -> _core.FileOptions:
+        """The same for the engine."""
+        return _core.FileOptions(
+            self.title,
+            code(self.compression),
+            self.threads,
+            size(self.memory, "memory"),
+            self.reproducible,
+        )
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """What a user chooses for one table, as the engine takes it."""
+
+    title: str
+    compression: int
+    cluster_entries: int | None
+    cluster_bytes: int | None
+    counters: dict[str, str]
+    fields: dict[tuple[str, str], str]
+    is_vector: bool
+
+
+def code(compression: object) -> int:
+    """ROOT's number; 0 for none."""
+    chosen = compressions.of(compression)
+    return 0 if chosen is None or chosen.level == 0 else chosen.code
+
+
+def size(said: str | int | None, what: str) -> int | None:
+    """Bytes.
+
+    Raises:
+        InvalidArgumentError: for what is no size.
+    """
+    if said is None or isinstance(said, int):
+        return said
+    found = _core.StepSize(said).bytes
+    if found is None:
+        raise InvalidArgumentError(f'{what} is a size as "100 MB", not {said!r}')
+    return found
+
+
+def cluster(said: str | int | None) -> tuple[int | None, int | None]:
+    """Entries, or compressed bytes, of a cluster."""
+    if said is None:
+        return None, None
+    found = _core.StepSize(said)
+    return found.entries, found.bytes

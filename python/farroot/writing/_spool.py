@@ -1,0 +1,94 @@
+"""Places that take a file when it is whole: file-like objects, and what fsspec opens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any
+
+from .._addresses import path_text
+
+#: What addresses begin with that farroot writes to by itself.
+_OWN = frozenset(
+    (
+        *("root", "roots", "xroot", "xroots", "http", "https", "dav", "davs", "s3", "osdf"),
+        *("pelican", "file"),
+    )
+)
+
+
+def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
+    """Where a file is written, and what it is poured into at the end.
+
+    Args:
+        target: What a user calls the place.
+        is_read: Whether there is a file that is added to.
+    """
+    if not isinstance(target, (str, os.PathLike)) and hasattr(target, "write"):
+        spool = Spool(target, str(getattr(target, "name", "")), is_read)
+        return spool.path, spool
+    address = path_text(target)
+    scheme, is_address, _ = address.partition("://")
+    if "::" in address or (is_address and scheme not in _OWN):
+        import fsspec
+
+        spool = Spool(None, address, is_read, fsspec.open(address, "wb"))
+        return spool.path, spool
+    if not is_address:
+        address = address.removeprefix("file:")
+        os.makedirs(os.path.dirname(address) or ".", exist_ok=True)
+    elif scheme == "file":
+        os.makedirs(os.path.dirname(address.removeprefix("file://")), exist_ok=True)
+    return address, None
+
+
+class Spool:
+    """A file on the local disk that stands for another place.
+
+    Args:
+        file: A file-like object; None where ``opened`` gives it.
+        name: What the file is called there.
+        is_read: Whether what is there is the beginning.
+        opened: Something of fsspec that is a file in ``with``.
+    """
+
+    def __init__(self, file: Any, name: str, is_read: bool, opened: Any = None) -> None:
+        self._file = file
+        self._opened = opened
+        self._folder = tempfile.TemporaryDirectory(prefix="farroot-")
+        self.path = os.path.join(self._folder.name, os.path.basename(name) or "file.root")
+        if is_read:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        with open(self.path, "wb") as copy:
+            if self._opened is None:
+                self._file.seek(0)
+                shutil.copyfileobj(self._file, copy)
+            else:
+                with self._opened.fs.open(self._opened.path, "rb") as there:
+                    shutil.copyfileobj(there, copy)
+
+    def exists(self) -> bool:
+        """Whether there is a file of that name already."""
+        return self._opened is not None and self._opened.fs.exists(self._opened.path)
+
+    def pour(self) -> None:
+        """Writes the file to its place, from the beginning on."""
+        with open(self.path, "rb") as copy:
+            if self._opened is not None:
+                parent = self._opened.fs._parent(self._opened.path)
+                self._opened.fs.makedirs(parent, exist_ok=True)
+                with self._opened as file:
+                    shutil.copyfileobj(copy, file)
+                return
+            if self._file.seekable():
+                self._file.seek(0)
+                self._file.truncate()
+            shutil.copyfileobj(copy, self._file)
+            self._file.flush()
+
+    def close(self) -> None:
+        """Removes what stands for it."""
+        self._folder.cleanup()

@@ -1,0 +1,193 @@
+"""Columns by name from every kind of table, and tables that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from .. import _core
+from ..errors import ArgumentTypeError, Error, InvalidArgumentError
+from . import _arrow, _columns, _types
+from ._types import Type
+
+#: What counts the items of lists.
+COUNTER: Type = ak.types.NumpyType("int32")
+
+
+def batches(data: Any) -> Iterator[dict[str, Any]]:
+    """What users have as columns by name, batch after batch.
+
+    Args:
+        data: A dict of arrays, a DataFrame, records of Awkward, a structured array, whatever
+            gives Arrow's C stream, or an iterator of any of these.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    if isinstance(data, Iterator):
+        for batch in data:
+            yield from batches(batch)
+    elif _is_stream(data):
+        yield from _arrow.batches(data)
+    else:
+        yield _columns_of(data)
+
+
+def _is_stream(data: Any) -> bool:
+    """Whether it comes in batches, and knows them: not what is whole in memory."""
+    if _is_frame(data) or isinstance(data, Mapping) or not hasattr(data, "__arrow_c_stream__"):
+        return False
+    return not hasattr(data, "__arrow_c_array__") and not hasattr(data, "__len__")
+
+
+def _is_frame(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def _columns_of(data: Any) -> dict[str, Any]:
+    if isinstance(data, Mapping):
+        return {_name(name): column for name, column in data.items()}
+    if _is_frame(data):
+        return _of_frame(data)
+    if isinstance(data, np.ndarray) and data.dtype.names is not None:
+        return {name: data[name] for name in data.dtype.names}
+    if isinstance(data, (ak.Array, ak.contents.Content)):
+        layout = _columns.to_layout(data)
+        if layout.is_record or (layout.is_indexed and layout.content.is_record):
+            return {name: layout[name] for name in layout.fields}
+        return {"": layout}
+    if hasattr(data, "__arrow_c_stream__"):
+        return _arrow.columns(data)
+    what = type(data).__name__
+    kinds = "a dict of arrays, a DataFrame, records of Awkward, a structured array or Arrow's"
+    raise ArgumentTypeError(f"a table is {kinds}, not a {what}")
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"the name of a column is a string, not {name!r}")
+    return name
+
+
+def _of_frame(frame: Any) -> dict[str, Any]:
+    """The columns of a DataFrame, and its index where that is of numbers."""
+    index = frame.index.to_numpy()
+    columns = {"index": index} if index.dtype.kind in "biuf" else {}
+    for name in frame.columns:
+        column = frame[name]
+        is_plain = isinstance(column.dtype, np.dtype)
+        columns[str(name)] = column.to_numpy() if is_plain else column
+    return columns
+
+
+def is_table(what: Any) -> bool:
+    """Whether something that is written under a name is a table."""
+    if isinstance(what, Mapping):
+        return all(isinstance(name, str) for name in what)
+    if isinstance(what, np.ndarray):
+        return what.dtype.names is not None
+    is_awkward = isinstance(what, (ak.Array, ak.contents.Content, ak.forms.Form))
+    is_batches = isinstance(what, Iterator) or hasattr(what, "__arrow_c_stream__")
+    return is_awkward or is_batches or _is_frame(what)
+
+
+def types_of(said: Any) -> dict[str, Type] | None:
+    """The types of the columns where they are said; None where there are data in their place."""
+    if isinstance(said, ak.types.ArrayType):
+        said = said.content
+    if isinstance(said, ak.forms.Form):
+        said = said.type
+    if isinstance(said, ak.types.RecordType):
+        said = dict(zip(said.fields, said.contents, strict=True))
+    if isinstance(said, np.dtype) and said.names is not None:
+        said = {name: said[name] for name in said.names}
+    if isinstance(said, (list, tuple)) and all(_is_pair(each) for each in said):
+        said = dict(said)
+    if not isinstance(said, Mapping) or not _types.is_type(said):
+        return None
+    types = {}
+    for name, each in said.items():
+        try:
+            types[_name(name)] = _types.to_type(each)
+        except Error as error:
+            raise within(name, error) from None
+    return types
+
+
+def _is_pair(what: Any) -> bool:
+    return isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], str)
+
+
+def within(column: str, error: Error) -> Error:
+    """The same error, with the column that it is about."""
+    return type(error)(f"column {column!r}: {error}")
+
+
+def is_list(type_: Type) -> bool:
+    """Whether entries are lists of any length, and no texts."""
+    return isinstance(type_, ak.types.ListType) and not _types.is_string(type_)
+
+
+class Columns:
+    """The columns of a table that is written."""
+
+    def __init__(self, types: dict[str, Type]) -> None:
+        self.types = types
+
+    @classmethod
+    def of(cls, batch: dict[str, Any], has_options: bool) -> Columns:
+        """Those of a first batch, whose columns are kept as layouts in it.
+
+        Args:
+            has_options: Whether values may be missing.
+        """
+        types = {}
+        for name, column in batch.items():
+            try:
+                batch[name] = layout = _columns.to_layout(column)
+                types[name] = _columns.type_of(layout, has_options)
+            except Error as error:
+                raise within(name, error) from None
+        return cls(types)
+
+    def lists(self) -> list[str]:
+        """Columns of lists of any length."""
+        return [name for name, type_ in self.types.items() if is_list(type_)]
+
+    def empty(self) -> list[_core.Array]:
+        """No entries of these types."""
+        return [self._array(name, _types.empty(type_)) for name, type_ in self.types.items()]
+
+    def arrays(self, batch: dict[str, Any]) -> list[_core.Array]:
+        """The columns of a batch, in their order.
+
+        Raises:
+            InvalidArgumentError: for columns that lack, that are not known, of another type, or
+                of different lengths.
+        """
+        lack = [name for name in self.types if name not in batch]
+        if lack:
+            raise InvalidArgumentError(
+                f"extend is given an array for every column, not {lack[0]!r}"
+            )
+        unknown = [name for name in batch if name not in self.types]
+        if unknown:
+            raise InvalidArgumentError(f"there is no column {unknown[0]!r} to extend")
+        arrays = [self._array(name, batch[name]) for name in self.types]
+        lengths = [len(array) for array in arrays]
+        for name, length in zip(self.types, lengths, strict=True):
+            if length != lengths[0]:
+                first = next(iter(self.types))
+                said = f"column {name!r} has {length} entries, {first!r} {lengths[0]}"
+                raise InvalidArgumentError(f"all columns are of one length: {said}")
+        return arrays
+
+    def _array(self, name: str, column: Any) -> _core.Array:
+        try:
+            layout = _columns.to_layout(column)
+            return _core.Array(_columns.to_column(layout, self.types[name]))
+        except Error as error:
+            raise within(name, error) from None

@@ -1,0 +1,404 @@
+"""Directories of files that are being written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from .._filters import Filter, predicate
+from .._shown import shown
+from .._uproot import taken
+from ..compression import Compression
+from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, UnsupportedError
+from . import tables
+from ._keys import DIRECTORY, Key, Keys
+from ._tables import COUNTER, Columns, batches, is_table, types_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .tables import WritableNTuple, WritableTree
+    from .writable import WritableFile
+
+
+_NTUPLE = "ROOT::RNTuple"
+
+
+def _counter_name(counted: str) -> str:
+    return "n" + counted
+
+
+def _field_name(outer: str, inner: str) -> str:
+    return inner if outer == "" else f"{outer}_{inner}"
+
+
+class WritableDirectory:
+    """A directory of a file that is being written: ``directory[path] = what`` writes.
+
+    What can be assigned: histograms of ``hist``, ``boost_histogram`` or any library that speaks
+    UHI, what ``numpy.histogram`` and its relatives return, objects that were read with farroot or
+    uproot, texts, and tables (as :meth:`mkrntuple` takes them), of which an RNTuple is made.
+    """
+
+    def __init__(self, file: WritableFile, path: tuple[str, ...], keys: Keys) -> None:
+        self._file = file
+        self._path = path
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<WritableDirectory {shown(self.object_path)!r}>"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories that lead here; none at the top."""
+        return self._path
+
+    @property
+    def object_path(self) -> str:
+        return "/".join(("", *self._path, "")).replace("//", "/")
+
+    @property
+    def file(self) -> WritableFile:
+        return self._file
+
+    @property
+    def file_path(self) -> str | None:
+        return self._file.file_path
+
+    @property
+    def compression(self) -> Compression | None:
+        """Of what is written from now on."""
+        return self._file.compression
+
+    @compression.setter
+    def compression(self, compression: object) -> None:
+        self._file.compression = compression
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def close(self) -> None:
+        """Writes what is left and gives the file its name: before, there is no such file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.__exit__(kind, error, traceback)
+
+    # What is there.
+
+    def iterclassnames(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> Iterator[tuple[str, str]]:
+        """As :meth:`classnames`, one by one."""
+        by_name, by_class = predicate(filter_name), predicate(filter_classname)
+        for path, key in self._keys.walk(recursive):
+            if by_name(path) and by_class(key.classname):
+                yield f"{path};{key.cycle}" if cycle else path, key.classname
+
+    def classnames(self, **filters: Any) -> dict[str, str]:
+        """Classes by key, of what was written so far and what was there before.
+
+        Args:
+            filters: ``recursive``, ``cycle``, ``filter_name`` and ``filter_classname``, as for
+                :meth:`Directory.classnames`.
+        """
+        return dict(self.iterclassnames(**filters))
+
+    def iterkeys(self, **filters: Any) -> Iterator[str]:
+        return (key for key, _ in self.iterclassnames(**filters))
+
+    def keys(self, **filters: Any) -> list[str]:
+        """Keys, as :meth:`classnames` has them."""
+        return list(self.iterkeys(**filters))
+
+    def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
+        for key in self.iterkeys(**filters):
+            yield key if cycle else key.rpartition(";")[0], self[key]
+
+    def items(self, **filters: Any) -> list[tuple[str, Any]]:
+        return list(self.iteritems(**filters))
+
+    def itervalues(self, **filters: Any) -> Iterator[Any]:
+        return (self[key] for key in self.iterkeys(**filters))
+
+    def values(self, **filters: Any) -> list[Any]:
+        return list(self.itervalues(**filters))
+
+    def __iter__(self) -> Iterator[str]:
+        return self.iterkeys()
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __contains__(self, where: object) -> bool:
+        return isinstance(where, str) and self._find(where) is not None
+
+    def classname_of(self, where: str) -> str:
+        """The class of what is at that path."""
+        return self._found(where)[1].classname
+
+    def _find(self, where: str) -> tuple[WritableDirectory, Key] | None:
+        """The directory that has it, and its key."""
+        directory = self
+        names = [name for name in where.split("/") if name]
+        for name in names[:-1]:
+            key = directory._keys.find(name)
+            if key is None or key.classname != DIRECTORY:
+                return None
+            directory = directory._at(key)
+        key = directory._keys.find(names[-1]) if names else None
+        return None if key is None else (directory, key)
+
+    def _found(self, where: str) -> tuple[WritableDirectory, Key]:
+        found = self._find(where)
+        if found is None:
+            there = ", ".join(repr(name) for name in self._keys.names()[:10])
+            raise KeyInFileError(f"nothing at {where!r} in {self!r}; there is {there or 'nothing'}")
+        return found
+
+    def _at(self, key: Key) -> WritableDirectory:
+        path = (*self._path, key.name)
+        return WritableDirectory(self._file, path, self._keys.below[key.name])
+
+    def get(self, where: str, default: Any = None) -> Any:
+        """What is at that path, or the default."""
+        found = self._find(where)
+        return default if found is None else self[where]
+
+    def __getitem__(self, where: str) -> Any:
+        """A directory, a table that is being written, or an object: that which was written, or
+        read from the file as it was before.
+
+        Raises:
+            KeyInFileError: nothing of that name.
+            UnsupportedError: a table of the file as it was: :func:`farroot.open` reads it.
+        """
+        self._file.ensure_open()
+        if not where.strip("/"):
+            return self
+        directory, key = self._found(where)
+        if key.classname == DIRECTORY:
+            return directory._at(key)
+        if isinstance(key.content, tables.Open):
+            return key.content.kind(self._file, key.content)
+        if key.content is not None:
+            return key.content
+        if key.classname in ("TTree", _NTUPLE):
+            advice = "farroot.open reads it"
+            raise UnsupportedError(f"{where!r} was there before, entries are not added: {advice}")
+        return self._file.before("/".join((*directory._path, f"{key.name};{key.cycle}")))
+
+    def __delitem__(self, where: str) -> None:
+        """Takes what is at that path out of its directory; of several cycles the last one."""
+        self._file.ensure_open()
+        directory, key = self._found(where)
+        self._file.remove("/".join((*directory._path, key.name)), key.cycle)
+        directory._keys.remove(key)
+
+    # What is written.
+
+    def mkdir(self, name: str, *, initial_directory_bytes: int | None = None) -> WritableDirectory:
+        """A directory, with those that its path names, made where it is not there.
+
+        Args:
+            initial_directory_bytes: uproot's; lists of keys take what they need.
+        """
+        self._file.ensure_open()
+        directory = self
+        for step in filter(None, name.split("/")):
+            keys = directory._keys.directory(step)
+            directory = WritableDirectory(self._file, (*directory._path, step), keys)
+        if directory is not self:
+            self._file.core.make_directory("/".join(directory._path))
+        return directory
+
+    def _place(self, where: str) -> tuple[WritableDirectory, str]:
+        """The directory of a path, made where it is not there, and the name in it."""
+        before, _, name = where.strip("/").rpartition("/")
+        if not name:
+            raise InvalidArgumentError(f"{where!r} is no name")
+        return (self.mkdir(before) if before else self), name
+
+    def __setitem__(self, where: str, what: Any) -> None:
+        self.update({where: what})
+
+    def update(
+        self, pairs: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any
+    ) -> None:
+        """Writes several things: names, which may be paths, and what is assigned to them."""
+        self._file.ensure_open()
+        together = pairs.items() if isinstance(pairs, Mapping) else pairs
+        for where, what in [*together, *more.items()]:
+            if is_table(what):
+                self.mkrntuple(where, what)
+            else:
+                self._put(where, what)
+
+    def _put(self, where: str, what: Any) -> None:
+        from .identify import to_writable
+
+        directory, name = self._place(where)
+        written = to_writable(what).named(name)
+        self._file.core.put("/".join((*directory._path, name)), written.core())
+        directory._keys.add(name, written.classname, written)
+
+    @taken
+    def mktree(
+        self,
+        name: str,
+        branch_types_or_data: Any,
+        title: str = "",
+        *,
+        counter_name: Callable[[str], str] = _counter_name,
+        field_name: Callable[[str, str], str] = _field_name,
+        initial_basket_capacity: int | None = None,
+        resize_factor: float | None = None,
+        titles: Mapping[str, str] | None = None,
+        cluster: str | int | None = None,
+        jagged: str | None = None,
+    ) -> WritableTree:
+        """A TTree, empty or with its first entries.
+
+        Args:
+            name: Its name, or path.
+            branch_types_or_data: Types by name (of NumPy, also with a shape, of Awkward, or as
+                Awkward spells them: ``"var * float32"``), or what :meth:`WritableTree.extend`
+                takes.
+            counter_name: From the name of a column of lists to that of the branch with their
+                lengths, which columns may share.
+            field_name: From the names of a column of records and of a field to that of a branch.
+            initial_basket_capacity, resize_factor: uproot's; lists of baskets take what they need.
+            titles: What a reader is told of columns, by name.
+            cluster: As for :func:`recreate`.
+            jagged: As for :func:`recreate`.
+
+        Raises:
+            UnsupportedError: for types that a tree cannot hold.
+        """
+        options = {"title": title, "cluster": cluster, "jagged": jagged}
+
+        def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
+            for counter in {counter_name(column) for column in columns.lists()}:
+                if counter in columns.types:
+                    columns.types[counter] = COUNTER
+            names = tables.TreeNames(columns.types, counter_name, field_name)
+            core = self._file.make_tree("/".join(path), columns, names, titles or {}, options)
+            return tables.Open(tables.WritableTree, path, core, columns, names, self.compression)
+
+        tree: WritableTree = self._make_table(name, branch_types_or_data, "TTree", make)
+        return tree
+
+    @taken
+    def mkrntuple(
+        self,
+        name: str,
+        type_spec_or_data: Any,
+        description: str = "",
+        *,
+        titles: Mapping[str, str] | None = None,
+        cluster: str | int | None = None,
+    ) -> WritableNTuple:
+        """An RNTuple, empty or with its first entries.
+
+        Args:
+            name: Its name, or path.
+            type_spec_or_data: As for :meth:`mktree`; lists, records and values that may be
+                missing go as deep as you like.
+            description: What a reader is told of it.
+            titles: The same of fields, by name.
+            cluster: As for :func:`recreate`.
+        """
+        options = {"title": description, "cluster": cluster}
+
+        def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
+            names = tables.TreeNames({}, _counter_name, _field_name)
+            core = self._file.make_ntuple("/".join(path), columns, titles or {}, options)
+            return tables.Open(tables.WritableNTuple, path, core, columns, names, self.compression)
+
+        ntuple: WritableNTuple = self._make_table(name, type_spec_or_data, _NTUPLE, make)
+        return ntuple
+
+    def _make_table(
+        self,
+        where: str,
+        said: Any,
+        classname: str,
+        make: Callable[[tuple[str, ...], Columns], tables.Open],
+    ) -> Any:
+        """A table of types, or of the first batch of data, with all of these."""
+        self._file.ensure_open()
+        types = types_of(said)
+        first: dict[str, Any] | None = None
+        rest: Iterator[dict[str, Any]] = iter(())
+        if types is None:
+            rest = batches(said)
+            first = next(rest, None)
+            if first is None:
+                raise InvalidArgumentError(f"no batch to take the types of {where!r} from")
+            columns = Columns.of(first, has_options=classname != "TTree")
+        else:
+            columns = Columns(types)
+        directory, name = self._place(where)
+        table = make((*directory._path, name), columns)
+        directory._keys.add(name, classname, table)
+        made = table.kind(self._file, table)
+        if first is not None:
+            made.extend(first)
+        for batch in rest:
+            made.extend(batch)
+        return made
+
+    @taken
+    def copy_from(
+        self,
+        source: Any,
+        *,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+        rename: Callable[[str], str] | Mapping[str, str] | None = None,
+        require_matches: bool = True,
+    ) -> None:
+        """Copies objects of a file that farroot has opened, without looking into them.
+
+        Args:
+            source: A :class:`farroot.File` or :class:`farroot.Directory`.
+            filter_name, filter_classname: Which, as for :meth:`Directory.classnames`.
+            rename: From old to new paths.
+            require_matches: Whether that nothing is copied is an error.
+        """
+        from .identify import copied
+
+        self._file.ensure_open()
+        chosen = source.classnames(filter_name=filter_name, filter_classname=filter_classname)
+        if not chosen and require_matches:
+            raise InvalidArgumentError(f"nothing in {source!r} has a name like {filter_name!r}")
+        for key, classname in chosen.items():
+            if classname.startswith("TDirectory"):
+                continue
+            if classname in ("TTree", _NTUPLE):
+                raise UnsupportedError(f"{key!r} is a {classname}, which copy_from does not copy")
+            self._put(_renamed(key.rpartition(";")[0], rename), copied(source, key, classname))
+
+
+def _renamed(path: str, rename: Any) -> str:
+    if rename is None:
+        return path
+    if isinstance(rename, Mapping):
+        return str(rename.get(path, path))
+    if callable(rename):
+        return str(rename(path))
+    raise ArgumentTypeError(f"rename is a function or a dict, not {rename!r}")

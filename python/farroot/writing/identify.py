@@ -1,0 +1,192 @@
+# ruff: noqa: N802, N803
+"""What Python has, as objects that ROOT has: under uproot's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentTypeError, InvalidArgumentError
+from . import _histograms, _members
+from .objects import (
+    ObjectList,
+    Text,
+    Writable,
+    WritableAxis,
+    WritableGraph,
+    WritableHistogram,
+    histogram_class,
+)
+
+__all__ = [
+    "as_TGraph",
+    "to_TAxis",
+    "to_TH1x",
+    "to_TH2x",
+    "to_TH3x",
+    "to_TList",
+    "to_TObjString",
+    "to_TProfile",
+    "to_TProfile2D",
+    "to_TProfile3D",
+    "to_writable",
+]
+
+
+def to_writable(what: Any) -> Writable:
+    """An object as one that can be written.
+
+    Raises:
+        ArgumentTypeError: for what ROOT has no class for.
+    """
+    if hasattr(what, "core") and hasattr(what, "classname"):
+        written: Writable = what
+        return written
+    if isinstance(what, str):
+        return Text(what)
+    if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
+        return found
+    if hasattr(what, "member") and hasattr(what, "classname"):
+        return _members.of_object(what)
+    if all(hasattr(what, name) for name in ("axes", "kind", "values", "variances")):
+        return _histograms.of_uhi(what)
+    kinds = "histograms, graphs, texts, tables and objects that were read are"
+    raise ArgumentTypeError(f"a {type(what).__name__} is not written: {kinds}")
+
+
+def to_TObjString(string: Any) -> Text:
+    return Text(str(string))
+
+
+def to_TList(data: Any, name: str = "") -> ObjectList:
+    return ObjectList([_item(each) for each in data], name)
+
+
+def _item(what: Any) -> Writable:
+    if isinstance(what, str):
+        raise ArgumentTypeError("items of a TList are objects: to_TObjString makes one of a text")
+    return to_writable(what)
+
+
+def as_TGraph(
+    df: Any,
+    title: str = "",
+    xAxisLabel: str = "",
+    yAxisLabel: str = "",
+    minY: float | None = None,
+    maxY: float | None = None,
+) -> WritableGraph:
+    """A graph of columns: ``x`` and ``y``; of ``x_errors`` and ``y_errors`` too, or of
+    ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and ``y_errors_high``.
+
+    Args:
+        df: A DataFrame, or a dict of arrays.
+        title, xAxisLabel, yAxisLabel: What is shown on it.
+        minY, maxY: Limits for drawing.
+    """
+    both, sides = ("x_errors", "y_errors"), ("_low", "_high")
+    found = [df.get(name) for name in ("x", "y")]
+    if any(each is None for each in found):
+        raise InvalidArgumentError("a graph has the columns x and y")
+    classname: str = "TGraph"
+    names: tuple[str, ...] = ()
+    if any(df.get(name) is not None for name in both):
+        classname, names = "TGraphErrors", both
+    if any(df.get(name + side) is not None for name in both for side in sides):
+        if names:
+            raise InvalidArgumentError("errors of a graph are symmetric, or have two sides")
+        classname, names = "TGraphAsymmErrors", tuple(n + side for n in both for side in sides)
+    errors = [df.get(name) for name in names]
+    if any(each is None for each in errors):
+        raise InvalidArgumentError(f"a {classname} has all of {', '.join(names)}")
+    y = _reals(found[1])
+    if len(y) == 0:
+        raise InvalidArgumentError("a graph without points is not written")
+    shown = f"{title};{xAxisLabel};{yAxisLabel}" if xAxisLabel or yAxisLabel else title
+    low, high = (
+        (float(y.min()) if minY is None else minY),
+        (float(y.max()) if maxY is None else maxY),
+    )
+    return WritableGraph(
+        classname, shown, _reals(found[0]), y, [_reals(each) for each in errors], low, high
+    )
+
+
+def to_TAxis(
+    fName: str,
+    fTitle: str,
+    fNbins: int,
+    fXmin: float,
+    fXmax: float,
+    fXbins: Any = None,
+    fLabels: Any = None,
+    **_: Any,
+) -> WritableAxis:
+    """An axis; further members of uproot's are taken, and left as ROOT has them at first."""
+    edges = np.empty(0) if fXbins is None else np.asarray(fXbins, dtype=np.float64)
+    labels = [] if fLabels is None else [item.text for item in fLabels.items]
+    return WritableAxis(fName, fTitle, int(fNbins), float(fXmin), float(fXmax), edges, labels)
+
+
+def _histogram(
+    classname: str | None,
+    dimensions: int,
+    fTitle: str,
+    data: Any,
+    given: dict[str, Any],
+) -> WritableHistogram:
+    cells = np.asarray(data)
+    cells = cells.astype(cells.dtype.newbyteorder("="))
+    axes = [given[f"f{letter}axis"] for letter in "XYZ"[:dimensions]]
+    reals = {name: _reals(given.get(name)) for name in ("fSumw2", "fBinEntries", "fBinSumw2")}
+    found = {
+        name: float(value)
+        for name, value in given.items()
+        if value is not None and (name == "fEntries" or name.startswith("fTsumw"))
+    }
+    return WritableHistogram(
+        classname or histogram_class(dimensions, cells.dtype),
+        fTitle,
+        axes,
+        cells,
+        reals["fSumw2"],
+        found,
+        reals["fBinEntries"],
+        reals["fBinSumw2"],
+        int(given.get("fErrorMode") or 0),
+    )
+
+
+def _reals(what: Any) -> Any:
+    return np.empty(0) if what is None else np.asarray(what, dtype=np.float64)
+
+
+def to_TH1x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    """``TH1D`` or another, by the type of ``data``, with members by their names in ROOT."""
+    return _histogram(None, 1, fTitle, data, given)
+
+
+def to_TH2x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    return _histogram(None, 2, fTitle, data, given)
+
+
+def to_TH3x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    return _histogram(None, 3, fTitle, data, given)
+
+
+def to_TProfile(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    return _histogram("TProfile", 1, fTitle, data, given)
+
+
+def to_TProfile2D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    return _histogram("TProfile2D", 2, fTitle, data, given)
+
+
+def to_TProfile3D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
+    return _histogram("TProfile3D", 3, fTitle, data, given)
+
+
+def copied(source: Any, key: str, classname: str) -> Writable:
+    """An object of a file, as :meth:`WritableDirectory.copy_from` takes it."""
+    return to_writable(source[key])

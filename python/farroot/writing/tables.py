@@ -1,0 +1,204 @@
+"""Trees and RNTuples that are being written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+import awkward as ak
+import numpy as np
+
+from .. import _core
+from .._shown import shown
+from ..errors import InvalidArgumentError
+from ._columns import to_layout
+from ._tables import Columns, batches, is_list
+
+if TYPE_CHECKING:
+    from ..compression import Compression
+    from ._types import Type
+    from .writable import WritableFile
+
+
+class Open(NamedTuple):
+    """A table that a file has open. It does not know the file, which would then keep itself."""
+
+    kind: type[WritableTable]
+    path: tuple[str, ...]
+    core: _core.TableOutput
+    columns: Columns
+    names: TreeNames
+    compression: Compression | None
+
+
+class WritableTable:
+    """A table that is being written: what trees and RNTuples have in common."""
+
+    def __init__(self, file: WritableFile, table: Open) -> None:
+        self._file = file
+        self._core = table.core
+        self._path = table.path
+        self._columns = table.columns
+        self._names = table.names
+        self._compression = table.compression
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WritableTable) and self._core is other._core
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {shown('/'.join(('', *self._path)))!r}>"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories that it is in, and its own."""
+        return self._path
+
+    @property
+    def object_path(self) -> str:
+        return "/".join(self._path)
+
+    @property
+    def file(self) -> WritableFile:
+        return self._file
+
+    @property
+    def file_path(self) -> str | None:
+        return self._file.file_path
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self._file.__exit__(kind, error, traceback)
+
+    @property
+    def compression(self) -> Compression | None:
+        """As of the file when the table was made."""
+        return self._compression
+
+    @property
+    def num_entries(self) -> int:
+        """Entries so far."""
+        return self._core.num_entries
+
+    def keys(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns.types)
+
+    @property
+    def typenames(self) -> dict[str, str]:
+        """Types of the columns, as Awkward spells them."""
+        return {name: str(type_) for name, type_ in self._columns.types.items()}
+
+    def extend(self, data: Any) -> None:
+        """Adds entries. They may be few: what is written does not depend on it.
+
+        Args:
+            data: A dict of arrays, one for each column and of one length; a DataFrame; records
+                of Awkward; a structured array; whatever gives Arrow's C stream (polars, DuckDB,
+                pyarrow); or an iterator of such batches. The arrays are copied.
+
+        Raises:
+            InvalidArgumentError: for columns that lack or are of another type or length. Nothing
+                of that batch is then added.
+        """
+        for batch in batches(data):
+            self._add(batch)
+
+    def _add(self, batch: dict[str, Any]) -> None:
+        self._file.ensure_open()
+        if "index" in batch and "index" not in self._columns.types:
+            # Of a DataFrame, for whose index no column was made.
+            batch = {name: column for name, column in batch.items() if name != "index"}
+        self._core.extend(self._columns.arrays(batch))
+
+    def show(self, *, stream: TextIO | None = None) -> None:
+        """Prints names and types of the columns."""
+        width = max((len(name) for name in self.keys()), default=0)
+        for name, type_ in self.typenames.items():
+            print(f"{shown(name):<{width}} | {type_}", file=stream or sys.stdout)
+
+
+class WritableBranch:
+    """A branch of a tree that is being written."""
+
+    def __init__(self, tree: WritableTree, name: str, type_: Type) -> None:
+        self._tree, self._name, self._type = tree, name, type_
+
+    def __repr__(self) -> str:
+        return f"<WritableBranch {shown(self._name)!r} in {self._tree.object_path!r}>"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def type(self) -> str:
+        """As Awkward spells it."""
+        return str(self._type)
+
+    @property
+    def compression(self) -> Compression | None:
+        return self._tree.compression
+
+
+class WritableTree(WritableTable):
+    """A TTree that is being written; :meth:`WritableDirectory.mktree` makes it."""
+
+    def __getitem__(self, where: str) -> WritableBranch:
+        if where not in self._columns.types:
+            raise InvalidArgumentError(f"there is no branch {where!r} in {self!r}")
+        return WritableBranch(self, where, self._columns.types[where])
+
+    def _add(self, batch: dict[str, Any]) -> None:
+        counted: dict[str, Any] = {}
+        for column, counter in self._names.counters.items():
+            if column not in batch or (counter not in batch and counter not in self._columns.types):
+                continue
+            lengths = np.asarray(ak.num(ak.Array(to_layout(batch[column])), axis=1))
+            said = ak.Array(to_layout(batch.get(counter, counted.get(counter, lengths))))
+            if not np.array_equal(lengths, ak.to_numpy(said)):
+                wrong = f"{counter!r} is not how many items {column!r} has"
+                raise InvalidArgumentError(f"counts and lists disagree: {wrong}")
+            counted[counter] = lengths
+        # Counts that are no column of their own follow from the lists.
+        batch = {**batch, **counted}
+        unneeded = counted.keys() - self._columns.types.keys()
+        super()._add({name: each for name, each in batch.items() if name not in unneeded})
+
+
+class WritableNTuple(WritableTable):
+    """An RNTuple that is being written; :meth:`WritableDirectory.mkrntuple` makes it."""
+
+
+class TreeNames:
+    """The names of the branches that a tree's columns become, as the user's functions give them."""
+
+    def __init__(
+        self,
+        types: dict[str, Type],
+        counter_name: Callable[[str], str],
+        field_name: Callable[[str, str], str],
+    ) -> None:
+        #: The branch with the lengths of a column of lists.
+        self.counters: dict[str, str] = {}
+        #: The branch of a field, by the names of the column and the field.
+        self.fields: dict[tuple[str, str], str] = {}
+        for name, type_ in types.items():
+            if is_list(type_):
+                self.counters[name] = counter_name(name)
+            content = type_.content if is_list(type_) else type_
+            if isinstance(content, ak.types.RecordType):
+                for field in content.fields:
+                    self.fields[name, field] = field_name(name, field)

@@ -1,0 +1,313 @@
+"""Files that are being written."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
+
+from .. import _core
+from .. import compression as compressions
+from .._addresses import Address
+from .._kinds import as_file
+from .._uproot import taken
+from ..compression import Compression
+from ..errors import InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
+from . import _options
+from ._keys import DIRECTORY, Keys
+from ._options import Options
+from ._report import WriteReport
+from ._spool import Spool, place
+from .directories import WritableDirectory
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._tables import Columns
+    from .tables import TreeNames
+
+
+@taken
+def recreate(
+    path: Address | Any,
+    *,
+    compression: object = _options.DEFAULT_COMPRESSION,
+    title: str = "",
+    cluster: str | int | None = None,
+    jagged: str = "counter",
+    threads: int | None = None,
+    memory: str | int | None = None,
+    reproducible: bool = False,
+    keep_partial: bool = False,
+) -> WritableDirectory:
+    """Begins a file, in the place of one of that name when it is closed.
+
+    Use it in ``with``: under its name there is nothing, or the file from before, until the block
+    ends. An exception in the block leaves it so.
+
+    Args:
+        path: A local path, an address (``root://``, ``https://``, ``s3://``), or a file-like
+            object, which the whole file is written to at the end.
+        compression: ROOT's number, :func:`farroot.ZSTD` and its like, or None. 505 means the
+            sizes that ROOT reaches with it.
+        title: Of the file.
+        cluster: Compressed bytes of the entries that a reader finds together (``"30 MB"``), or
+            their number.
+        jagged: How lists of numbers go into trees: ``"counter"``, as arrays with a branch that
+            counts (``nMuon``), or ``"vector"``, as ``std::vector``.
+        threads: Threads that compress; those that decode where None. The bytes are the same.
+        memory: Bytes that may wait for threads and the disk, at most.
+        reproducible: The same entries give the same bytes: no times, no random numbers.
+        keep_partial: Whether an exception in the ``with`` block ends the file with what it has,
+            in place of no file.
+
+    Raises:
+        PermissionDeniedError: the place cannot be written to.
+    """
+    options = Options(
+        *(compression, title, cluster, jagged, threads),
+        *(memory, reproducible, keep_partial),
+    )
+    return _begin(path, True, options)
+
+
+def create(path: Address | Any, **options: Any) -> WritableDirectory:
+    """As :func:`recreate`, with its options, of a file that is not there yet.
+
+    Raises:
+        FileExistsError: the file is there.
+    """
+    return _begin(path, False, Options.of(options))
+
+
+def update(path: Address | Any, **options: Any) -> WritableDirectory:
+    """Adds to a file that is there, with the options of :func:`recreate`.
+
+    Until it is closed, it is for others as it was before.
+
+    Raises:
+        NotFoundError: no such file.
+    """
+    Options.of(options)
+    instead = "farroot.recreate writes a new file"
+    raise UnsupportedError(f"adding to {path!r} is not there yet: {instead}")
+
+
+def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
+    address, spool = place(path, is_read=False)
+    local = unquote(address.removeprefix("file://"))
+    is_there = os.path.exists(local) if spool is None else spool.exists()
+    if is_there and not overwrite:
+        said = "farroot.recreate replaces it, farroot.update adds to it"
+        raise FileExistsError(f"{path!r} is there: {said}")
+    core = _core.FileOutput.create(address, overwrite, options.core())
+    return WritableFile(address, core, options, spool).root_directory
+
+
+class WritableFile:
+    """A file that is being written; its directories write.
+
+    Under its name there is nothing, or the file from before, until :meth:`close`.
+    """
+
+    def __init__(
+        self, address: str, core: _core.FileOutput, options: Options, spool: Spool | None
+    ) -> None:
+        #: The engine's own; for the package only.
+        self.core = core
+        self._address = address
+        self._options = options
+        self._spool = spool
+        self._compression = compressions.of(options.compression)
+        self._keys = Keys()
+        self._before: Any = None
+        self._report: WriteReport | None = None
+        self._closed = False
+        _OPEN.add(self)
+
+    def __repr__(self) -> str:
+        return f"<WritableFile {self.file_path!r}>"
+
+    @property
+    def file_path(self) -> str | None:
+        """The path or address; None of a file-like object."""
+        return self._address if self._spool is None else None
+
+    @property
+    def root_directory(self) -> WritableDirectory:
+        return WritableDirectory(self, (), self._keys)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keywords that it was begun with, and their defaults."""
+        return dict(vars(self._options))
+
+    @property
+    def compression(self) -> Compression | None:
+        """Of what is written from now on."""
+        return self._compression
+
+    @compression.setter
+    def compression(self, compression: object) -> None:
+        self._compression = compressions.of(compression)
+
+    @property
+    def fCompress(self) -> int:  # noqa: N802
+        """The same as ROOT's number."""
+        return _options.code(self._compression)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def report(self) -> WriteReport:
+        """What writing has cost.
+
+        Raises:
+            InvalidArgumentError: as long as it is not closed.
+        """
+        if self._report is None:
+            raise InvalidArgumentError(f"{self!r} has not been written to its end")
+        return self._report
+
+    def ensure_open(self) -> None:
+        """
+        Raises:
+            InvalidArgumentError: after :meth:`close`.
+        """
+        if self._closed:
+            raise InvalidArgumentError(f"{self!r} has been closed")
+
+    def close(self) -> None:
+        """Writes what is left and gives the file its name: before, there is no such file.
+
+        Raises:
+            Error: why it could not be written. There is then no such file.
+        """
+        if self._closed:
+            return
+        self._end()
+        try:
+            self._report = WriteReport(self.core.finish())
+            if self._spool is not None:
+                self._spool.pour()
+        finally:
+            if self._spool is not None:
+                self._spool.close()
+
+    def abandon(self) -> None:
+        """Leaves nothing of what was written; a file from before stays as it was."""
+        if not self._closed:
+            self._end()
+            self.core.abandon()
+            if self._spool is not None:
+                self._spool.close()
+
+    def _end(self) -> None:
+        self._closed = True
+        _OPEN.discard(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None or (self._options.keep_partial and issubclass(kind, Exception)):
+            self.close()
+        else:
+            self.abandon()
+
+    def __del__(self) -> None:
+        if not self.__dict__.get("_closed", True):
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Abandons a file that nobody has closed, and says so."""
+        said = "has not been closed, so there is no such file: use it in `with`, or close() it"
+        warn(f"{self._address} {said}", UnfinishedWarning)
+        self.abandon()
+
+    # What directories ask for.
+
+    def take_keys(self) -> None:
+        """Knows the keys of the file as it was."""
+        self._before = as_file(_core.open_file(self._address), self._address)
+        for key, classname in reversed(self._before.classnames().items()):
+            path, _, cycle = key.rpartition(";")
+            *above, name = path.split("/")
+            keys = self._keys
+            for step in above:
+                keys = keys.directory(step)
+            if classname.startswith(DIRECTORY):
+                keys.directory(name)
+            else:
+                keys.add(name, classname, None, int(cycle))
+
+    def remove(self, path: str, cycle: int) -> None:
+        """Takes something out of its directory."""
+        instead = "write what is to stay into a new file"
+        raise UnsupportedError(f"{path};{cycle} is not taken out of {self!r}: {instead}")
+
+    def before(self, key: str) -> Any:
+        """What was at that key before."""
+        return self._before[key]
+
+    def make_tree(
+        self,
+        path: str,
+        columns: Columns,
+        names: TreeNames,
+        titles: Mapping[str, str],
+        options: dict[str, Any],
+    ) -> _core.TableOutput:
+        choice = self._choice(options, names.counters, names.fields)
+        return self.core.make_tree(path, _described(columns, titles), choice)
+
+    def make_ntuple(
+        self, path: str, columns: Columns, titles: Mapping[str, str], options: dict[str, Any]
+    ) -> _core.TableOutput:
+        return self.core.make_ntuple(path, _described(columns, titles), self._choice(options))
+
+    def _choice(
+        self,
+        options: dict[str, Any],
+        counters: dict[str, str] | None = None,
+        fields: dict[tuple[str, str], str] | None = None,
+    ) -> _options.TableChoice:
+        said = options["cluster"]
+        entries, size = _options.cluster(self._options.cluster if said is None else said)
+        is_vector = (options.get("jagged") or self._options.jagged) == "vector"
+        code, title = self.fCompress, options["title"]
+        return _options.TableChoice(
+            title, code, entries, size, counters or {}, fields or {}, is_vector
+        )
+
+
+def _described(columns: Columns, titles: Mapping[str, str]) -> list[tuple[str, str, _core.Array]]:
+    """Name, title and an array of no entries of each column.
+
+    Raises:
+        InvalidArgumentError: for titles of others.
+    """
+    for name in titles.keys() - columns.types.keys():
+        raise InvalidArgumentError(f"a title for {name!r}, which is no column")
+    empty = zip(columns.types, columns.empty(), strict=True)
+    return [(name, titles.get(name, ""), array) for name, array in empty]
+
+
+#: Files that are to be closed.
+_OPEN: weakref.WeakSet[WritableFile] = weakref.WeakSet()
+
+
+@atexit.register
+def _give_up_all() -> None:
+    for file in list(_OPEN):
+        file.give_up()

@@ -1,0 +1,171 @@
+//! Files and tables that are being written: every wait is with the interpreter released.
+
+use std::sync::Arc;
+
+use engine::{Error, ErrorKind, TableColumn, WriteReport};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+
+use super::options::{FileOptions, TableChoice};
+use super::{Array, WritableObject};
+use crate::error::exception;
+use crate::runtime::{Owned, engine, invalid, wait};
+
+/// A file that is being written. Dropped without `finish` nothing of it is kept.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct FileOutput {
+    output: Owned<Mutex<Option<Arc<engine::FileOutput>>>>,
+}
+
+/// A table of a file that is being written.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct TableOutput {
+    output: Owned<engine::TableOutput>,
+}
+
+/// Name, title, and an array of no entries.
+type Described<'py> = Vec<(String, String, PyRef<'py, Array>)>;
+
+impl FileOutput {
+    fn new(output: engine::FileOutput) -> Self {
+        FileOutput { output: Owned::new(Mutex::new(Some(Arc::new(output)))) }
+    }
+
+    fn output(&self, py: Python<'_>) -> PyResult<Arc<engine::FileOutput>> {
+        let output = self.output.here(py)?.lock().clone();
+        output.ok_or_else(|| invalid(py, "the file has been closed"))
+    }
+
+    /// The output for the last time, which nothing else uses.
+    fn last(&self, py: Python<'_>) -> PyResult<engine::FileOutput> {
+        let output = self.output.here(py)?.lock().take();
+        let output = output.ok_or_else(|| invalid(py, "the file has been closed"))?;
+        Arc::try_unwrap(output).map_err(|output| {
+            if let Ok(kept) = self.output.here(py) {
+                *kept.lock() = Some(output);
+            }
+            invalid(py, "another thread writes to the file")
+        })
+    }
+}
+
+#[pymethods]
+impl FileOutput {
+    /// A new file.
+    #[staticmethod]
+    fn create(
+        py: Python<'_>,
+        address: &str,
+        overwrite: bool,
+        options: &FileOptions,
+    ) -> PyResult<Self> {
+        let engine = engine(py)?;
+        let output = wait(py, &engine, engine.create(address, options.options(overwrite)))?;
+        output.map(FileOutput::new).map_err(|error| exception(py, &error))
+    }
+
+    fn make_directory(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        let output = self.output(py)?;
+        let made = wait(py, &engine(py)?, output.make_directory(path))?;
+        made.map_err(|error| exception(py, &error))
+    }
+
+    fn put(&self, py: Python<'_>, path: &str, written: &WritableObject) -> PyResult<()> {
+        let output = self.output(py)?;
+        let put = wait(py, &engine(py)?, output.put(path, written.object()))?;
+        put.map_err(|error| exception(py, &error))
+    }
+
+    fn make_tree(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        columns: Described<'_>,
+        choice: TableChoice,
+    ) -> PyResult<TableOutput> {
+        let (output, options) = (self.output(py)?, choice.tree(py)?);
+        let made = wait(py, &engine(py)?, output.make_tree(path, described(&columns), options))?;
+        table(py, made)
+    }
+
+    fn make_ntuple(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        columns: Described<'_>,
+        choice: TableChoice,
+    ) -> PyResult<TableOutput> {
+        let (output, options) = (self.output(py)?, choice.ntuple(py)?);
+        let made = wait(py, &engine(py)?, output.make_ntuple(path, described(&columns), options))?;
+        table(py, made)
+    }
+
+    /// What it has become.
+    fn finish(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let output = self.last(py)?;
+        let report = wait(py, &engine(py)?, output.finish())?;
+        let report = report.map_err(|error| exception(py, &error))?;
+        Ok((figures(&report).to_string(), report.to_string()))
+    }
+
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        let output = self.last(py)?;
+        wait(py, &engine(py)?, output.abandon())
+    }
+}
+
+fn table(py: Python<'_>, made: engine::Result<engine::TableOutput>) -> PyResult<TableOutput> {
+    let output = made.map_err(|error| exception(py, &error))?;
+    Ok(TableOutput { output: Owned::new(output) })
+}
+
+#[pymethods]
+impl TableOutput {
+    /// Waits while there is no room for more.
+    fn extend(&self, py: Python<'_>, columns: Vec<PyRef<'_, Array>>) -> PyResult<()> {
+        let output = self.output.here(py)?;
+        let arrays = columns.iter().map(|array| array.array()).collect();
+        let extended = wait(py, &engine(py)?, output.extend(arrays))?;
+        extended.map_err(|error| exception(py, &error))
+    }
+
+    #[getter]
+    fn num_entries(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.output.here(py)?.num_entries())
+    }
+}
+
+fn described(columns: &Described<'_>) -> Vec<TableColumn> {
+    let column = |(name, title, array): &(String, String, PyRef<'_, Array>)| TableColumn {
+        name: name.clone(),
+        title: title.clone(),
+        entry: array.entry().clone(),
+    };
+    columns.iter().map(column).collect()
+}
+
+/// What the format refuses, before anything of it is written.
+pub fn refused(py: Python<'_>, error: &impl ToString) -> PyErr {
+    exception(py, &Error::new(ErrorKind::Unsupported, error.to_string()))
+}
+
+fn figures(report: &WriteReport) -> serde_json::Value {
+    let checksum = report.checksum.as_ref().map(ToString::to_string);
+    let tables = report.tables.iter();
+    let tables: serde_json::Map<String, serde_json::Value> =
+        tables.map(|table| (table.path.clone(), table.entries.into())).collect();
+    serde_json::json!({
+        "address": report.address,
+        "size": report.size,
+        "checksum": checksum,
+        "entries": report.entries,
+        "array_bytes": report.array_bytes,
+        "tables": tables,
+        "wall_s": report.time.as_secs_f64(),
+        "encoding_s": report.encoding.as_secs_f64(),
+        "carrying_s": report.carrying.as_secs_f64(),
+        "waited_for_room_s": report.for_room.as_secs_f64(),
+        "waited_for_caller_s": report.for_callers.as_secs_f64(),
+        "held_bytes_max": report.held_bytes_max,
+    })
+}

@@ -1,0 +1,104 @@
+//! How files and tables are written, as Python says it.
+
+use std::collections::BTreeMap;
+
+use engine::{ClusterSize, Compression, Error, ErrorKind, Jagged, WriteOptions};
+use engine::{RNTupleOptions, TreeOptions};
+use pyo3::prelude::*;
+
+use crate::error::exception;
+
+/// How a file is written.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct FileOptions {
+    options: WriteOptions,
+}
+
+#[pymethods]
+impl FileOptions {
+    /// The compression is ROOT's number.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        title: String,
+        compression: u32,
+        threads: Option<usize>,
+        memory_bytes: Option<usize>,
+        reproducible: bool,
+    ) -> PyResult<Self> {
+        let mut options = WriteOptions {
+            title,
+            compression: compression_of(py, compression)?,
+            threads,
+            reproducible,
+            ..WriteOptions::default()
+        };
+        if let Some(bytes) = memory_bytes {
+            options.memory_bytes = bytes;
+        }
+        Ok(FileOptions { options })
+    }
+}
+
+impl FileOptions {
+    pub fn options(&self, overwrite: bool) -> WriteOptions {
+        WriteOptions { overwrite, ..self.options.clone() }
+    }
+}
+
+/// What ROOT's number means.
+pub fn compression_of(py: Python<'_>, number: u32) -> PyResult<Compression> {
+    Compression::of_number(number).map_err(|error| {
+        let error = Error::new(ErrorKind::InvalidArgument, error.to_string());
+        exception(py, &error)
+    })
+}
+
+/// What a user chooses for one table.
+#[derive(FromPyObject)]
+pub struct TableChoice {
+    pub title: String,
+    /// ROOT's number.
+    pub compression: u32,
+    pub cluster_entries: Option<u64>,
+    pub cluster_bytes: Option<u64>,
+    /// Names of the branches that count lists, by column.
+    pub counters: BTreeMap<String, String>,
+    /// Names of branches, by column of records and field.
+    pub fields: BTreeMap<(String, String), String>,
+    /// Whether lists of numbers are vectors.
+    pub is_vector: bool,
+}
+
+impl TableChoice {
+    pub fn tree(self, py: Python<'_>) -> PyResult<TreeOptions> {
+        let mut options = TreeOptions {
+            title: self.title,
+            compression: compression_of(py, self.compression)?,
+            counters: self.counters,
+            fields: self.fields,
+            ..TreeOptions::default()
+        };
+        if self.is_vector {
+            options.jagged = Jagged::Vector;
+        }
+        match (self.cluster_entries, self.cluster_bytes) {
+            (Some(entries), _) => options.cluster = ClusterSize::Entries(entries),
+            (None, Some(bytes)) => options.cluster = ClusterSize::Bytes(bytes),
+            (None, None) => {}
+        }
+        Ok(options)
+    }
+
+    pub fn ntuple(self, py: Python<'_>) -> PyResult<RNTupleOptions> {
+        let mut options = RNTupleOptions {
+            description: self.title,
+            compression: compression_of(py, self.compression)?,
+            ..RNTupleOptions::default()
+        };
+        if let Some(bytes) = self.cluster_bytes {
+            options.cluster_bytes = bytes;
+        }
+        Ok(options)
+    }
+}

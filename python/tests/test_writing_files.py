@@ -1,0 +1,178 @@
+"""Files that are written: when they are there, and what is in them so far."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+
+def written(path: Any, **options: Any) -> Any:
+    """A file with a tree of three entries."""
+    with farroot.recreate(path, **options) as file:
+        file.mktree("t", {"x": np.arange(3)})
+    return path
+
+
+def entries(path: object) -> list[int]:
+    found: list[int] = farroot.open(f"{path}:t")["x"].array().tolist()
+    return found
+
+
+def test_a_file_is_there_when_its_block_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "some" / "f.root"
+    with farroot.recreate(path) as file:
+        file.mktree("t", {"x": np.arange(3)})
+        assert not path.exists()
+        assert not file.closed
+        with pytest.raises(farroot.InvalidArgumentError, match="not been written to its end"):
+            file.file.report  # noqa: B018
+    assert entries(path) == [0, 1, 2]
+    assert file.file.closed
+    assert sorted(each.name for each in path.parent.iterdir()) == ["f.root"]
+    report = file.file.report
+    assert report["entries"] == 3
+    assert report["size"] == path.stat().st_size
+    assert report["tables"] == {"t": 3}
+    assert "3 entries" in str(report)
+
+
+def _broken(path: Any, error: type[BaseException], **options: Any) -> None:
+    with farroot.recreate(path, **options) as file:
+        file.mktree("t", {"x": np.arange(100)})
+        raise error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+def test_an_exception_leaves_what_was_there_before(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    new, old = tmp_path / "new.root", written(tmp_path / "old.root")
+    for path in (new, old):
+        with pytest.raises(error):
+            _broken(path, error)
+    assert entries(old) == [0, 1, 2]
+    assert [each.name for each in tmp_path.iterdir()] == ["old.root"]
+
+
+def test_what_there_is_can_be_kept_at_an_exception(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    with pytest.raises(ZeroDivisionError):
+        _broken(path, ZeroDivisionError, keep_partial=True)
+    assert len(entries(path)) == 100
+
+
+def test_a_file_that_nobody_closes_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    file = farroot.recreate(path)
+    file.mktree("t", {"x": np.arange(3)})
+    with pytest.warns(farroot.UnfinishedWarning, match="has not been closed"):
+        del file
+    assert list(tmp_path.iterdir()) == []
+    program = f"import farroot\nfile = farroot.recreate({str(path)!r})\nfile['x'] = 'text'"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert b"has not been closed" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_create_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    with farroot.create(path, compression=None) as file:
+        file.mktree("t", {"x": np.arange(3)})
+    with pytest.raises(FileExistsError, match=r"farroot\.recreate"):
+        farroot.create(path)
+    assert entries(path) == [0, 1, 2]
+
+
+def test_file_like_objects_and_what_fsspec_opens(tmp_path: Path) -> None:
+    memory = io.BytesIO(b"something longer than nothing")
+    written(memory)
+    path = tmp_path / "copy.root"
+    path.write_bytes(memory.getvalue())
+    assert entries(path) == [0, 1, 2]
+    with open(tmp_path / "opened.root", "wb") as opened:
+        written(opened)
+    assert entries(tmp_path / "opened.root") == [0, 1, 2]
+    written("memory://farroot/f.root")
+    with uproot.open("memory://farroot/f.root") as file:
+        assert file["t"]["x"].array().tolist() == [0, 1, 2]
+
+
+def test_what_is_in_a_file_so_far(tmp_path: Path) -> None:
+    with farroot.recreate(tmp_path / "f.root") as file:
+        assert file.keys() == []
+        file["one/two/text"] = "hello"
+        file["text"] = "first"
+        file["text"] = "second"
+        tree = file.mktree("one/t", {"x": np.int8})
+        file.mkdir("empty/below")
+        expected = {
+            "one;1": "TDirectory",
+            "one/two;1": "TDirectory",
+            "one/two/text;1": "TObjString",
+            "one/t;1": "TTree",
+            "text;1": "TObjString",
+            "text;2": "TObjString",
+            "empty;1": "TDirectory",
+            "empty/below;1": "TDirectory",
+        }
+        assert file.classnames() == expected
+        assert file.keys(recursive=False, cycle=False) == ["one", "text", "text", "empty"]
+        assert file.keys(filter_classname="TTree") == ["one/t;1"]
+        assert len(file) == 8
+        assert "one/t" in file
+        assert "one/u" not in file
+        assert file["one/t"] == tree
+        assert file["one"]["t"] == tree
+        assert file["text"] == "second"
+        assert file["text;1"] == "first"
+        assert file["one"].keys() == ["two;1", "two/text;1", "t;1"]
+        assert file["one/two"].object_path == "/one/two/"
+        assert file.classname_of("one/two/text") == "TObjString"
+        with pytest.raises(farroot.KeyInFileError, match="'u'"):
+            file["u"]
+    with farroot.open(tmp_path / "f.root") as read, uproot.open(tmp_path / "f.root") as theirs:
+        assert read.classnames() == theirs.classnames()
+        assert set(read.classnames()) == set(expected)
+        assert read["text"] == "second"
+
+
+def test_a_closed_file_takes_nothing(tmp_path: Path) -> None:
+    with farroot.recreate(tmp_path / "f.root") as file:
+        tree = file.mktree("t", {"x": np.int8})
+    for late in (
+        lambda: tree.extend({"x": [1]}),
+        lambda: file.mkdir("late"),
+        lambda: file.update({"late": "text"}),
+        lambda: file.mktree("late", {"x": np.int8}),
+        lambda: file["t"],
+    ):
+        with pytest.raises(farroot.InvalidArgumentError, match="has been closed"):
+            late()
+    file.close()
+
+
+def test_options_that_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    for options in ({"jagged": "round"}, {"compression": 901}, {"compression": "best"}):
+        with pytest.raises(farroot.Error):
+            farroot.recreate(path, **options)
+    with pytest.raises(farroot.ArgumentTypeError, match="no sort"):
+        farroot.create(path, sort=True)
+    with pytest.raises(farroot.InvalidArgumentError, match="levels go from 0 to 9"):
+        farroot.ZLIB(10)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_calls_give_the_same_bytes(tmp_path: Path) -> None:
+    once = Path(str(written(tmp_path / "1" / "f.root", reproducible=True))).read_bytes()
+    again = Path(str(written(tmp_path / "2" / "f.root", reproducible=True))).read_bytes()
+    assert once == again

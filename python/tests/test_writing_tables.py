@@ -1,0 +1,252 @@
+"""Trees and RNTuples that farroot writes: read by farroot and uproot, equal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import uproot
+
+import farroot
+
+from .conftest import columns
+from .same import same_awkward
+
+NUMBERS = [
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64"),
+]
+COMPRESSIONS = [None, 101, 109, 207, 404, 401, 505, farroot.ZLIB(4), uproot.ZSTD(3)]
+
+
+def read(path: Path, name: str) -> dict[str, Any]:
+    """The columns of a table, which farroot and uproot read alike."""
+    ours, theirs = farroot.open(f"{path}:{name}"), uproot.open(f"{path}:{name}")
+    arrays = ours.arrays()
+    for field in arrays.fields:
+        their_own = theirs[field].array()
+        assert same_awkward(arrays[field], their_own), field
+    return {field: arrays[field] for field in arrays.fields}
+
+
+def assert_read(path: Path, name: str, expected: dict[str, Any]) -> None:
+    found = read(path, name)
+    for column, array in expected.items():
+        assert ak.to_list(found[column]) == ak.to_list(array), column
+
+
+def divided(data: dict[str, Any], steps: list[int]) -> Iterator[dict[str, Any]]:
+    """The entries in batches that end there."""
+    begin = 0
+    for end in [*steps, len(next(iter(data.values())))]:
+        yield {name: column[begin:end] for name, column in data.items()}
+        begin = end
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS, ids=str)
+def test_columns_of_every_type_in_a_tree(tmp_path: Path, compression: Any) -> None:
+    data = columns(seed=3)
+    # Not equal to itself.
+    data["float64"] = np.nan_to_num(data["float64"])
+    path = tmp_path / "f.root"
+    with farroot.recreate(path, compression=compression) as file:
+        tree = file.mktree("events", data, "all of them")
+        assert tree.num_entries == 1000
+        for batch in divided(data, [1, 2, 500]):
+            tree.extend(batch)
+        assert tree.num_entries == 2000
+    twice = {name: ak.concatenate([column, column]) for name, column in data.items()}
+    assert_read(path, "events", twice)
+    assert farroot.open(f"{path}:events").title == "all of them"
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS[:6:2], ids=str)
+def test_columns_of_every_type_in_an_rntuple(tmp_path: Path, compression: Any) -> None:
+    data = columns(seed=4)
+    data["float64"] = np.nan_to_num(data["float64"])
+    data["nested"] = ak.Array([[[1, 2], []], [], [[3]], [[4]]] * 250)
+    data["texts"] = ak.Array([["a", "bc"], [], [""], ["d"]] * 250)
+    data["records"] = ak.Array([[{"x": 1, "y": [1.5]}], [], [{"x": 2, "y": []}], []] * 250)
+    data["optional"] = ak.Array([1.5, None, 2.5, None] * 250)
+    path = tmp_path / "f.root"
+    with farroot.recreate(path, compression=compression) as file:
+        file["events"] = data
+        file["events"].extend(data)
+        assert file["events"].num_entries == 2000
+    twice = {name: ak.concatenate([column, column]) for name, column in data.items()}
+    assert_read(path, "events", twice)
+
+
+@pytest.mark.parametrize("jagged", ["counter", "vector"])
+def test_lists_as_arrays_and_as_vectors(tmp_path: Path, jagged: str) -> None:
+    some = ak.Array([[1, 0], [], [1]])
+    lists = {name: ak.values_astype(some, name) for name in NUMBERS}
+    lists["nested"] = ak.Array([[[1.5], []], [], [[2.5, 3.5]]])
+    lists["texts"] = ak.Array([["a", "b"], [], [""]])
+    path = tmp_path / "f.root"
+    with farroot.recreate(path, jagged=jagged) as file:
+        file.mktree("t", lists)
+    assert_read(path, "t", lists)
+    typename = farroot.open(f"{path}:t")["float32"].typename
+    assert typename == {"counter": "float[]", "vector": "std::vector<float>"}[jagged]
+
+
+def test_counters_and_names_of_fields_are_the_user_s(tmp_path: Path) -> None:
+    muons = ak.Array([[{"pt": 1.5, "eta": 1}], [], [{"pt": 2.5, "eta": 2}] * 2])
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        types = {"Muon": muons.type, "Muon_phi": "var * float32", "point": {"x": "f8"}}
+        tree = file.mktree(
+            "t",
+            types,
+            counter_name=lambda column: "n" + column.split("_")[0],
+            field_name=lambda outer, inner: (
+                f"{outer}.{inner}" if outer == "point" else f"{outer}_{inner}"
+            ),
+        )
+        data = {"Muon": muons, "Muon_phi": [[1], [], [2, 3]], "point": {"x": [1, 2, 3]}}
+        tree.extend(data)
+        # Counts follow from the lists; where they are given, they are compared.
+        tree.extend({**data, "nMuon": [1, 0, 2]})
+        with pytest.raises(farroot.InvalidArgumentError, match="'nMuon'"):
+            tree.extend({**data, "nMuon": [1, 0, 3]})
+        with pytest.raises(farroot.Error, match="Muon"):
+            tree.extend({**data, "Muon_phi": [[1], [], [2]]})
+    found = read(path, "t")
+    assert list(found) == ["nMuon", "Muon_pt", "Muon_eta", "Muon_phi", "point.x"]
+    assert found["nMuon"].tolist() == [1, 0, 2] * 2
+    assert found["Muon_pt"].tolist() == muons.pt.tolist() * 2
+
+
+def test_titles_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    titles = {"x": "how far / cm"}
+    with farroot.recreate(path, title="the file") as file:
+        file.mktree("t", {"x": np.float32, "y": "var * int8"}, titles=titles)
+        file.mkrntuple("n", {"x": np.float32}, "an RNTuple", titles=titles)
+        with pytest.raises(farroot.InvalidArgumentError, match="'z'"):
+            file.mktree("u", {"x": np.float32}, titles={"z": ""})
+    assert farroot.open(f"{path}:t")["x"].title == "how far / cm"
+    assert farroot.open(f"{path}:n").description == "an RNTuple"
+
+
+TABLES: list[Callable[[dict[str, Any]], Any]] = [
+    dict,
+    pd.DataFrame,
+    pl.DataFrame,
+    pa.table,
+    ak.zip,
+    lambda data: iter([data]),
+    lambda data: pa.table(data).to_reader(1),
+    lambda data: np.array([*zip(*data.values(), strict=True)], [("x", "f8"), ("n", "i2")]),
+]
+
+
+@pytest.mark.parametrize("make", TABLES)
+@pytest.mark.parametrize("kind", ["mktree", "mkrntuple"])
+def test_tables_of_every_library(tmp_path: Path, make: Any, kind: str) -> None:
+    data = {"x": np.array([1.5, 2.5, 3.5]), "n": np.array([1, 2, 3], dtype=np.int16)}
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        table = getattr(file, kind)("t", make(data))
+        table.extend(make(data))
+        assert table.num_entries == 6
+    twice = {name: np.concatenate([column, column]) for name, column in data.items()}
+    assert_read(path, "t", twice)
+
+
+def random_columns(random: np.random.Generator, entries: int) -> dict[str, Any]:
+    """Columns that a tree can hold."""
+    data: dict[str, Any] = {}
+    for number in range(random.integers(1, 8)):
+        dtype = NUMBERS[random.integers(len(NUMBERS))]
+        shape = tuple(random.integers(1, 4, random.integers(0, 3)))
+        counts = random.poisson(2, entries)
+        match random.integers(5):
+            case 0:
+                column: Any = random.integers(0, 2, (entries, *shape)).astype(dtype)
+            case 1:
+                flat = random.integers(0, 2, (counts.sum(), *shape)).astype(dtype)
+                column = ak.unflatten(ak.from_numpy(flat, regulararray=True), counts)
+            case 2:
+                column = ["x" * int(count) for count in counts * random.integers(1, 200)]
+            case 3:
+                column = ak.unflatten(ak.Array(["ab"] * int(counts.sum())), counts)
+            case _:
+                inner = random.poisson(1, counts.sum())
+                flat = random.normal(size=inner.sum())
+                column = ak.unflatten(ak.unflatten(flat, inner), counts)
+        data[f"c{number}"] = column
+    return data
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_columns(tmp_path: Path, seed: int) -> None:
+    """The same entries are the same bytes, however they are divided and compressed at once."""
+    random = np.random.default_rng(seed)
+    entries = int(random.integers(1, 300))
+    data = random_columns(random, entries)
+    made = []
+    for number in range(2):
+        path = tmp_path / f"{number}" / "f.root"
+        steps = np.unique(random.integers(0, entries, number * 5)).tolist()
+        options: dict[str, Any] = {"threads": number + 1, "reproducible": True}
+        with farroot.recreate(path, cluster=50, **options) as file:
+            types = {name: ak.Array(column).type for name, column in data.items()}
+            tree = file.mktree("t", types)
+            ntuple = file.mkrntuple("n", types)
+            for batch in divided(data, steps):
+                tree.extend(batch)
+                ntuple.extend(batch)
+        made.append(path.read_bytes())
+    assert made[0] == made[1]
+    expected = {name: ak.Array(column) for name, column in data.items()}
+    for name in ("t", "n"):
+        assert_read(path, name, expected)
+
+
+def test_a_batch_that_does_not_fit_adds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        tree = file.mktree("t", {"x": np.float32, "y": np.int8})
+        for batch, said in [
+            ({"x": [1.0]}, "'y'"),
+            ({"x": [1.0], "y": [1], "z": [1]}, "'z'"),
+            ({"x": [1.0], "y": [1, 2]}, "one length"),
+            ({"x": [1.0], "y": [300]}, "column 'y': 300"),
+            ({"x": ["a"], "y": [1]}, "column 'x'"),
+        ]:
+            with pytest.raises(farroot.InvalidArgumentError, match=said):
+                tree.extend(batch)
+        with pytest.raises(farroot.ArgumentTypeError, match="a table is"):
+            tree.extend(5)
+        tree.extend({"x": [1.0], "y": [2]})
+    assert_read(path, "t", {"x": [1.0], "y": [2]})
+
+
+def test_what_a_tree_cannot_hold_is_an_error_before_it_is_begun(tmp_path: Path) -> None:
+    with farroot.recreate(tmp_path / "f.root") as file:
+        for types, said in [
+            ({"x": "?int32"}, "missing"),
+            ({}, "no batch|columns|take"),
+            ({"x": np.dtype("M8[s]")}, "column 'x'"),
+        ]:
+            with pytest.raises(farroot.Error, match=said):
+                file.mktree("t", types)
+        with pytest.raises(farroot.InvalidArgumentError, match="missing values"):
+            file.mktree("u", {"x": ak.Array([1, None])})
+
+
+def test_show_prints_columns(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with farroot.recreate(tmp_path / "f.root") as file:
+        file.mktree("t", {"x": np.float32, "long": "var * int8"}).show(stream=stream)
+    assert stream.getvalue() == "x    | float32\nlong | var * int8\n"
