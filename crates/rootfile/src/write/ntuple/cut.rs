@@ -172,8 +172,10 @@ impl Cutter {
         self.rows.end()
     }
 
-    pub fn held_bytes(&self) -> usize {
-        self.rows.held_bytes()
+    /// Bytes of the entries that are in no cluster yet, as they will be stored.
+    pub fn open_bytes(&self) -> usize {
+        let last = self.marks.back().unwrap_or(&self.start);
+        ((last.bits - self.start.bits) / 8) as usize
     }
 }
 

@@ -101,3 +101,27 @@ impl EnvelopeWriter {
         (self.bytes, checksum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_and_locators() {
+        let mut to = EnvelopeWriter::part();
+        to.list(2, |to| to.u16(7));
+        to.record(|to| to.string("ab"));
+        let list = [&(-14i64).to_le_bytes()[..], &[2, 0, 0, 0, 7, 0]].concat();
+        let record = [&14i64.to_le_bytes()[..], &[2, 0, 0, 0, b'a', b'b']].concat();
+        assert_eq!(to.into_part(), [list, record].concat());
+        let mut to = EnvelopeWriter::part();
+        to.locator(5 << 32, 0x7fff_ffff);
+        to.locator(6 << 32, 0x8000_0000);
+        let written = to.into_part();
+        assert_eq!(written[..12], [0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 5, 0, 0, 0]);
+        // ROOT negates all of it, not just the sign bit.
+        assert_eq!(written[12..16], [0xec, 0xff, 0xff, 0xfe]);
+        assert_eq!(written[16..24], 0x8000_0000u64.to_le_bytes());
+        assert_eq!(written[24..], (6u64 << 32).to_le_bytes());
+    }
+}

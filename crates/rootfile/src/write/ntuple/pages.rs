@@ -42,7 +42,11 @@ impl ClusterPages {
     pub fn add(&mut self, facts: &PageFacts, mut bytes: Bytes, checksum_len: usize) {
         for (elements, len) in &facts.pages {
             let page = bytes.split_to(len + checksum_len);
-            let key = (XxHash3_64::oneshot(&page), page.len());
+            let hash = match page[*len..].first_chunk() {
+                Some(checksum) => u64::from_le_bytes(*checksum),
+                None => XxHash3_64::oneshot(&page),
+            };
+            let key = (hash, page.len());
             let known = self.known.get(&key).filter(|at| self.stored[**at] == page);
             let stored = match known {
                 Some(at) => *at,

@@ -90,6 +90,8 @@ impl PageRun {
                 bytes.extend_from_slice(&checksum.to_le_bytes());
             }
         }
+        // They are held until the cluster is whole.
+        bytes.shrink_to_fit();
         let facts = Box::new(PageFacts { column: self.column, pages, compression });
         Ok(Encoded { bytes, content_len, facts })
     }

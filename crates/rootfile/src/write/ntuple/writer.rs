@@ -232,6 +232,6 @@ impl TableWriter for RNTupleWriter {
     }
 
     fn held_bytes(&self) -> usize {
-        self.cutter.held_bytes() + self.runs_bytes
+        self.cutter.open_bytes() + self.runs_bytes
     }
 }
