@@ -3,7 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "a program writes files")]
 
 use farroot_rootfile::Array;
-use farroot_rootfile::write::{Compression, RNTupleOptions, RNTupleWriter};
+use farroot_rootfile::array::Number;
+use farroot_rootfile::write::{
+    Compression, EntryType, RNTupleOptions, RNTupleWriter, RealStorage, TableColumn,
+};
 use serde_json::{Value, json};
 
 #[path = "../tests/support/seeded.rs"]
@@ -28,6 +31,7 @@ fn main() {
             // uproot does not read payloads in several records.
             max_key_size: if seed % 8 == 3 { 1200 } else { 1 << 30 },
             counter_name: (seed % 5 == 4).then(|| "n{name}".into()),
+            reals: if seed % 6 == 5 { reals(&columns, seed) } else { vec![] },
             ..RNTupleOptions::default()
         };
         let arrays = seeded.arrays(&columns, [0, 1, 60][seed as usize % 5 % 3]);
@@ -41,6 +45,22 @@ fn main() {
             named.map(|(column, array)| (column.name.clone(), entries(array))).collect();
         std::fs::write(format!("{folder}/{seed}.json"), Value::Object(all).to_string()).unwrap();
     }
+}
+
+/// All reals with fewer bits, so that what is read is only near to what was written.
+fn reals(columns: &[TableColumn], seed: u64) -> Vec<(String, RealStorage)> {
+    let storage = match seed / 6 % 4 {
+        0 => RealStorage::Single,
+        1 => RealStorage::Truncated { bits: 26 },
+        2 => RealStorage::Truncated { bits: 31 },
+        _ => RealStorage::Quantised { bits: 32, min: -1.0, max: 3e18 },
+    };
+    let is_real = |column: &&TableColumn| match &column.entry {
+        EntryType::Number(Number::F32 | Number::F64) => true,
+        EntryType::List(content) => **content == EntryType::Number(Number::F32),
+        _ => false,
+    };
+    columns.iter().filter(is_real).map(|column| (column.name.clone(), storage)).collect()
 }
 
 /// One entry.
