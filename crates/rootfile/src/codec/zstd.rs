@@ -1,7 +1,10 @@
 //! Zstandard (RFC 8878). A context kept from block to block is 1.3 times as fast on small baskets.
 
+use std::slice::Chunks;
+
 use zstd::bulk::{Compressor, Decompressor};
-use zstd::zstd_safe::ResetDirective;
+use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
+use zstd::zstd_safe::{CCtx, InBuffer, OutBuffer, ResetDirective};
 
 use crate::error::{Error, Result};
 
@@ -22,6 +25,9 @@ impl Zstd {
     }
 }
 
+/// Shorter planes are not worth blocks of their own.
+const PLANE_LEN_MIN: usize = 4 << 10;
+
 /// The compression context, and the level that was used last.
 #[derive(Default)]
 pub struct ZstdEncoder {
@@ -29,8 +35,15 @@ pub struct ZstdEncoder {
 }
 
 impl ZstdEncoder {
-    /// Appends a frame; `false` where it would not be shorter than `source`.
-    pub fn compress(&mut self, level: i32, source: &[u8], to: &mut Vec<u8>) -> Result<bool> {
+    /// Appends a frame, whose blocks end where planes of so many bytes do; `false` where it would
+    /// not be shorter than `source`.
+    pub fn compress(
+        &mut self,
+        level: i32,
+        source: &[u8],
+        plane_len: usize,
+        to: &mut Vec<u8>,
+    ) -> Result<bool> {
         let failed = |fault| Error::limit(format!("zstd cannot compress: {fault}"));
         let context = match &mut self.context {
             Some((made, context)) if *made == level => context,
@@ -43,18 +56,39 @@ impl ZstdEncoder {
         };
         let start = to.len();
         to.resize(start + source.len(), 0);
-        // Without room for a longer frame the library stops early, within the frame.
-        let written = match context.compress_to_buffer(source, &mut to[start..]) {
-            Ok(written) => written,
-            Err(_) => {
-                let reset = context.context_mut().reset(ResetDirective::SessionOnly);
-                reset.map_err(|_| Error::limit("zstd cannot begin anew"))?;
-                0
-            }
+        let target = &mut to[start..];
+        let written = match (PLANE_LEN_MIN..source.len()).contains(&plane_len) {
+            true => planes(context.context_mut(), source.chunks(plane_len), target),
+            false => context.compress_to_buffer(source, target).ok(),
         };
-        to.truncate(start + written);
-        Ok(written > 0)
+        if written.is_none() {
+            // Without room for a longer frame the library stops early, within the frame.
+            let reset = context.context_mut().reset(ResetDirective::SessionOnly);
+            reset.map_err(|_| Error::limit("zstd cannot begin anew"))?;
+        }
+        to.truncate(start + written.unwrap_or(0));
+        Ok(written.is_some())
     }
+}
+
+/// A frame of several planes; `None` where there is no room for it.
+fn planes(context: &mut CCtx<'_>, planes: Chunks<'_, u8>, target: &mut [u8]) -> Option<usize> {
+    let (room, mut output) = (target.len(), OutBuffer::around(target));
+    context.set_pledged_src_size(Some(room as u64)).ok()?;
+    let last = planes.len() - 1;
+    for (number, plane) in planes.enumerate() {
+        let end = match number == last {
+            true => ZSTD_EndDirective::ZSTD_e_end,
+            false => ZSTD_EndDirective::ZSTD_e_flush,
+        };
+        let mut input = InBuffer::around(plane);
+        while context.compress_stream2(&mut output, &mut input, end).ok()? > 0 {
+            if output.pos() == room {
+                return None;
+            }
+        }
+    }
+    Some(output.pos())
 }
 
 fn describe(fault: std::io::Error) -> Error {

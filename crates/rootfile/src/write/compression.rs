@@ -118,10 +118,25 @@ impl Encoders {
         content: &[u8],
         to: &mut Vec<u8>,
     ) -> Result<()> {
+        self.compress_planes(compression, content, content.len(), to)
+    }
+
+    /// As [`Encoders::compress`], of content in planes of so many bytes, each with statistics of
+    /// its own: no block of Zstandard then holds bytes of two.
+    ///
+    /// # Errors
+    /// As [`Encoders::compress`].
+    pub fn compress_planes(
+        &mut self,
+        compression: Compression,
+        content: &[u8],
+        plane_len: usize,
+        to: &mut Vec<u8>,
+    ) -> Result<()> {
         let start = to.len();
         if compression.level > 0 && content.len() >= CONTENT_LEN_MIN {
             for part in content.chunks(BLOCK_LEN_MAX) {
-                if !self.block(compression, part, to)? {
+                if !self.block(compression, part, plane_len, to)? {
                     to.truncate(start);
                     break;
                 }
@@ -144,9 +159,10 @@ impl Encoders {
         &mut self,
         compression: Compression,
         sample: &[u8],
+        plane_len: usize,
     ) -> Result<(Compression, usize)> {
         let mut payload = Vec::new();
-        self.compress(compression, sample, &mut payload)?;
+        self.compress_planes(compression, sample, plane_len, &mut payload)?;
         if !compression.is_class() {
             return Ok((compression, payload.len()));
         }
@@ -154,7 +170,7 @@ impl Encoders {
         for lower in LEVELS_TRIED.into_iter().filter(|lower| *lower < level) {
             let lower = Compression { exact: Some(lower), ..compression };
             payload.clear();
-            self.compress(lower, sample, &mut payload)?;
+            self.compress_planes(lower, sample, plane_len, &mut payload)?;
             if payload.len() <= len + len / EXCESS_MAX {
                 return Ok((lower, payload.len()));
             }
@@ -163,7 +179,13 @@ impl Encoders {
     }
 
     /// One block; `false` where it does not fit into one.
-    fn block(&mut self, compression: Compression, part: &[u8], to: &mut Vec<u8>) -> Result<bool> {
+    fn block(
+        &mut self,
+        compression: Compression,
+        part: &[u8],
+        plane_len: usize,
+        to: &mut Vec<u8>,
+    ) -> Result<bool> {
         let header = to.len();
         to.resize(header + HEADER_LEN, 0);
         let level = compression.library_level();
@@ -171,7 +193,7 @@ impl Encoders {
             CompressionAlgorithm::Zlib => self.zlib.compress(level, part, to)?,
             CompressionAlgorithm::Lzma => codec::compress_lzma(level, part, to)?,
             CompressionAlgorithm::Lz4 => codec::compress_lz4(part, to),
-            CompressionAlgorithm::Zstd => self.zstd.compress(level, part, to)?,
+            CompressionAlgorithm::Zstd => self.zstd.compress(level, part, plane_len, to)?,
         };
         let stored = to.len() - header - HEADER_LEN;
         if !fits || stored > BLOCK_LEN_MAX {
@@ -196,6 +218,8 @@ impl From<CompressionAlgorithm> for codec::Algorithm {
 
 #[cfg(test)]
 mod tests {
+    use twox_hash::XxHash64;
+
     use super::*;
     use crate::codec::Codecs;
 
@@ -251,14 +275,42 @@ mod tests {
             };
             let most = len(10) * 201 / 200;
             let lowest = [1, 5, 7, 10].into_iter().find(|level| len(*level) <= most);
-            let (chosen, chosen_len) = encoders.lowest_level(compression, sample).unwrap();
+            let (chosen, chosen_len) =
+                encoders.lowest_level(compression, sample, sample.len()).unwrap();
             assert_eq!((chosen.exact, chosen.number()), (lowest, 505));
             let mut payload = Vec::new();
             encoders.compress(chosen, sample, &mut payload).unwrap();
             assert_eq!(chosen_len, payload.len());
         }
         let exact = Compression { exact: Some(9), ..compression };
-        assert_eq!(encoders.lowest_level(exact, text.as_bytes()).unwrap().0, exact);
+        assert_eq!(encoders.lowest_level(exact, text.as_bytes(), 1000).unwrap().0, exact);
+    }
+
+    /// Bytes of two kinds in one block of Zstandard cost more than the block's end.
+    #[test]
+    fn planes_are_decompressed_and_shorter() {
+        let noise = |n: u64| XxHash64::oneshot(n, &[]) as u8;
+        let plane = |mask: u8| (0..20_000).map(move |n| noise(n) & mask);
+        let content: Vec<u8> = plane(0xff).chain(plane(7)).chain(plane(3)).collect();
+        let (mut encoders, mut codecs) = (Encoders::default(), Codecs::new());
+        let compression = Compression { exact: Some(1), ..Compression::of_number(505).unwrap() };
+        let mut of = |plane_len: usize| {
+            let mut payload = Vec::new();
+            encoders.compress_planes(compression, &content, plane_len, &mut payload).unwrap();
+            let back = block::decompress(&mut codecs, &payload, content.len()).unwrap();
+            assert!(back == content, "{plane_len}");
+            payload.len()
+        };
+        let whole = of(content.len());
+        let apart = of(20_000);
+        assert!(apart < whole * 19 / 20, "{apart}, {whole}");
+        // Too short to be told apart, and no divisor.
+        assert_eq!(of(100), whole);
+        of(7001);
+        assert_eq!(encoders.lowest_level(compression, &content, 20_000).unwrap().1, apart);
+        let mut noise = Vec::new();
+        encoders.compress_planes(compression, &content[..20_000], 5000, &mut noise).unwrap();
+        assert_eq!(noise.len(), 20_000);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use super::encode::{self, Slice};
 use super::schema::StoredColumn;
 use crate::array::Array;
 use crate::error::Result;
+use crate::ntuple::column::Encoding;
 use crate::write::compression::{Compression, Encoders};
 use crate::write::table::{Encode, Encoded};
 
 /// Elements on which levels are tried have so many bytes.
-const SAMPLE_LEN: usize = 128 << 10;
+const SAMPLE_LEN: usize = 64 << 10;
 
 /// Some elements of an array, for a column.
 #[derive(Debug, Clone)]
@@ -81,7 +82,8 @@ impl PageRun {
                 raw.clear();
                 self.page(first, *elements, raw)?;
                 content_len += raw.len();
-                encoders.compress(compression, raw, &mut bytes)?;
+                let plane = self.plane_len(*elements, raw.len());
+                encoders.compress_planes(compression, raw, plane, &mut bytes)?;
             }
             first += elements;
             pages.push((*elements, bytes.len() - start));
@@ -96,13 +98,22 @@ impl PageRun {
         Ok(Encoded { bytes, content_len, facts })
     }
 
+    /// Bytes of a page of which each is the same one of an element, one after the other.
+    fn plane_len(&self, elements: usize, page: usize) -> usize {
+        match self.stored.encoding {
+            Encoding::Number { split: true, .. } | Encoding::Index { split: true, .. } => elements,
+            _ => page,
+        }
+    }
+
     /// The level for the column, found on its first elements.
     fn tried(&self, encoders: &mut Encoders, raw: &mut Vec<u8>) -> Result<Compression> {
         let most = SAMPLE_LEN * 8 / usize::from(self.stored.bits);
         let sample = self.pages.first().map_or(0, |elements| most.min(*elements));
         raw.clear();
         self.page(0, sample, raw)?;
-        Ok(encoders.lowest_level(self.compression, raw)?.0)
+        let plane = self.plane_len(sample, raw.len());
+        Ok(encoders.lowest_level(self.compression, raw, plane)?.0)
     }
 
     /// Appends a page of so many elements from the first on.

@@ -34,7 +34,8 @@ impl Encode for EncodeTrial {
         content.clear();
         let facts = write_content(&self.branch, &self.run, 0, &mut content);
         let facts = facts.map_err(|error| error.within(&self.branch.name))?;
-        let (compression, stored_len) = encoders.lowest_level(self.compression, &content)?;
+        let (compression, stored_len) =
+            encoders.lowest_level(self.compression, &content, content.len())?;
         let content_len = content.len();
         encoders.scratch = content;
         let entries = facts.entries;
