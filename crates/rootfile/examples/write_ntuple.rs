@@ -1,5 +1,6 @@
 //! Writes RNTuples of made-up types and entries, each beside its entries as JSON, for readers that
-//! are not ours: `write_ntuple FOLDER FIRST SEEDS`.
+//! are not ours: `write_ntuple FOLDER FIRST SEEDS`. ROOT's `RNTupleReader::Show` prints entries as
+//! JSON, too, but for those with counters.
 #![allow(clippy::disallowed_methods, reason = "a program writes files")]
 
 use farroot_rootfile::Array;
@@ -32,7 +33,6 @@ fn main() {
             max_key_size: if seed % 8 == 3 { 1200 } else { 1 << 30 },
             counter_name: (seed % 5 == 4).then(|| "n{name}".into()),
             reals: if seed % 6 == 5 { reals(&columns, seed) } else { vec![] },
-            ..RNTupleOptions::default()
         };
         let arrays = seeded.arrays(&columns, [0, 1, 60][seed as usize % 5 % 3]);
         let writer = RNTupleWriter::new(columns.clone(), options).unwrap();
