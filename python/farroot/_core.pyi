@@ -742,6 +742,7 @@ def copy(
     target: str,
     overwrite: bool,
     verify: bool,
+    in_place: bool,
     progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
 def credentials_found() -> list[str]:

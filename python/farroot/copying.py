@@ -1,4 +1,4 @@
-"""Whole files to a local disk."""
+"""Whole files to a local disk and to servers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .errors import Error
 
 @dataclass(frozen=True)
 class Copied:
-    """A file that has been copied.
+    """A file that has been copied; ``target`` is a path, or the address on a server.
 
     ``resumed`` of its ``size`` bytes were there from an earlier try; ``checksum`` (as in
     ``"adler32 5bdad19a"``) is what file and server agree on, where that was asked for.
     """
 
     source: str
-    target: Path
+    target: Path | str
     size: int
     resumed: int
     checksum: str | None
@@ -36,9 +36,10 @@ def copy(
     *,
     overwrite: bool = False,
     verify: bool = False,
+    in_place: bool = False,
     progress: Wanted = None,
 ) -> list[Copied]:
-    """Copies files to a local disk, over many connections.
+    """Copies files to a local disk or to a server, over many connections.
 
     What has come of a file before a break is gone on with where its source is still the same.
     Under the final name there is nothing, or what was there before, until a file is complete.
@@ -46,9 +47,12 @@ def copy(
     Args:
         sources: One or several addresses, which may be globs as for :func:`farroot.iterate`;
             ``"URL1|URL2"`` is one file at two places.
-        target: A path for one file, or a directory, which is made where it ends with a ``/``.
+        target: A path for one file, or a directory, which is made where it ends with a ``/``; or
+            the address of a file on a server or, ending with a ``/``, of a directory there.
         overwrite: Whether to replace files that are there.
         verify: Whether to compare each file with its server's checksum.
+        in_place: Whether a file on a server is written under its final name from the beginning,
+            for servers that rename no files; what was there before is lost at once.
         progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
 
     Raises:
@@ -61,7 +65,7 @@ def copy(
     done = _core.CopyProgress()
 
     def copied() -> list[Any]:
-        return _core.copy(names, os.fspath(target), overwrite, verify, done)
+        return _core.copy(names, os.fspath(target), overwrite, verify, in_place, done)
 
     if not is_wanted(progress):
         outcomes = copied()
@@ -78,7 +82,13 @@ def copy(
         raise failed[0]
     if failed:
         raise ExceptionGroup(f"{len(failed)} of {len(outcomes)} files are not copied", failed)
-    return [Copied(*outcome) for outcome in outcomes if not isinstance(outcome, Error)]
+    return [_copied(*outcome) for outcome in outcomes if not isinstance(outcome, Error)]
+
+
+def _copied(source: str, target: Path, *figures: Any) -> Copied:
+    """An address is no path: it would lose its slashes."""
+    text = os.fspath(target)
+    return Copied(source, text if "://" in text else target, *figures)
 
 
 def _so_far(progress: _core.CopyProgress) -> dict[str, int | None]:

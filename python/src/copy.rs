@@ -43,9 +43,10 @@ pub fn copy(
     target: PathBuf,
     overwrite: bool,
     verify: bool,
+    in_place: bool,
     progress: Option<&Bound<'_, CopyProgress>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
-    let (engine, options) = (engine(py)?, CopyOptions { overwrite, verify });
+    let (engine, options) = (engine(py)?, CopyOptions { overwrite, verify, in_place });
     let files = progress.map(|progress| progress.get().files.clone());
     let record = |now: Progress| {
         if let Some(files) = &files {

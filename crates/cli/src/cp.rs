@@ -1,4 +1,4 @@
-//! `farroot cp SOURCE... TARGET`: whole files to a local disk.
+//! `farroot cp SOURCE... TARGET`: whole files to a local disk, and to servers.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,16 +15,17 @@ use serde_json::json;
 use crate::outcome::{Failure, Outcome};
 use crate::reading::with_config;
 
-/// Copy files to a local disk: over many connections, from several sources, resumed after a break
+/// Copy files to a local disk or to a server: over many connections, from several sources
 ///
+/// To a disk a copy that was broken off is resumed:
 /// What has come before a break, Ctrl-C or SIGTERM is kept beside the target (TARGET.farroot-part),
 /// and the same command goes on with it.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
 pub struct CpArguments {
     /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last a
-    /// path for one file, a directory, which is made where it ends with a /, or - for standard
-    /// output
+    /// path for one file, a directory, which is made where it ends with a /, the URL of a file or,
+    /// ending with a /, of a directory, or - for standard output
     #[arg(required = true, value_name = "SOURCE... TARGET")]
     paths: Vec<String>,
     /// Another URL of the same file; may be given several times
@@ -39,6 +40,9 @@ pub struct CpArguments {
     /// Connections to one server at the most, where they bring more than sixteen do
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     connections: Option<u32>,
+    /// To a server that renames no files: write under the final name at once
+    #[arg(long)]
+    in_place: bool,
     /// For programs, one line of JSON a file
     #[arg(long)]
     json: bool,
@@ -60,7 +64,8 @@ pub fn run(arguments: &CpArguments) -> Outcome {
         let outcome = if target == "-" {
             arguments.pour(engine, &files, begun).await
         } else {
-            let options = CopyOptions { overwrite: arguments.force, verify: arguments.verify };
+            let CpArguments { force: overwrite, verify, in_place, .. } = *arguments;
+            let options = CopyOptions { overwrite, verify, in_place };
             let bar = Bar::new();
             let show = |progress| bar.show(progress);
             let copied = engine.remote().copy(&files, Path::new(target), options, &show).await?;

@@ -112,7 +112,7 @@ fn cp_says_which_targets_it_cannot_write() {
     std::fs::create_dir(target.path().join("zlib.root")).expect("made");
     let there = target.path().display().to_string();
     for (target, why) in [
-        ("root://host//store/f.root", "it cannot write to root:// addresses"),
+        ("pelican://host/store/f.root", "cannot write to pelican:// addresses"),
         ("/no/such/folder/f.root", "the target's directory is not there"),
         ("/dev/null/f.root", "what should be the target's directory is a file"),
         (&*there, "the target is a directory"),

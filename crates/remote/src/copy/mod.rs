@@ -1,5 +1,5 @@
-//! Whole files to a local disk: any number of sources and connections, resumed after a break,
-//! compared with the server's checksum.
+//! Whole files to a local disk, and to servers ([`up`]): any number of sources and connections,
+//! resumed after a break, compared with the server's checksum.
 //!
 //! A file is read as everything else is, in pieces that come in any order over all connections of
 //! all its sources, and written where it belongs in a [`partial`] file beside its final name. Only
@@ -10,6 +10,7 @@ mod partial;
 mod pour;
 mod spans;
 mod target;
+mod up;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,9 +45,18 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// Compares each file with its server's checksum.
     pub verify: bool,
+    /// To a server: writes under the final name from the beginning, where it renames no files. What
+    /// was there before is lost at once.
+    pub in_place: bool,
 }
 
 impl CopyOptions {
+    /// Writes to servers under the final name from the beginning, or not.
+    #[must_use]
+    pub fn in_place(self, in_place: bool) -> Self {
+        CopyOptions { in_place, ..self }
+    }
+
     /// Replaces files that are there already, or leaves them alone.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
@@ -78,7 +88,7 @@ pub struct Progress {
 pub struct Copied {
     /// The source's address, without secrets.
     pub source: String,
-    /// The copy.
+    /// The copy; on a server its address, without secrets.
     pub target: PathBuf,
     /// Bytes.
     pub size: u64,
@@ -91,12 +101,13 @@ pub struct Copied {
 impl Remote {
     /// Copies files to a local path: one file to `target`, or any number into it where it is a
     /// directory. A source is an address, several addresses of the same file with `|` between
-    /// them, or a pattern.
+    /// them, or a pattern. The target may be an address, too: of one file, or with a slash at its
+    /// end, below which any number go; the bytes then come through this process.
     ///
     /// What has come of a file before a break is taken up again where its source still has the
     /// same size and the same version or time of modification; where it says neither, if the
-    /// copy is verified. Under the final name there is nothing, or the file that was there before,
-    /// until all is there.
+    /// copy is verified; copies to servers begin anew. Under the final name there is nothing, or
+    /// the file that was there before, until all is there.
     ///
     /// # Errors
     /// What concerns all files: patterns that cannot be listed, or match nothing, and targets that
@@ -115,15 +126,31 @@ impl Remote {
                 _ => named.push(source.clone()),
             }
         }
-        let jobs = target::jobs(named, target)?;
+        let jobs = match up::far(target) {
+            Some(address) => up::jobs(named, address)?,
+            None => target::jobs(named, target)?,
+        };
         let files = jobs.len();
-        let copies = jobs.into_iter().enumerate().map(|(file, job)| async move {
-            let of_file = |size, done| progress(Progress { file, files, size, done });
-            self.copy_one(&job, options, &of_file).await
-        });
-        // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
-        let copies: Vec<_> = copies.map(FutureExt::boxed).collect();
+        let mut copies = Vec::with_capacity(files);
+        for (file, job) in jobs.into_iter().enumerate() {
+            copies.push(self.copy_file((file, files), job, options, progress).boxed());
+        }
         Ok(stream::iter(copies).buffered(FILES_AT_ONCE).collect().await)
+    }
+
+    /// Copies one of so many files.
+    async fn copy_file(
+        &self,
+        (file, files): (usize, usize),
+        job: CopyJob,
+        options: CopyOptions,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Copied> {
+        let of_file = move |size, done| progress(Progress { file, files, size, done });
+        match up::far(&job.target) {
+            Some(_) => self.copy_up(&job, options, &of_file).await,
+            None => self.copy_one(&job, options, &of_file).await,
+        }
     }
 
     async fn files_named(&self, pattern: &str) -> Result<Vec<String>> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CreateOptions, Sink, Upload, local, xrootd};
+use super::{CreateOptions, Sink, Upload, http, local, xrootd};
 use crate::Remote;
 use crate::address::{self, Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,6 +40,12 @@ impl Remote {
             (Scheme::Root | Scheme::Roots, _) => {
                 Ok(Box::new(xrootd::XrootdFile::create(self.xrootd_place(url)?, options)))
             }
+            (Scheme::Http | Scheme::Https, _) => {
+                let settings = self.settings();
+                let (config, network) = (&settings.config, settings.network.clone());
+                let file = http::HttpFile::create(url, options, config, network, self.notes());
+                Ok(Box::new(file.await?))
+            }
             _ => Err(not_written(url)),
         }
     }
@@ -61,9 +67,13 @@ impl Remote {
 
     fn xrootd_place(&self, url: &Address) -> Result<xrootd::UploadPlace> {
         let settings = self.settings();
+        xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), self.notes())
+    }
+
+    /// Takes what the user should know.
+    fn notes(&self) -> Arc<dyn Fn(String) + Send + Sync> {
         let trace = self.trace().clone();
-        let notes = Arc::new(move |text| trace.note(None, text));
-        xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), notes)
+        Arc::new(move |text| trace.note(None, text))
     }
 
     fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {

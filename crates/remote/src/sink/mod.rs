@@ -10,6 +10,7 @@
 
 mod begin;
 mod content;
+mod http;
 mod local;
 mod xrootd;
 

@@ -17,7 +17,7 @@ use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 
-use super::address::NoBody;
+use super::body::RequestBody;
 use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -230,7 +230,7 @@ impl Access {
 
 impl Introduction {
     /// Says who asks, unless the address does.
-    pub fn sign(&self, request: &mut Request<NoBody>) {
+    pub fn sign(&self, request: &mut Request<RequestBody>) {
         if let Some(bearer) = &self.bearer
             && !is_asking(request.uri().query())
         {

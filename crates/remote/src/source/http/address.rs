@@ -1,24 +1,20 @@
 //! What of a file's address is sent.
 
-use bytes::Bytes;
-use http_body_util::Empty;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Request, Uri};
 use percent_encoding::percent_decode_str;
 use url::{Position, Url};
 
+use super::body::RequestBody;
 use super::s3;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
-
-/// The body of a `GET`.
-pub type NoBody = Empty<Bytes>;
 
 /// A request for these ranges, or for the whole file.
 ///
 /// # Errors
 /// `InvalidArgument` where the address cannot be put into a request.
-pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Request<NoBody>> {
+pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Request<RequestBody>> {
     let wrong = || {
         Error::new(ErrorKind::InvalidArgument, "the address cannot be asked for by HTTP")
             .with_url(address.to_string())
@@ -45,7 +41,7 @@ pub fn anonymous(
     path: &str,
     range: Option<&str>,
     http2: bool,
-) -> Option<Request<NoBody>> {
+) -> Option<Request<RequestBody>> {
     let uri = if http2 {
         Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
     } else {
@@ -62,7 +58,7 @@ pub fn anonymous(
     if let Some(range) = range {
         request = request.header(RANGE, range);
     }
-    request.body(NoBody::new()).ok()
+    request.body(RequestBody::default()).ok()
 }
 
 /// `user:password`, as RFC 7617 wants it.

@@ -4,8 +4,8 @@
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 
-use super::address::NoBody;
 use super::answer::{Head, judge};
+use super::body::RequestBody;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
 use crate::address::Way;
@@ -51,7 +51,7 @@ impl Exchange<'_> {
 }
 
 /// The question. XRootD 5 takes the first algorithm that is named.
-fn head(mut request: Request<NoBody>, algorithm: Option<Algorithm>) -> Request<NoBody> {
+fn head(mut request: Request<RequestBody>, algorithm: Option<Algorithm>) -> Request<RequestBody> {
     *request.method_mut() = Method::HEAD;
     let (want, repr) = match algorithm.unwrap_or(Algorithm::Adler32) {
         Algorithm::Adler32 => ("adler32", "adler=9"),

@@ -5,7 +5,8 @@ use hyper::header::{HeaderMap, HeaderName};
 use hyper::{Request, StatusCode};
 use url::{Position, Url};
 
-use super::address::{NoBody, anonymous};
+use super::address::anonymous;
+use super::body::RequestBody;
 use crate::address::{Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -20,7 +21,7 @@ pub fn get(
     url: &Address,
     range: Option<&str>,
     http2: bool,
-) -> Result<Request<NoBody>> {
+) -> Result<Request<RequestBody>> {
     let wrong = || {
         Error::new(ErrorKind::InvalidArgument, "no director can be asked for this address")
             .with_url(url.to_string())

@@ -13,8 +13,8 @@ use hyper::header::HeaderMap;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::address::NoBody;
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
+use super::body::RequestBody;
 use super::director::{asks_who, entrusted, explained};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
@@ -157,7 +157,11 @@ impl Exchange<'_> {
     }
 
     /// Sends a request for a job, and waits for the head of its answer.
-    pub async fn ask(&self, job: &Job, request: &Request<NoBody>) -> Outcome<Response<Incoming>> {
+    pub async fn ask(
+        &self,
+        job: &Job,
+        request: &Request<RequestBody>,
+    ) -> Outcome<Response<Incoming>> {
         let sent = || self.driver.send(ConnectionEvent::Sent { request: job.request });
         self.transport.send(request, &job.file, sent).await.map_err(Stop::Broken)
     }

@@ -25,6 +25,7 @@
 mod access;
 mod address;
 mod answer;
+pub(crate) mod body;
 mod connection;
 mod digest;
 mod director;
@@ -34,6 +35,7 @@ mod link;
 #[doc(hidden)]
 pub mod multipart;
 mod pool;
+pub(crate) mod put;
 #[doc(hidden)]
 pub mod range;
 #[doc(hidden)]

@@ -13,7 +13,8 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{AUTHORIZATION, HOST, LOCATION};
 use hyper::{Request, Response};
 
-use super::address::{NoBody, get};
+use super::address::get;
+use super::body::RequestBody;
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::{Address, Way};
@@ -42,7 +43,7 @@ impl Pool {
     }
 
     /// The same question at another place, without what was shown at the first.
-    fn request(&self, request: &Request<NoBody>) -> Result<Request<NoBody>> {
+    fn request(&self, request: &Request<RequestBody>) -> Result<Request<RequestBody>> {
         let mut there = get(&self.url, None, false)?;
         *there.method_mut() = request.method().clone();
         for (name, value) in request.headers() {
@@ -62,7 +63,7 @@ impl Transport {
     /// Of the connection: none of its requests will be answered.
     pub async fn send(
         &self,
-        request: &Request<NoBody>,
+        request: &Request<RequestBody>,
         file: &FileRef,
         sent: impl Fn(),
     ) -> Result<Response<Incoming>> {

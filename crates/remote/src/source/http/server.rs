@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use url::Url;
 
 use super::access::Access;
-use super::address::{self, NoBody};
+use super::address;
+use super::body::RequestBody;
 use super::director;
 use super::s3::{self, Bucket};
 use crate::address::{Address, Scheme};
@@ -146,7 +147,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// `InvalidArgument` where the address cannot be put into a request.
-    pub(super) fn get(&self, url: &Address, range: Option<&str>) -> Result<Request<NoBody>> {
+    pub(super) fn get(&self, url: &Address, range: Option<&str>) -> Result<Request<RequestBody>> {
         match (&self.bucket, &self.director) {
             (Some(bucket), _) => bucket.get(url, range, self.http2, clock::seconds_since_1970()),
             (None, Some(director)) => director::get(director, url, range, self.http2),

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 
 use super::access::Introduction;
-use super::address::NoBody;
+use super::body::RequestBody;
 use super::pool::Pool;
 use super::server::HttpServer;
 use crate::address::Address;
@@ -47,6 +47,8 @@ pub struct Transport {
     connections: AtomicU64,
     /// Bytes received so far.
     heard: Arc<AtomicU64>,
+    /// Bytes of requests that have been handed on so far.
+    pub(super) uploaded: Arc<AtomicU64>,
 }
 
 struct Live {
@@ -76,8 +78,8 @@ struct Attempt {
 }
 
 enum Sender {
-    Http1(http1::SendRequest<NoBody>),
-    Http2(http2::SendRequest<NoBody>),
+    Http1(http1::SendRequest<RequestBody>),
+    Http2(http2::SendRequest<RequestBody>),
 }
 
 impl Transport {
@@ -91,6 +93,7 @@ impl Transport {
             at_pool: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             heard: Arc::default(),
+            uploaded: Arc::default(),
         }
     }
 
@@ -119,7 +122,7 @@ impl Transport {
     /// Of the connection: none of its requests will be answered.
     pub async fn send_here(
         &self,
-        request: &Request<NoBody>,
+        request: &Request<RequestBody>,
         url: &Address,
     ) -> Result<Response<Incoming>> {
         loop {
@@ -140,7 +143,7 @@ impl Transport {
         }
     }
 
-    async fn send_once(&self, request: &Request<NoBody>, url: &Address) -> Result<Attempt> {
+    async fn send_once(&self, request: &Request<RequestBody>, url: &Address) -> Result<Attempt> {
         let mut guard = self.live.lock().await;
         let live = match guard.take() {
             Some(live) => live,
@@ -214,8 +217,13 @@ impl Transport {
         let patience = self.server.silence_timeout;
         loop {
             let heard = self.heard.load(Ordering::Relaxed);
+            let uploaded = self.uploaded_bytes();
             if let Ok(result) = tokio::time::timeout(patience, &mut owed).await {
                 return Ok(result);
+            }
+            if self.uploaded_bytes() != uploaded {
+                // It owes nothing before it has all.
+                continue;
             }
             let silent = self.heard.load(Ordering::Relaxed) == heard;
             if silent || !self.server.http2 {

@@ -1,6 +1,7 @@
 //! Files written to servers: whole under their names, or not at all.
 
 mod cut;
+mod http;
 mod xrootd;
 
 use std::collections::BTreeMap;

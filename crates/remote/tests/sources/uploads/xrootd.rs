@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use farroot_remote::{Config, CreateOptions, ErrorKind};
+use farroot_remote::{Config, CopyOptions, CreateOptions, ErrorKind};
 use tempfile::TempDir;
 
 use super::cut::Cut;
@@ -161,4 +161,44 @@ async fn a_connection_that_is_lost_anywhere_costs_nothing() {
             at += if (600..120_300).contains(&at) { 9_973 } else { 23 };
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_copied_to_a_server_and_from_there_to_another_place() {
+    let Some(place) = Place::start() else { return };
+    let here = tempfile::tempdir().unwrap();
+    let names = ["a.root", "b.root", "empty"];
+    let contents = [content(12_000_001), content(70_000), Vec::new()];
+    for (name, content) in names.iter().zip(&contents) {
+        fs::write(here.path().join(name), content).unwrap();
+    }
+    let remote = over_tcp(Config::default());
+    let options = CopyOptions { verify: true, ..CopyOptions::default() };
+    let copy = async |sources: Vec<String>, target: &str, options: CopyOptions| {
+        let target = PathBuf::from(target);
+        let copied = remote.copy(&sources, &target, options, &|_| {}).await;
+        copied.unwrap().into_iter().collect::<Result<Vec<_>, _>>()
+    };
+    let path = |name: &str| here.path().join(name).to_string_lossy().into_owned();
+    let local: Vec<String> = names.iter().map(|name| path(name)).collect();
+    let up = copy(local.clone(), &format!("{}up/", place.origin), options).await.unwrap();
+    for (copied, content) in up.iter().zip(&contents) {
+        assert_eq!((copied.size, copied.resumed), (content.len() as u64, 0));
+        assert!(copied.checksum.is_some());
+    }
+    let far: Vec<String> = names.iter().map(|n| format!("{}up/{n}", place.origin)).collect();
+    assert_eq!(up[0].target.to_str(), Some(&*far[0]));
+    copy(far, &format!("{}across/", place.origin), options).await.unwrap();
+    for folder in ["up", "across"] {
+        for (name, content) in names.iter().zip(&contents) {
+            assert!(place.read(&format!("{folder}/{name}")) == *content, "{folder}/{name}");
+        }
+    }
+    let target = format!("{}up/b.root", place.origin);
+    let error = copy(vec![local[0].clone()], &target, options).await.unwrap_err();
+    assert!(error.to_string().contains("there already"), "{error}");
+    let over = CopyOptions { overwrite: true, ..options };
+    copy(vec![local[0].clone()], &target, over).await.unwrap();
+    assert!(place.read("up/b.root") == contents[0]);
+    assert_eq!(files(&place.data).len(), 6);
 }

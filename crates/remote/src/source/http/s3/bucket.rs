@@ -17,7 +17,8 @@ use super::xml::Refusal;
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::http::address::{NoBody, anonymous};
+use crate::source::http::address::anonymous;
+use crate::source::http::body::RequestBody;
 
 const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -155,7 +156,7 @@ impl Bucket {
         range: Option<&str>,
         http2: bool,
         now: u64,
-    ) -> Result<Request<NoBody>> {
+    ) -> Result<Request<RequestBody>> {
         let object = url.to_s3().filter(|object| !object.key.is_empty()).ok_or_else(|| {
             Error::new(
                 ErrorKind::InvalidArgument,
@@ -178,7 +179,7 @@ impl Bucket {
         token: Option<&str>,
         http2: bool,
         now: u64,
-    ) -> Result<Request<NoBody>> {
+    ) -> Result<Request<RequestBody>> {
         let place = self.place();
         let (path, query) = place.listing(prefix, token);
         self.request(place, (&path, &query), None, http2, now)
@@ -192,7 +193,7 @@ impl Bucket {
         range: Option<&str>,
         http2: bool,
         now: u64,
-    ) -> Result<Request<NoBody>> {
+    ) -> Result<Request<RequestBody>> {
         let mark = if query.is_empty() { "" } else { "?" };
         let sent = format!("{path}{mark}{query}");
         let wrong = || Error::new(ErrorKind::InvalidArgument, "no request can name this object");

@@ -13,8 +13,8 @@ use crate::address::Address;
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind};
 use crate::source::ConnectionEvent;
-use crate::source::http::address::NoBody;
 use crate::source::http::answer::judge;
+use crate::source::http::body::RequestBody;
 use crate::source::http::exchange::{Exchange, Next};
 use crate::source::http::job::{Ask, Job, Outcome};
 
@@ -54,7 +54,7 @@ impl Exchange<'_> {
         &self,
         job: &mut Job,
         ask: &Ask,
-        request: &Request<NoBody>,
+        request: &Request<RequestBody>,
         response: Response<Incoming>,
     ) -> Outcome<Next> {
         let status = response.status();
@@ -70,7 +70,7 @@ impl Exchange<'_> {
     async fn refusal(
         &self,
         url: &Address,
-        request: &Request<NoBody>,
+        request: &Request<RequestBody>,
         response: Response<Incoming>,
     ) -> Outcome<Option<(Error, bool)>> {
         let (status, headers) = (response.status(), response.headers().clone());

@@ -1,0 +1,167 @@
+//! Copies to servers: a file is read in its order, wherever it is, and written as it comes.
+
+use std::path::{Path, PathBuf};
+
+use super::pour::InOrder;
+use super::target::{CopyJob, name_of};
+use super::{Copied, CopyOptions};
+use crate::Remote;
+use crate::address;
+use crate::checksum::{Algorithm, Checksum};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sink::{CreateOptions, Upload, Written};
+
+/// The address of a server, where the target is one.
+pub fn far(target: &Path) -> Option<&str> {
+    let text = target.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    (scheme != "file").then_some(text)
+}
+
+/// One file to an address, or any number below one that ends with a slash.
+///
+/// # Errors
+/// `InvalidArgument` for several files and an address without a slash at its end, for sources of
+/// the same name, and for those whose address ends without one.
+pub fn jobs(sources: Vec<String>, target: &str) -> Result<Vec<CopyJob>> {
+    let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
+    let (place, query) = match target.split_once('?') {
+        Some((place, query)) => (place, format!("?{query}")),
+        None => (target, String::new()),
+    };
+    if !place.ends_with('/') {
+        return match <[String; 1]>::try_from(sources) {
+            Ok([source]) => Ok(vec![CopyJob { source, target: PathBuf::from(target) }]),
+            Err(_) => Err(wrong("the target of several files ends with a /".into())
+                .with_url(address::parse(target)?.swap_remove(0).to_string())),
+        };
+    }
+    let mut jobs: Vec<CopyJob> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let name = name_of(&source)?;
+        let Some(name) = name.to_str() else {
+            let text = format!("{name:?} cannot be the name of a file on a server");
+            return Err(wrong(text).with_url(source).with_advice("name the target file"));
+        };
+        let target = PathBuf::from(format!("{place}{name}{query}"));
+        if jobs.iter().any(|job| job.target == target) {
+            let text = format!("two of the files are called {name:?}");
+            return Err(wrong(text).with_advice("copy them into different directories"));
+        }
+        jobs.push(CopyJob { source, target });
+    }
+    Ok(jobs)
+}
+
+impl Remote {
+    /// Copies one file to a server.
+    pub(super) async fn copy_up(
+        &self,
+        job: &CopyJob,
+        options: CopyOptions,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Copied> {
+        let target = job.target.to_string_lossy().into_owned();
+        let file = self.open_bytes(&job.source).await?;
+        let size = file.info().size;
+        let CopyOptions { overwrite, in_place, .. } = options;
+        let create = CreateOptions { overwrite, in_place, size: Some(size) };
+        let mut upload = self.create(&target, create).await?;
+        progress(size, 0);
+        let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
+        loop {
+            match bytes.next().await {
+                Ok(Some((bytes, _reservation))) => {
+                    upload.write(upload.len(), bytes, false).await?;
+                    progress(size, upload.len());
+                }
+                Ok(None) => break,
+                Err(error) => return given_up(upload, error).await,
+            }
+        }
+        let before = match options.verify {
+            true => self.checksum_of_source(&job.source).await,
+            false => Ok(None),
+        };
+        let said = match before {
+            Ok(said) => said,
+            Err(error) => return given_up(upload, error).await,
+        };
+        let written = upload.finish().await?;
+        let checksum = match options.verify {
+            true => Some(self.verified(&target, &written, said).await?),
+            false => None,
+        };
+        let (source, target) = (file.url().to_owned(), PathBuf::from(written.address));
+        Ok(Copied { source, target, size, resumed: 0, checksum })
+    }
+
+    /// What the source's server says of it; `None` where it is a file on a disk, or its server
+    /// keeps none.
+    async fn checksum_of_source(&self, source: &str) -> Result<Option<Checksum>> {
+        match self.checksum(source, Some(Algorithm::Adler32)).await {
+            Ok(checksum) => Ok(Some(checksum)),
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the target's server has is what was read, and what the source's server has.
+    async fn verified(
+        &self,
+        target: &str,
+        written: &Written,
+        said: Option<Checksum>,
+    ) -> Result<Checksum> {
+        let advice = "without a checksum of the server's a copy cannot be verified";
+        let Some(ours) = written.checksum.clone() else {
+            let error = Error::new(ErrorKind::Unsupported, "no checksum was made of what was sent");
+            return Err(error.with_url(&*written.address).with_advice(advice));
+        };
+        let theirs = self.checksum(target, Some(ours.algorithm())).await;
+        let theirs = theirs.map_err(|error| error.with_advice(advice))?;
+        for other in [Some(theirs), said].into_iter().flatten() {
+            if other != ours && other.algorithm() == ours.algorithm() {
+                let text = format!("{ours} was sent, and a server has {other}");
+                let error = Error::new(ErrorKind::Corrupt, text).with_url(&*written.address);
+                return Err(error.with_advice("copy it again with -f, or compare the sources"));
+            }
+        }
+        Ok(ours)
+    }
+}
+
+/// What was written of a file that cannot be read to its end goes.
+async fn given_up<T>(upload: Upload, error: Error) -> Result<T> {
+    upload.abandon().await;
+    Err(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(sources: &[&str], target: &str) -> Result<Vec<String>> {
+        let sources = sources.iter().map(|&source| source.to_owned()).collect();
+        let jobs = jobs(sources, target)?;
+        Ok(jobs.into_iter().map(|job| job.target.to_string_lossy().into_owned()).collect())
+    }
+
+    #[test]
+    fn files_go_below_an_address_that_ends_with_a_slash() {
+        let one = targets(&["/d/a.root"], "root://h//x/b.root?k=v").unwrap();
+        assert_eq!(one, ["root://h//x/b.root?k=v"]);
+        let two = targets(&["/d/a.root", "root://g//e/b.root?x=y"], "root://h//x/?k=v").unwrap();
+        assert_eq!(two, ["root://h//x/a.root?k=v", "root://h//x/b.root?k=v"]);
+        for (sources, target) in [
+            (&["/a", "/b"][..], "root://h//x"),
+            (&["/a/c", "/b/c"], "root://h//x/"),
+            (&["root://g//d/"], "root://h//x/"),
+        ] {
+            assert_eq!(targets(sources, target).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+        assert_eq!(far(Path::new("file:///a")), None);
+        assert_eq!(far(Path::new("a/b")), None);
+        assert_eq!(far(Path::new("root://h//a")), Some("root://h//a"));
+    }
+}

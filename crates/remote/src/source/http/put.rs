@@ -1,0 +1,174 @@
+//! Requests that change files: `PUT`, and `MOVE` and `DELETE` as WebDAV has them (RFC 4918).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use tokio::sync::watch;
+
+use super::answer::{Head, judge};
+use super::body::{RequestBody, UploadBytes};
+use super::server::HttpServer;
+use super::transport::Transport;
+use crate::address::{Address, Way};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Network;
+use crate::source::servers::config_for;
+
+const DESTINATION: HeaderName = HeaderName::from_static("destination");
+const OVERWRITE: HeaderName = HeaderName::from_static("overwrite");
+/// How often a request may be sent elsewhere.
+const REDIRECTIONS_MAX: usize = 16;
+
+/// Changes files on servers of HTTP.
+pub struct HttpChanger {
+    config: Config,
+    network: Arc<dyn Network>,
+}
+
+impl HttpChanger {
+    pub fn new(config: &Config, network: Arc<dyn Network>) -> Self {
+        HttpChanger { config: config.clone(), network }
+    }
+
+    /// Puts bytes under an address. They leave when the server wants them, after redirections.
+    ///
+    /// # Errors
+    /// The server's refusal; the end of the connection.
+    pub async fn put(&self, url: &Address, spooled: &UploadBytes) -> Result<()> {
+        self.ask(url, |request, transport| {
+            *request.method_mut() = Method::PUT;
+            request.headers_mut().insert(CONTENT_LENGTH, spooled.len().into());
+            if spooled.len() == 0 {
+                return Ok(());
+            }
+            request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
+            let (go, asked) = watch::channel(false);
+            let sent = transport.uploaded.clone();
+            *request.body_mut() = RequestBody::of(spooled.clone(), sent, asked);
+            hyper::ext::on_informational(request, move |answer| {
+                if answer.status() == StatusCode::CONTINUE {
+                    go.send_replace(true);
+                }
+            });
+            Ok(())
+        })
+        .await
+    }
+
+    /// Gives a file another name on the same server.
+    ///
+    /// # Errors
+    /// `Unsupported` where the server renames no files; as [`HttpChanger::put`].
+    pub async fn rename(&self, from: &Address, to: &Address, overwrite: bool) -> Result<()> {
+        let target = to.to_http().map(|url| {
+            let mut url = url.clone();
+            // Who asks is said elsewhere.
+            let _ = (url.set_username(""), url.set_password(None));
+            url.set_query(None);
+            url.to_string()
+        });
+        self.ask(from, |request, _| {
+            let wrong = || Error::new(ErrorKind::InvalidArgument, "not an http:// address");
+            let target = HeaderValue::try_from(target.as_deref().ok_or_else(wrong)?);
+            let method = Method::from_bytes(b"MOVE").map_err(|_| wrong())?;
+            *request.method_mut() = method;
+            let headers = request.headers_mut();
+            headers.insert(DESTINATION, target.map_err(|_| wrong())?);
+            headers.insert(OVERWRITE, HeaderValue::from_static(if overwrite { "T" } else { "F" }));
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// As [`HttpChanger::put`].
+    pub async fn remove(&self, url: &Address) -> Result<()> {
+        self.ask(url, |request, _| {
+            *request.method_mut() = Method::DELETE;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Whether there is such a file.
+    ///
+    /// # Errors
+    /// As [`HttpChanger::put`].
+    pub async fn is_there(&self, url: &Address) -> Result<bool> {
+        let head = |request: &mut Request<RequestBody>, _: &Transport| {
+            *request.method_mut() = Method::HEAD;
+            Ok(())
+        };
+        match self.ask(url, head).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn ask(
+        &self,
+        url: &Address,
+        change: impl Fn(&mut Request<RequestBody>, &Transport) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = url.clone();
+        for _ in 0..REDIRECTIONS_MAX {
+            let config = config_for(&at, &self.config);
+            let server = Arc::new(HttpServer::new(&at, &config, self.network.clone())?);
+            let transport = Transport::new(server.clone());
+            let mut request = server.get(&at, None)?;
+            change(&mut request, &transport)?;
+            let response = transport.send_here(&request, &at).await?;
+            let status = response.status();
+            if status.is_success() {
+                return Ok(());
+            }
+            match judge(&response) {
+                Ok(Head::Redirected(location)) => at = at.led_to(&location, Way::Redirect)?,
+                Ok(_) => {
+                    let text = format!("the server answers {status}, which is no answer to this");
+                    return Err(Error::new(ErrorKind::Io, text).with_url(at.to_string()));
+                }
+                Err(error) => {
+                    let error = server.access.explain(error, status, response.headers(), &at);
+                    return Err(told(error, status).with_source(&*server.name));
+                }
+            }
+        }
+        let text = format!("sent on {REDIRECTIONS_MAX} times, from one server to another");
+        Err(Error::new(ErrorKind::Io, text).with_url(url.to_string()))
+    }
+}
+
+/// Refusals that only what changes files meets.
+fn told(error: Error, status: StatusCode) -> Error {
+    match status {
+        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => {
+            Error::new(ErrorKind::Unsupported, error.message())
+                .with_advice("see that the server lets files be written by HTTP, or use root://")
+        }
+        StatusCode::PRECONDITION_FAILED => {
+            Error::new(ErrorKind::InvalidArgument, "the target is there already")
+                .with_advice_for("-f replaces it", "overwrite=True replaces it")
+        }
+        StatusCode::CONFLICT => error.with_advice("make the directory first"),
+        StatusCode::LOCKED => error.with_advice("another writer has it: wait until it is done"),
+        StatusCode::INSUFFICIENT_STORAGE | StatusCode::PAYLOAD_TOO_LARGE => {
+            Error::new(ErrorKind::LimitReached, error.message())
+                .with_advice("remove something there, or write to another server")
+        }
+        _ => error,
+    }
+}
+
+impl Transport {
+    /// Bytes of requests that have been handed on so far.
+    pub(super) fn uploaded_bytes(&self) -> u64 {
+        self.uploaded.load(Ordering::Relaxed)
+    }
+}
