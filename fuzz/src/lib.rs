@@ -12,7 +12,7 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     targets::block::TARGET,
     targets::credentials::TARGET,
     targets::file::TARGET,
@@ -21,6 +21,7 @@ pub const TARGETS: [Target; 11] = [
     targets::messages::TARGET,
     targets::ntuple::TARGET,
     targets::s3::TARGET,
+    targets::update::TARGET,
     targets::xrootd_client::TARGET,
     targets::xrootd_server::TARGET,
     targets::scheduler::TARGET,

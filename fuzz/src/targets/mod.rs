@@ -9,6 +9,7 @@ pub mod messages;
 pub mod ntuple;
 pub mod s3;
 pub mod scheduler;
+pub mod update;
 pub mod xrootd_client;
 pub mod xrootd_server;
 

@@ -42,7 +42,7 @@ impl Check<'_> {
                 self.find(at, format!("the free stretch at {first} is out of order"));
             }
             before = Some(*stop);
-            let len = (stop + 1).saturating_sub(*first);
+            let len = stop.saturating_add(1).saturating_sub(*first);
             if gaps.remove(first) != Some(len) {
                 self.find(*first, format!("{len} bytes are listed as free, but do not say so"));
             }

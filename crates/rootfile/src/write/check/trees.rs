@@ -64,7 +64,7 @@ impl Check<'_> {
             next = basket.entries.end;
             self.basket(path, branch, basket, &mut sum, codecs);
         }
-        if !branch.baskets.is_empty() && next != branch.first_entry + branch.entries {
+        if !branch.baskets.is_empty() && next != branch.first_entry.saturating_add(branch.entries) {
             let entries = branch.entries;
             self.find(tree.offset, format!("{path}: baskets up to {next} of {entries} entries"));
         }

@@ -66,6 +66,10 @@ impl Existing {
             let what = format!("an update of a file of ROOT version {version}, before 4.00");
             return Err(Error::unsupported(what));
         }
+        if known.size().is_some_and(|size| size < header.end) {
+            let what = format!("an update of a file that is cut: it should end at {}", header.end);
+            return Err(Error::corrupt(what));
+        }
         if header.free_offset == 0 {
             let what = "an update of a file that was never closed: copy what is in it";
             return Err(Error::unsupported(what));
