@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use farroot_rootfile::array::Number;
 use farroot_rootfile::write::{
-    Compression, EntryType, RNTupleOptions, RNTupleWriter, RealStorage, TableColumn,
+    Compression, EntryType, RNTupleOptions, RNTupleWriter, RealStorage, TableColumn, check,
 };
 use farroot_rootfile::{Array, File, Known, Numbers};
 
@@ -35,8 +35,10 @@ fn written(
     writing.finish()
 }
 
+/// Opens a file in which nothing is wrong.
 fn opened(bytes: Vec<u8>) -> Opened {
     let bytes = Bytes::from(bytes);
+    assert_eq!(check::check(&bytes), []);
     let mut known = Known::new(Some(bytes.len() as u64));
     let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
     let ntuple = feed::until_ready(&bytes, &mut known, |known| file.ntuple(known, "events"));
