@@ -46,6 +46,7 @@ from .errors import (
 )
 from .file import Directory, File, open  # noqa: A004
 from .friends import Friends, Index
+from .merging import Merged, merge
 from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
@@ -156,6 +157,7 @@ __all__ = [
     "IoReport",
     "KeyInFileError",
     "LimitReachedError",
+    "Merged",
     "Model",
     "NoAttributeError",
     "NotFoundError",
@@ -195,6 +197,7 @@ __all__ = [
     "credentials",
     "exceptions",
     "iterate",
+    "merge",
     "num_entries",
     "open",
     "recreate",

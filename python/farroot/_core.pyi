@@ -28,6 +28,7 @@ __all__ = [
     "Lazy",
     "List",
     "Mark",
+    "Merging",
     "Numbers",
     "Opens",
     "Operation",
@@ -62,6 +63,7 @@ __all__ = [
     "main",
     "mark",
     "matching",
+    "merge",
     "open_file",
     "open_table",
     "open_tables",
@@ -745,6 +747,16 @@ def copy(
     in_place: bool,
     progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
+
+@final
+class Merging:
+    def __new__(cls) -> Merging: ...
+    def now(self) -> tuple[int, int, int, int]:
+        """Inputs that have been read, and all; bytes that have been copied, and all."""
+
+def merge(
+    output: str, inputs: Sequence[str], *options: bool | str | Merging
+) -> tuple[Any, ...]: ...
 def credentials_found() -> list[str]:
     """Where credentials are looked for and what is there, a line of JSON a place."""
 

@@ -18,6 +18,7 @@ mod log;
 mod members;
 #[cfg(target_os = "linux")]
 mod memory;
+mod merge;
 mod objects;
 mod parquet;
 mod parts;
@@ -54,6 +55,8 @@ mod _core {
     use super::lazy::Lazy;
     #[pymodule_export]
     use super::members::Source;
+    #[pymodule_export]
+    use super::merge::{Merging, merge};
     #[pymodule_export]
     use super::objects::{slices, strings};
     #[pymodule_export]

@@ -8,6 +8,7 @@ mod exercise;
 mod ls;
 mod map;
 mod members;
+mod merge;
 mod outcome;
 pub mod parquet;
 mod plan;
@@ -43,6 +44,7 @@ enum Verb {
     Plan(plan::PlanArguments),
     Cat(cat::CatArguments),
     Cp(cp::CpArguments),
+    Merge(merge::MergeArguments),
     Auth(auth::AuthArguments),
     Doctor(doctor::DoctorArguments),
     Exercise(exercise::ExerciseArguments),
@@ -55,6 +57,7 @@ enum Verb {
 /// The exit status is 0, 1 when the work failed, 2 when the arguments cannot be understood, 130
 /// after Ctrl-C and 143 after SIGTERM.
 pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibrary) -> ExitCode {
+    let arguments = merge::without_hadds_numbers(arguments.collect());
     let command = match Command::try_parse_from(arguments) {
         Ok(command) => command,
         Err(error) => {
@@ -73,6 +76,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments, parquet),
         Verb::Cp(arguments) => cp::run(&arguments),
+        Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Auth(arguments) => auth::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),

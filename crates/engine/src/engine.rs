@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
@@ -24,6 +26,7 @@ use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
+use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
 use crate::write::{FileOutput, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
@@ -258,6 +261,25 @@ impl Engine {
         opaque: Opaque,
     ) -> Result<Contents> {
         Contents::start(&self.inner.session, file, paths, opaque).await
+    }
+
+    /// Merges files into a new one: trees' baskets are copied as they are stored, in the order of
+    /// the inputs, histograms are added up, and of other objects the first one is kept. `inputs`
+    /// are addresses and patterns.
+    ///
+    /// # Errors
+    /// `Unsupported`, before anything is copied, with the file, tree and branch that differ from
+    /// the first input's; why an input cannot be read or the output not be written. Nothing is then
+    /// under the output's name but what was there before.
+    pub fn merge<'a>(
+        &'a self,
+        output: &'a str,
+        inputs: &[String],
+        options: &MergeOptions,
+        progress: &'a (dyn Fn(MergeProgress) + Sync),
+    ) -> BoxFuture<'a, Result<MergeReport>> {
+        let (inputs, options) = (inputs.to_vec(), options.clone());
+        merge(&self.inner.session, output, inputs, options, progress).boxed()
     }
 
     /// Goes the way to a file step by step, and says what was found, also whether it is a whole

@@ -11,6 +11,7 @@
 
 mod carrier;
 mod flow;
+pub(crate) mod merge;
 mod options;
 mod output;
 mod parts;
@@ -19,6 +20,7 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
+pub use merge::{MergeOptions, MergeProgress, MergeReport, Missing, Only};
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
 pub use parts::TablePart;

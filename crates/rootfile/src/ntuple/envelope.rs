@@ -77,6 +77,11 @@ impl Envelope {
         Ok(Envelope { content, checksum })
     }
 
+    /// All that is between its head and its checksum.
+    pub fn content(&self) -> &Bytes {
+        &self.content
+    }
+
     pub fn reader(&self) -> EnvelopeReader<'_> {
         EnvelopeReader::new(&self.content)
     }

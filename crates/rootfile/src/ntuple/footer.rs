@@ -76,6 +76,19 @@ impl Footer {
         lists
     }
 
+    /// The record of the fields and columns that came while writing, as it is.
+    pub fn extension(&self) -> Result<Bytes> {
+        let mut reader = self.envelope.reader();
+        reader.feature_flags()?;
+        reader.u64()?;
+        let before = reader.remaining();
+        reader.record()?;
+        let after = reader.remaining();
+        let content = self.envelope.content();
+        let end = content.len() - after;
+        Ok(content.slice(content.len() - before..end))
+    }
+
     /// Adds the fields and columns that came while writing to those of the header.
     pub fn extend(&self, schema: &mut Schema, header_checksum: u64) -> Result<()> {
         let mut reader = self.envelope.reader();

@@ -126,6 +126,24 @@ impl RNTuple {
         }
     }
 
+    /// The header as it is stored, and the record of fields that came later.
+    ///
+    /// # Errors
+    /// As [`RNTuple::read`].
+    pub(crate) fn envelopes(
+        &self,
+        known: &Known,
+    ) -> Result<Progress<(bytes::Bytes, bytes::Bytes)>> {
+        let header = ready!(stored(known, &self.anchor, &self.anchor.header, "header")?);
+        let footer = ready!(footer(known, &self.anchor)?);
+        Ok(Progress::Ready((header, footer.extension()?)))
+    }
+
+    /// What the envelopes that belong to the header say of it.
+    pub(crate) fn header_checksum(&self) -> u64 {
+        self.header_checksum
+    }
+
     /// The groups that hold some of these entries.
     pub fn groups_of(&self, entries: &Range<u64>) -> Range<usize> {
         let first = self.groups.partition_point(|g| g.first_entry + g.entries <= entries.start);

@@ -44,6 +44,10 @@ pub struct ColumnPages {
     pub suppressed: bool,
     /// The type of the locators, where a page is not in the file.
     pub elsewhere: Option<u8>,
+    /// Elements of the column in front of them.
+    pub first_element: u64,
+    /// ROOT's number of how they are compressed: algorithm * 100 + level.
+    pub compression: u32,
 }
 
 /// A compressed run of elements of a column.
@@ -137,9 +141,12 @@ fn column_pages(reader: &mut EnvelopeReader<'_>) -> Result<ColumnPages> {
         let range = place.start..end;
         pages.push(Page { elements: elements.unsigned_abs(), range, further: None, checksum });
     }
-    let suppressed = list.i64()? < 0;
+    let first = list.i64()?;
+    let suppressed = first < 0;
     if suppressed && !pages.is_empty() {
         return Err(list.corrupt("a suppressed column with pages"));
     }
-    Ok(ColumnPages { pages, suppressed, elsewhere })
+    let compression = if suppressed || list.remaining() == 0 { 0 } else { list.u32()? };
+    let first_element = first.max(0) as u64;
+    Ok(ColumnPages { pages, suppressed, elsewhere, first_element, compression })
 }

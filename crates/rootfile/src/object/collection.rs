@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::numbers::{double32s, number};
-use super::reader::{ObjectHeader, ObjectReader};
+use super::reader::ObjectReader;
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::{Collection, Item};
@@ -15,7 +15,7 @@ impl ObjectReader<'_> {
         collection: &Collection,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
-        let header = ObjectHeader::read(cursor)?;
+        let header = self.header(cursor)?;
         let Some(len) = header.len else { return self.elements(collection, cursor) };
         let mut content = cursor.split(len)?;
         let value = match header.version & MEMBERWISE {

@@ -1,7 +1,7 @@
 //! Arrays that another member counts.
 
 use super::Value;
-use super::reader::{ObjectHeader, ObjectReader};
+use super::reader::ObjectReader;
 use crate::array::Number;
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -69,7 +69,7 @@ impl ObjectReader<'_> {
         count: Option<usize>,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
-        let header = ObjectHeader::read(cursor)?;
+        let header = self.header(cursor)?;
         let (Some(count), Some(len)) = (count, header.len) else {
             return Err(cursor.unsupported("an array of objects of unknown length"));
         };

@@ -2,6 +2,7 @@
 
 mod collection;
 mod counted;
+pub(crate) mod marks;
 mod memberwise;
 mod numbers;
 mod pointer;
@@ -18,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::streamer::{ClassLayout, MemberKind};
 use crate::types::special::Special;
 
+pub(crate) use reader::read_object_with_marks;
 pub use reader::{read_object, read_object_at};
 
 /// Position of an object in [`Objects`].
@@ -152,6 +154,39 @@ pub struct ObjectRef<'a> {
 }
 
 impl<'a> ObjectRef<'a> {
+    /// A member of its own class or of a base class: what object has it, and its position there.
+    pub(crate) fn position(self, name: &str) -> Option<(ObjectId, usize)> {
+        let object = self.object();
+        let own = object.layout.members.iter().position(|member| *member.name == *name);
+        let is_base = |at: &usize| matches!(object.layout.members[*at].kind, MemberKind::Base(..));
+        match own.filter(|at| !is_base(at)) {
+            Some(at) => Some((self.id, at)),
+            None => self.bases().find_map(|base| self.objects.get(base).position(name)),
+        }
+    }
+
+    /// Which object has a base class, at any depth, and its position there.
+    pub(crate) fn base_position(self, class: &str) -> Option<(ObjectId, usize)> {
+        let members = &self.object().layout.members;
+        let is_it = |at: &usize| {
+            *members[*at].name == *class && matches!(members[*at].kind, MemberKind::Base(..))
+        };
+        match (0..members.len()).find(is_it) {
+            Some(at) => Some((self.id, at)),
+            None => self.bases().find_map(|base| self.objects.get(base).base_position(class)),
+        }
+    }
+
+    /// Another object of the same record.
+    pub(crate) fn of(self, id: ObjectId) -> ObjectRef<'a> {
+        self.objects.get(id)
+    }
+
+    /// What is written for a member.
+    pub(crate) fn kind(self, member: usize) -> &'a MemberKind {
+        &self.object().layout.members[member].kind
+    }
+
     fn object(self) -> &'a Object {
         &self.objects.objects[self.id.0 as usize]
     }

@@ -1,6 +1,7 @@
 //! Pointers: an object with its class in front of it, or a reference to one that came before.
 
 use super::Value;
+use super::marks::Marked;
 use super::reader::{ClassRef, ObjectReader, Reference};
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -14,29 +15,40 @@ impl ObjectReader<'_> {
     /// Reads a pointer: nothing, an object with its class, or a reference.
     pub(super) fn pointer(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
         let own_reference = self.reference_at(cursor)?;
+        let mark = self.begin(Marked::Null, cursor);
         let first = cursor.u32()?;
-        if first == NEW_CLASS || first & BYTE_COUNT == 0 {
+        let value = if first == NEW_CLASS || first & BYTE_COUNT == 0 {
             self.link(first, own_reference)?;
-            return self.tagged(first, None, None, cursor);
-        }
-        let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
-        let tag_reference = self.reference_at(&content)?;
-        let tag = content.u32()?;
-        self.link(tag, tag_reference)?;
-        let references = Some((own_reference, tag_reference));
-        self.tagged(tag, references, Some(cursor), &mut content)
+            self.tagged(first, mark, None, None, cursor)?
+        } else {
+            let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
+            let tag_reference = self.reference_at(&content)?;
+            let tag = content.u32()?;
+            self.link(tag, tag_reference)?;
+            let references = Some((own_reference, tag_reference));
+            self.tagged(tag, mark, references, Some(cursor), &mut content)?
+        };
+        self.end(mark, cursor);
+        Ok(value)
     }
 
     /// Reads what follows a tag. `end` is where the object ends, if it says.
     fn tagged(
         &mut self,
         tag: u32,
+        mark: usize,
         references: Option<(u32, u32)>,
         end: Option<&Cursor<'_>>,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         if tag & CLASS_MASK == 0 {
-            return self.referred(tag, cursor);
+            let value = self.referred(tag, cursor)?;
+            match value {
+                Value::Object(id) => self.is(mark, Marked::Reference(id)),
+                Value::Lost => self.is(mark, Marked::Lost),
+                _ => {}
+            }
+            return Ok(value);
         }
         let class = if tag == NEW_CLASS {
             let class = self.class_named(&cursor.c_string(CLASS_NAME_LEN_MAX)?);
@@ -52,7 +64,8 @@ impl ObjectReader<'_> {
         let id = self.reserve(&class)?;
         let reference = references.map_or(self.next_reference, |(own, _)| own);
         self.refer(reference, Reference::Object(id));
-        let start = cursor.clone();
+        self.is(mark, Marked::Object { id, body: cursor.position() });
+        let start = self.start(cursor);
         match end {
             Some(_) if self.is_opaque(&class) => self.leave(id, cursor.remaining(), cursor)?,
             Some(end) => {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::marks::{Marked, Marks};
 use super::numbers::{scalar, scalars};
 use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
 use crate::cursor::Cursor;
@@ -66,10 +67,38 @@ pub fn read_object(
 pub fn read_object_at(
     streamers: &Streamers,
     class: &str,
-    mut content: Cursor<'_>,
+    content: Cursor<'_>,
     key_len: u64,
     opaque: &Opaque,
 ) -> Result<Objects> {
+    read_marked(streamers, class, content, key_len, opaque, None).map(|(objects, _)| objects)
+}
+
+/// As [`read_object`], and where the parts of the objects are.
+///
+/// # Errors
+/// As [`read_object`].
+pub(crate) fn read_object_with_marks(
+    streamers: &Streamers,
+    class: &str,
+    content: &Bytes,
+    key_len: u64,
+    offset: u64,
+) -> Result<(Objects, Marks)> {
+    let cursor = Cursor::new(content, offset);
+    let none = Opaque::new();
+    let read = read_marked(streamers, class, cursor, key_len, &none, Some(Marks::default()));
+    read.map(|(objects, marks)| (objects, marks.unwrap_or_default()))
+}
+
+fn read_marked(
+    streamers: &Streamers,
+    class: &str,
+    mut content: Cursor<'_>,
+    key_len: u64,
+    opaque: &Opaque,
+    marks: Option<Marks>,
+) -> Result<(Objects, Option<Marks>)> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
         None => (Cow::Borrowed(streamers), None),
@@ -85,6 +114,7 @@ pub fn read_object_at(
         depth: 0,
         values_left: VALUES_MAX,
         empty: Arc::new(ClassLayout::of_names("".into(), &[])),
+        marks,
     };
     let class = reader.class_named(class);
     let id = reader.reserve(&class)?;
@@ -95,7 +125,7 @@ pub fn read_object_at(
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.whole(id, &class, cursor)?,
     }
-    Ok(Objects { objects: reader.objects, links: reader.links })
+    Ok((Objects { objects: reader.objects, links: reader.links }, reader.marks))
 }
 
 /// The version in front of an object, and where the object ends.
@@ -119,6 +149,12 @@ impl ObjectHeader {
             _ => Err(start.corrupt(format!("an object of {count} bytes"))),
         }
     }
+}
+
+/// Where something begins that may turn out to be unreadable, and how many marks came before.
+pub(super) struct Start<'a> {
+    cursor: Cursor<'a>,
+    marks: usize,
 }
 
 /// A class by its name, and what is known of it.
@@ -147,13 +183,49 @@ pub(super) struct ObjectReader<'s> {
     depth: u32,
     values_left: usize,
     empty: Arc<ClassLayout>,
+    /// Where parts are, for those who copy them.
+    marks: Option<Marks>,
 }
 
 impl ObjectReader<'_> {
+    pub(super) fn start<'c>(&self, cursor: &Cursor<'c>) -> Start<'c> {
+        let marks = self.marks.as_ref().map_or(0, |marks| marks.all.len());
+        Start { cursor: cursor.clone(), marks }
+    }
+
+    /// Marks the beginning of a part, for [`ObjectReader::end`].
+    pub(super) fn begin(&mut self, part: Marked, cursor: &Cursor<'_>) -> usize {
+        self.marks.as_mut().map_or(0, |marks| marks.begin(cursor.position(), part))
+    }
+
+    pub(super) fn end(&mut self, mark: usize, cursor: &Cursor<'_>) {
+        if let Some(marks) = &mut self.marks {
+            marks.end(mark, cursor.position());
+        }
+    }
+
+    /// Says what a part is that was begun before that was known.
+    pub(super) fn is(&mut self, mark: usize, part: Marked) {
+        if let Some(marks) = &mut self.marks {
+            marks.all[mark].part = part;
+        }
+    }
+
+    /// The header in front of an object or a collection.
+    pub(super) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<ObjectHeader> {
+        let at = cursor.clone();
+        let header = ObjectHeader::read(cursor)?;
+        if let (Some(marks), Some(len)) = (&mut self.marks, header.len) {
+            let mark = marks.begin(at.position(), Marked::Counted);
+            marks.end(mark, cursor.position() + len);
+        }
+        Ok(header)
+    }
+
     /// Reads the record's own object, which all of the record is; behind the anchor of an RNTuple
     /// is its checksum.
     fn whole(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
-        let start = cursor.clone();
+        let start = self.start(cursor);
         self.fill(id, class, cursor)?;
         match cursor.remaining() {
             left if left > 0 && !ntuple::is_class(&class.name) => {
@@ -174,7 +246,7 @@ impl ObjectReader<'_> {
         collection: &Collection,
         cursor: &mut Cursor<'_>,
     ) -> Result<()> {
-        let start = cursor.clone();
+        let start = self.start(cursor);
         let done = self.elements(collection, cursor).and_then(|items| match cursor.remaining() {
             0 => {
                 let layout = ClassLayout::of_names(class.name.clone(), &[Special::ELEMENTS]);
@@ -303,7 +375,7 @@ impl ObjectReader<'_> {
         let special = class.id.and_then(|known| self.streamers.class(known).special.as_ref());
         match special {
             Some((special, layout)) if !special.has_header() => {
-                special::read(*special, self, 0, cursor)
+                special::read(*special, self, (id, 0), cursor)
                     .map(|values| self.set(id, 0, layout, values))
             }
             _ => self.with_header(id, class, cursor),
@@ -316,8 +388,8 @@ impl ObjectReader<'_> {
         class: &ClassRef,
         cursor: &mut Cursor<'_>,
     ) -> Result<()> {
-        let start = cursor.clone();
-        let header = ObjectHeader::read(cursor)?;
+        let start = self.start(cursor);
+        let header = self.header(cursor)?;
         self.objects[id.0 as usize].version = i32::from(header.version);
         let Some(len) = header.len else {
             return self.members(id, class, header, cursor);
@@ -338,12 +410,16 @@ impl ObjectReader<'_> {
         &mut self,
         done: Result<()>,
         id: ObjectId,
-        mut start: Cursor<'_>,
+        start: Start<'_>,
         cursor: &Cursor<'_>,
     ) -> Result<()> {
         match done {
             Err(why) if matches!(why.kind, ErrorKind::Unsupported(_) | ErrorKind::Corrupt(_)) => {
+                let Start { cursor: mut start, marks } = start;
                 let bytes = start.take(cursor.position() - start.position())?;
+                if let Some(all) = &mut self.marks {
+                    all.all.truncate(marks);
+                }
                 let object = &mut self.objects[id.0 as usize];
                 object.values.clear();
                 object.layout = self.empty.clone();
@@ -375,7 +451,7 @@ impl ObjectReader<'_> {
         };
         let version = i32::from(header.version);
         if let Some((special, layout)) = &known.special {
-            let values = special::read(*special, self, header.version, cursor)?;
+            let values = special::read(*special, self, (id, header.version), cursor)?;
             self.set(id, version, layout, values);
             return Ok(());
         }
@@ -389,9 +465,11 @@ impl ObjectReader<'_> {
         };
         self.charge(layout.members.len())?;
         let mut values = Vec::with_capacity(layout.members.len());
-        for member in &layout.members {
+        for (at, member) in layout.members.iter().enumerate() {
+            let mark = self.begin(Marked::Member { object: id, member: at }, cursor);
             let value = self.value(&member.kind, &values, layout, cursor);
             values.push(value.map_err(|error| error.within(&member.name))?);
+            self.end(mark, cursor);
         }
         self.set(id, version, layout, values);
         Ok(())

@@ -1,18 +1,19 @@
 //! Reading objects of classes whose streamers are written by hand in ROOT.
 
-use super::Value;
+use super::marks::Marked;
 use super::reader::{ObjectHeader, ObjectReader};
+use super::{ObjectId, Value};
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::types::framing::{BYPASS_STREAMER, IS_REFERENCED, MEMBERWISE};
 use crate::types::special::Special;
 
-/// The values of an object, in the order of [`Special::members`].
+/// The values of an object of that version, in the order of [`Special::members`].
 pub(super) fn read(
     special: Special,
     reader: &mut ObjectReader<'_>,
-    version: u16,
+    (id, version): (ObjectId, u16),
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {
     match special {
@@ -27,12 +28,21 @@ pub(super) fn read(
             let count = cursor.count(basic.size())?;
             Ok(vec![Value::Numbers(cursor.numbers(basic, count)?)])
         }
-        Special::List => list(reader, version, cursor),
+        Special::List => list(reader, (id, version), cursor),
         Special::ObjArray => {
             let (name, _) = collection_name(version, 2, cursor)?;
+            let items = reader.begin(Marked::Null, cursor);
             let count = cursor.count(4)?;
             let lower = Value::Int(cursor.i32()?.into());
-            Ok(vec![name, lower, reader.many(count, cursor, ObjectReader::pointer)?])
+            reader.is(items, Marked::Items { object: id, first: cursor.position() });
+            let all = reader.many(count, cursor, |to, at| {
+                let item = to.begin(Marked::Item, at);
+                let object = to.pointer(at)?;
+                to.end(item, at);
+                Ok(object)
+            })?;
+            reader.end(items, cursor);
+            Ok(vec![name, lower, all])
         }
         Special::Ordered => {
             let (name, _) = collection_name(version, 2, cursor)?;
@@ -192,22 +202,27 @@ fn roo_list(
 
 fn list(
     reader: &mut ObjectReader<'_>,
-    version: u16,
+    (id, version): (ObjectId, u16),
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {
     const WITH_OPTIONS: u16 = 4;
     let with_options = version >= WITH_OPTIONS;
     tobject(cursor)?;
     let name = if with_options { cursor.text()? } else { bytes::Bytes::new() };
+    let mark = reader.begin(Marked::Null, cursor);
     let count = cursor.count(4)?;
+    reader.is(mark, Marked::Items { object: id, first: cursor.position() });
     let mut options = Vec::new();
     let items = reader.many(count, cursor, |to, at| {
+        let mark = to.begin(Marked::Item, at);
         let item = to.pointer(at)?;
         if with_options {
             options.push(Value::Text(at.text()?));
         }
+        to.end(mark, at);
         Ok(item)
     })?;
+    reader.end(mark, cursor);
     Ok(vec![Value::Text(name), items, Value::List(options)])
 }
 

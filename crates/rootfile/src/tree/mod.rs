@@ -14,5 +14,5 @@ pub(crate) use chain::read_chain;
 pub use chain::{Chain, ChainElement};
 pub use interpret::{ClassTable, Interpretation};
 pub use model::*;
-pub(crate) use read::read_tree;
+pub(crate) use read::{read_tree, read_tree_and_columns};
 pub use related::{FriendPlace, TreeIndex};

@@ -25,6 +25,7 @@
 pub mod buffer;
 pub mod check;
 pub mod compression;
+pub mod copy;
 pub mod file;
 pub mod infos;
 pub mod key;

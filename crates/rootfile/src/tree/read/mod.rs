@@ -26,10 +26,22 @@ const NOTHINGS_MAX: u64 = 1 << 12;
 /// `Corrupt` where the tree lacks what it must have or a branch contains itself. A branch whose
 /// own metadata can't be read is there as [`BranchKind::Unreadable`].
 pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
+    read_tree_and_columns(objects, file_end).map(|(tree, _)| tree)
+}
+
+/// As [`read_tree`], and for each branch the object that has its baskets.
+///
+/// # Errors
+/// As [`read_tree`].
+pub(crate) fn read_tree_and_columns(
+    objects: &Objects,
+    file_end: u64,
+) -> Result<(Tree, Vec<ObjectId>)> {
     let tree = objects.root();
     let mut reader = Reader {
         file_end,
         branches: Vec::new(),
+        columns: Vec::new(),
         ids: BTreeMap::new(),
         leaves: BTreeMap::new(),
         counts: Vec::new(),
@@ -42,7 +54,7 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
     let entries = unsigned(tree, "fEntries")?;
     check_entries(entries, &reader.branches)?;
     let baskets_max = reader.branches.iter().map(|branch| branch.baskets.len()).max();
-    Ok(Tree {
+    let read = Tree {
         name: tree.string("fName")?,
         title: tree.string("fTitle")?,
         entries,
@@ -53,7 +65,8 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
         friends: related::friends(tree),
         index: related::index(tree).map(|index| index.map(Arc::new)),
         branches: reader.branches,
-    })
+    };
+    Ok((read, reader.columns))
 }
 
 /// Refuses a number of entries that all branches contradict with one voice.
@@ -75,6 +88,8 @@ fn check_entries(entries: u64, branches: &[Branch]) -> Result<()> {
 struct Reader {
     file_end: u64,
     branches: Vec<Branch>,
+    /// For each of them the object that has its baskets.
+    columns: Vec<ObjectId>,
     /// Which branch and which leaf an object became.
     ids: BTreeMap<ObjectId, BranchId>,
     leaves: BTreeMap<ObjectId, (BranchId, u32)>,
@@ -109,6 +124,7 @@ impl Reader {
         }
         self.ids.insert(object.id, id);
         let of_counts = of_counts(object);
+        self.columns.push(of_counts.as_ref().map_or(object.id, |column| column.id));
         if let Ok(of_counts) = of_counts {
             self.ids.insert(of_counts.id, id);
         }

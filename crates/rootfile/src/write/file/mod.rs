@@ -261,6 +261,24 @@ impl FileWriter {
         &mut self.infos
     }
 
+    /// The place of records that belong to a directory and are not listed in it, which
+    /// [`FileWriter::append`] takes next.
+    ///
+    /// # Errors
+    /// `Unsupported` while work of a table is out.
+    pub fn place(&mut self, directory: DirectoryId) -> Result<RecordPlace> {
+        while self.place_next()? {}
+        match self.slots.is_empty() && self.state == State::Open {
+            true => Ok(self.place_in(directory)),
+            false => Err(Error::unsupported("records beside a table's own, while it is written")),
+        }
+    }
+
+    /// Adds records, with their keys, at the place that was asked for last.
+    pub fn append(&mut self, records: Bytes) {
+        self.emit(vec![records], false);
+    }
+
     /// There is nothing further to be written: what is left, the metadata and the replaced bytes
     /// follow from `poll_work` and `poll_write`.
     pub fn close(&mut self) {

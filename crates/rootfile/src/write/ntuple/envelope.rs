@@ -14,7 +14,7 @@ const LARGE: i32 = -(20 | 1 << 24);
 
 /// An envelope that is being written.
 #[derive(Debug)]
-pub(super) struct EnvelopeWriter {
+pub(in crate::write) struct EnvelopeWriter {
     bytes: Vec<u8>,
 }
 

@@ -17,7 +17,7 @@ mod anchor;
 mod cut;
 mod description;
 mod encode;
-mod envelope;
+pub(super) mod envelope;
 mod lists;
 mod options;
 mod pages;

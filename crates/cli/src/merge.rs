@@ -1,0 +1,188 @@
+//! `farroot merge OUT IN...`: several files as one.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use engine::{MergeOptions, MergeProgress, MergeReport, Missing};
+use indicatif::{ProgressBar, ProgressStyle};
+use remote::report::size;
+use serde_json::json;
+
+use crate::outcome::Outcome;
+use crate::reading::with_engine;
+
+/// Merge ROOT files: baskets are copied as they are stored, histograms added up
+///
+/// All inputs are checked before anything is written. Trees' entries are in the order of the
+/// inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; those of
+/// compression have nothing to do, since nothing is compressed anew.
+#[derive(Debug, Args)]
+#[command(override_usage = "farroot merge [OPTIONS] OUT IN...")]
+pub struct MergeArguments {
+    /// The new file: a path or a URL
+    #[arg(value_name = "OUT")]
+    output: String,
+    /// URLs (root://, http://), paths or patterns, in the order that their entries are to have
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<String>,
+    /// Replace what is there
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    force: u8,
+    /// Branches that not all inputs have: an error, or left out where the first input lacks them
+    #[arg(long, value_enum, default_value_t = MissingBranches::Strict)]
+    missing: MissingBranches,
+    /// Leave trees and RNTuples out
+    #[arg(short = 'T', long)]
+    no_trees: bool,
+    /// The same inputs give the same bytes, without the time of writing
+    #[arg(long)]
+    reproducible: bool,
+    /// As hadd's: inputs that cannot be read are an error all the same
+    #[arg(short = 'k', hide = true)]
+    skip: bool,
+    /// As hadd's: files open at a time
+    #[arg(short = 'n', hide = true, value_name = "N")]
+    files_open: Option<u32>,
+    /// As hadd's: processes
+    #[arg(short = 'j', hide = true)]
+    jobs: bool,
+    /// As hadd's: how much to say
+    #[arg(short = 'v', hide = true)]
+    verbose: bool,
+    /// For programs, one line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Say at the end, on standard error, where the time went
+    #[arg(long)]
+    report: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum MissingBranches {
+    Strict,
+    Filter,
+}
+
+/// The arguments of `farroot merge` without numbers of hadd's that may be there or not: -f505, and
+/// those behind -j and -v. Nothing is compressed anew, and one process does it all.
+pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_none_or(|verb| verb != "merge") {
+        return arguments;
+    }
+    let mut kept: Vec<OsString> = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let text = argument.to_string_lossy();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let flag = ["-f", "-j", "-v"]
+            .into_iter()
+            .find(|flag| text.strip_prefix(flag).is_some_and(is_number));
+        let follows = kept.last().is_some_and(|before| before == "-j" || before == "-v");
+        match flag {
+            Some(flag) => kept.push(flag.into()),
+            None if follows && is_number(&text) => {}
+            None => kept.push(argument),
+        }
+    }
+    kept
+}
+
+/// Merges, with a bar on a terminal.
+pub fn run(arguments: &MergeArguments) -> Outcome {
+    let options = MergeOptions {
+        overwrite: arguments.force > 0,
+        missing: match arguments.missing {
+            MissingBranches::Strict => Missing::Strict,
+            MissingBranches::Filter => Missing::Filter,
+        },
+        without_tables: arguments.no_trees,
+        reproducible: arguments.reproducible,
+        ..MergeOptions::default()
+    };
+    with_engine(async |engine| {
+        let bar = bar();
+        let show = |now: MergeProgress| {
+            if now.read < now.inputs {
+                bar.set_message(format!("{} of {} inputs read ", now.read, now.inputs));
+            } else {
+                bar.set_message("");
+            }
+            bar.set_length(now.total_bytes);
+            bar.set_position(now.copied_bytes);
+        };
+        let (output, inputs) = (&arguments.output, &arguments.inputs);
+        let report = engine.merge(output, inputs, &options, &show).await;
+        bar.finish_and_clear();
+        arguments.account(&report?);
+        if arguments.report {
+            eprint!("{}", engine.report());
+        }
+        Ok(())
+    })
+}
+
+impl MergeArguments {
+    fn account(&self, report: &MergeReport) {
+        for note in &report.notes {
+            eprintln!("note: {note}");
+        }
+        let (seconds, bytes) = (report.time.as_secs_f64().max(1e-6), report.written.size);
+        if self.json {
+            let tables: serde_json::Map<String, serde_json::Value> = report
+                .tables
+                .iter()
+                .map(|(path, entries)| (path.clone(), json!(entries)))
+                .collect();
+            let line = json!({
+                "output": report.written.address, "size": bytes, "inputs": report.inputs,
+                "tables": tables, "histograms": report.histograms, "objects": report.objects,
+                "records": report.records, "copied_bytes": report.copied_bytes,
+                "notes": report.notes, "seconds": seconds,
+            });
+            println!("{line}");
+            return;
+        }
+        let rate = size((bytes as f64 / seconds) as u64);
+        let what = match report.inputs {
+            1 => "1 file".to_owned(),
+            many => format!("{many} files"),
+        };
+        println!("merged {what}: {} in {seconds:.3} s, {rate}/s", size(bytes));
+        for (path, entries) in &report.tables {
+            println!("  {path}: {entries} entries");
+        }
+        if report.histograms > 0 {
+            println!("  {} histograms added up", report.histograms);
+        }
+    }
+}
+
+/// A bar of bytes on standard error; none where that is no terminal.
+pub fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{msg}{bar:30} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left",
+    );
+    let bar = ProgressBar::new(0);
+    // The template is a constant: a mistake in it only costs the looks.
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_hadd_takes() {
+        let kept = |line: &str| -> String {
+            let all = line.split(' ').map(OsString::from).collect();
+            let kept = without_hadds_numbers(all).into_iter();
+            kept.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        let line = "farroot merge -f505 -j 4 -v 99 -n 10 out 5 in";
+        assert_eq!(kept(line), "farroot merge -f -j -v -n 10 out 5 in");
+        assert_eq!(kept("farroot merge -ff -k -v1 o i"), "farroot merge -ff -k -v o i");
+        assert_eq!(kept("farroot cat -n 5 -v 7"), "farroot cat -n 5 -v 7");
+    }
+}

@@ -1,0 +1,346 @@
+//! Baskets from the inputs to the output: ranges that are read ahead, and written in order.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use remote::fetch::{RemoteFile, Urgency, Want, Wants};
+use remote::{Error, ErrorKind, Remote, Result};
+use rootfile::write::copy::{BasketPart, CopiedNTuple, basket};
+use rootfile::write::{Compression, Encoders, RecordPlace};
+use tokio::task::JoinHandle;
+
+use super::carrier::Carrier;
+use super::options::{MergeProgress, MergeReport};
+use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
+use crate::located::Located;
+use crate::read::file::session::Session;
+
+/// What is read and written in one go.
+const CHUNK_BYTES: u64 = 4 << 20;
+/// Bytes between two baskets that are rather read than skipped.
+const GAP_BYTES: u64 = 4 << 10;
+/// Asked for and not yet written, at the most.
+const WINDOW_BYTES: u64 = 128 << 20;
+/// Inputs that are opened before their turn.
+const OPEN_AHEAD: usize = 8;
+
+/// A basket or a page of an input's file.
+struct Piece {
+    range: Range<u64>,
+    /// Position of the table among the outputs, and the numbers of [`CopiedPart::ranges`].
+    place: (usize, usize, usize),
+}
+
+/// Baskets that lie near each other.
+struct Chunk {
+    range: Range<u64>,
+    pieces: Vec<Piece>,
+}
+
+/// A chunk that has been asked for.
+struct Asked {
+    wants: Wants,
+    chunk: Chunk,
+    /// Stays open until it has come.
+    file: Arc<RemoteFile>,
+}
+
+/// What is done next, in the order of the output.
+enum Step {
+    /// The next input begins.
+    Begin(usize),
+    Copy(Box<Asked>),
+    /// An input ends, with baskets that it has in its trees' records.
+    End(usize),
+}
+
+/// Copies all baskets, and writes the rest of the file.
+pub async fn run(
+    session: &Session,
+    plan: MergePlan,
+    carrier: &mut Carrier,
+    url: &str,
+    now: &mut MergeProgress,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<MergeReport> {
+    let mut plan = plan;
+    let inputs = std::mem::take(&mut plan.inputs);
+    let memory = session.config().memory_bytes_max;
+    let mut source = Source::new(session.remote().clone(), &inputs, WINDOW_BYTES.min(memory / 2));
+    let mut target = Target { encoders: Encoders::default(), records: 0 };
+    target.headers(&mut plan).located(url)?;
+    while let Some(step) = source.next().await? {
+        match step {
+            Step::Begin(input) => target.begin(&mut plan, &inputs[input]),
+            Step::Copy(asked) => {
+                let Asked { mut wants, chunk, file } = *asked;
+                let Some(delivery) = wants.next().await else {
+                    return Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down"));
+                };
+                let delivery = delivery?;
+                target.copy(&mut plan, &chunk, delivery.bytes).located(file.url())?;
+                source.pending_bytes -= chunk.range.end - chunk.range.start;
+                now.copied_bytes += chunk.pieces.iter().map(Piece::len).sum::<u64>();
+                carrier.drain(&mut plan.writer).await?;
+                progress(*now);
+            }
+            Step::End(input) => {
+                let PlannedInput { url, .. } = &inputs[input];
+                target.end(&mut plan, &inputs[input]).located(url)?;
+                carrier.drain(&mut plan.writer).await?;
+            }
+        }
+    }
+    plan.inputs = inputs;
+    let (mut writer, report) = plan.finish(url)?;
+    carrier.drain(&mut writer).await?;
+    Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
+}
+
+/// Reads the inputs, some bytes ahead.
+struct Source<'a> {
+    remote: Remote,
+    inputs: &'a [PlannedInput],
+    /// Files that are being opened, the next one first, and the first that is not.
+    opening: VecDeque<Opening>,
+    next_open: usize,
+    /// The input whose chunks are asked for, and those that are not.
+    input: usize,
+    file: Option<Arc<RemoteFile>>,
+    chunks: VecDeque<Chunk>,
+    steps: VecDeque<Step>,
+    window: u64,
+    pending_bytes: u64,
+    order: u64,
+}
+
+/// An open that is given up with its handle.
+struct Opening(JoinHandle<Result<RemoteFile>>);
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<'a> Source<'a> {
+    fn new(remote: Remote, inputs: &'a [PlannedInput], window: u64) -> Self {
+        Source {
+            remote,
+            inputs,
+            opening: VecDeque::new(),
+            next_open: 0,
+            input: 0,
+            file: None,
+            chunks: VecDeque::new(),
+            steps: VecDeque::new(),
+            window,
+            pending_bytes: 0,
+            order: 0,
+        }
+    }
+
+    /// The next step; all that the window has room for is asked for before.
+    async fn next(&mut self) -> Result<Option<Step>> {
+        while self.steps.is_empty() || self.pending_bytes < self.window {
+            if let Some(chunk) = self.chunks.pop_front() {
+                self.ask(chunk);
+            } else if self.file.take().is_some() {
+                self.steps.push_back(Step::End(self.input - 1));
+            } else if !self.next_input().await? {
+                break;
+            }
+        }
+        Ok(self.steps.pop_front())
+    }
+
+    fn ask(&mut self, chunk: Chunk) {
+        let Some(file) = &self.file else { return };
+        let cost = chunk.range.end - chunk.range.start;
+        let (range, urgency, order) = (chunk.range.clone(), Urgency::Demand, self.order);
+        let wants = file.want(vec![Want { range, cost, urgency, order }]);
+        self.order += 1;
+        self.pending_bytes += cost;
+        let file = file.clone();
+        self.steps.push_back(Step::Copy(Box::new(Asked { wants, chunk, file })));
+    }
+
+    /// Goes on to the next input; `false` after the last one.
+    async fn next_input(&mut self) -> Result<bool> {
+        let at = self.input;
+        let Some(input) = self.inputs.get(at) else { return Ok(false) };
+        self.input += 1;
+        while self.next_open < self.inputs.len() && self.opening.len() < OPEN_AHEAD {
+            let (remote, address) =
+                (self.remote.clone(), self.inputs[self.next_open].address.clone());
+            let open = async move { remote.open_bytes(&address).await };
+            self.opening.push_back(Opening(tokio::spawn(open)));
+            self.next_open += 1;
+        }
+        let Some(mut opening) = self.opening.pop_front() else { return Ok(false) };
+        let opened = (&mut opening.0).await;
+        let file = opened.map_err(|_| Error::new(ErrorKind::Cancelled, "given up"))??;
+        let (was, is) = (&input.info, file.info());
+        if (was.size, was.modified) != (is.size, is.modified) {
+            let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
+            return Err(error.with_url(&*input.url));
+        }
+        self.file = Some(Arc::new(file));
+        self.chunks = chunks(input).into();
+        self.steps.push_back(Step::Begin(at));
+        Ok(true)
+    }
+}
+
+/// The baskets of an input, in the order in which they lie in it.
+fn chunks(input: &PlannedInput) -> Vec<Chunk> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (output, part) in &input.tables {
+        for (first, second, range) in part.ranges() {
+            pieces.push(Piece { range, place: (*output, first, second) });
+        }
+    }
+    pieces.sort_by_key(|piece| piece.range.start);
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for piece in pieces {
+        match chunks.last_mut() {
+            Some(Chunk { range, pieces })
+                if piece.range.start >= range.end
+                    && piece.range.start - range.end <= GAP_BYTES
+                    && piece.range.end - range.start <= CHUNK_BYTES =>
+            {
+                range.end = piece.range.end;
+                pieces.push(piece);
+            }
+            _ => chunks.push(Chunk { range: piece.range.clone(), pieces: vec![piece] }),
+        }
+    }
+    chunks
+}
+
+impl Piece {
+    fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+}
+
+/// Gives baskets their places.
+struct Target {
+    encoders: Encoders,
+    records: u64,
+}
+
+impl Target {
+    /// Writes the headers of RNTuples.
+    fn headers(&mut self, plan: &mut MergePlan) -> rootfile::Result<()> {
+        for Output { content, directory, .. } in &mut plan.outputs {
+            if let OutputContent::NTuple(ntuple) = content {
+                ntuple.write_header(&mut plan.writer, *directory)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, plan: &mut MergePlan, input: &PlannedInput) {
+        for (at, part) in &input.tables {
+            match (&mut plan.outputs[*at].content, part) {
+                (OutputContent::Tree(tree), CopiedPart::Tree(part)) => tree.begin(part),
+                (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) => ntuple.begin(part),
+                _ => {}
+            }
+        }
+    }
+
+    /// Copies baskets; what lies side by side stays so.
+    fn copy(&mut self, plan: &mut MergePlan, chunk: &Chunk, bytes: Bytes) -> rootfile::Result<()> {
+        let mut rest = bytes.try_into_mut().unwrap_or_else(|bytes| BytesMut::from(&bytes[..]));
+        let mut at = chunk.range.start;
+        let mut pieces = &chunk.pieces[..];
+        while let Some(first) = pieces.first() {
+            let gap = |pair: &[Piece]| {
+                let is_other = pair[0].place.0 != pair[1].place.0;
+                is_other || pair[0].range.end != pair[1].range.start
+            };
+            let count = pieces.windows(2).position(gap).map_or(pieces.len(), |at| at + 1);
+            let (run, others) = pieces.split_at(count);
+            let end = run[count - 1].range.end;
+            let _skipped = rest.split_to((first.range.start - at) as usize);
+            let mut records = rest.split_to((end - first.range.start) as usize);
+            self.place_run(plan, run, &mut records)?;
+            plan.writer.append(records.freeze());
+            (at, pieces) = (end, others);
+        }
+        Ok(())
+    }
+
+    fn place_run(
+        &mut self,
+        plan: &mut MergePlan,
+        run: &[Piece],
+        records: &mut [u8],
+    ) -> rootfile::Result<()> {
+        let start = run[0].range.start;
+        // Pages lie in a record together; baskets are records, so that no run has both.
+        let mut pages = None;
+        for piece in run {
+            let within = piece.range.start - start;
+            let record = &mut records[within as usize..(piece.range.end - start) as usize];
+            let (output, first, second) = piece.place;
+            let Output { directory, content, .. } = &mut plan.outputs[output];
+            self.records += 1;
+            match content {
+                OutputContent::Tree(tree) => {
+                    let place = plan.writer.place(*directory)?;
+                    let place = RecordPlace { offset: place.offset + within, ..place };
+                    let cycle = tree.place((first, second), record.len(), place);
+                    basket::move_record(record, piece.range.start, place, cycle)?;
+                }
+                OutputContent::NTuple(ntuple) => {
+                    if pages.is_none() {
+                        let place = plan.writer.place(*directory)?;
+                        let key = CopiedNTuple::key(place, records.len())?;
+                        pages = Some(place.offset + key.len() as u64);
+                        plan.writer.append(key.into());
+                    }
+                    let begin = pages.unwrap_or_default();
+                    ntuple.place((first, second), begin + within);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends an input: baskets that its trees have in their records become records of their own.
+    fn end(&mut self, plan: &mut MergePlan, input: &PlannedInput) -> rootfile::Result<()> {
+        for (output, part) in &input.tables {
+            let Output { directory, content, .. } = &mut plan.outputs[*output];
+            match (content, part) {
+                (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) => ntuple.end(part),
+                (OutputContent::Tree(tree), CopiedPart::Tree(part)) => {
+                    for (branch, at, planned) in part.baskets() {
+                        let BasketPart::Embedded { bytes, entries } = &planned.part else {
+                            continue;
+                        };
+                        let number = tree.first().compression(branch);
+                        let compression =
+                            Compression::of_number(number).unwrap_or(Compression::NONE);
+                        let encoders = &mut self.encoders;
+                        let made = basket::embedded_record(bytes, *entries, compression, encoders);
+                        let mut record = made?;
+                        let place = plan.writer.place(*directory)?;
+                        let cycle = tree.place((branch, at), record.len(), place);
+                        tree.add_bytes(branch, record.len(), bytes.len());
+                        basket::move_record(&mut record, 0, place, cycle)?;
+                        plan.writer.append(record.into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

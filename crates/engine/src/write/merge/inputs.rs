@@ -1,0 +1,154 @@
+//! What an input has: its metadata, and its objects.
+
+use std::collections::BTreeSet;
+
+use remote::source::FileInfo;
+use remote::{Error, ErrorKind, Result};
+use rootfile::directory::Directory;
+use rootfile::key::Key;
+use rootfile::streamer::StreamerInfo;
+use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
+use rootfile::{Known, Needs, Progress};
+
+use super::options::MergeOptions;
+use crate::located::Located;
+use crate::read::file::session::Session;
+use crate::read::file::{File, Speculation};
+
+/// Classes whose streamer infos are the output's own.
+pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
+
+/// A file that is to be merged.
+pub struct Input {
+    pub address: String,
+    /// The address without secrets.
+    pub url: String,
+    pub info: FileInfo,
+    pub infos: Vec<StreamerInfo>,
+    /// Every object and table, by directory and in the order of the keys.
+    pub items: Vec<InputItem>,
+}
+
+/// An object or table of an input.
+pub struct InputItem {
+    pub directory: String,
+    pub name: String,
+    pub content: ItemContent,
+}
+
+pub enum ItemContent {
+    Tree(Box<SourceTree>),
+    NTuple(Box<SourceNTuple>),
+    Histogram(Box<CopiedObject>),
+    Object(Box<CopiedObject>),
+    /// What cannot be copied, and why.
+    Left(Error),
+}
+
+impl Input {
+    /// Reads all that is needed to merge a file, but for its baskets and pages.
+    pub async fn read(session: &Session, address: &str, options: &MergeOptions) -> Result<Input> {
+        let file = session.open(address, Speculation::Eager).await?;
+        let directories = file.reading(|format, known| format.directories(known)).await?;
+        if let Some((path, why)) = directories.broken.into_iter().next() {
+            return Err(why.within(&path).located(file.url()));
+        }
+        let is_wanted = |(directory, key): &(String, Key)| {
+            let is_left_out = options.without_tables && !file.format().is_object(key);
+            let path = path_of(directory, &key.name);
+            !is_left_out && options.only.as_ref().is_none_or(|only| only.wants(&path))
+        };
+        let keys: Vec<(String, Key)> = directories
+            .readable
+            .iter()
+            .flat_map(|directory| newest(directory).map(|key| (directory.path.clone(), key)))
+            .filter(is_wanted)
+            .collect();
+        file.reading(|format, known| records(format, known, &keys)).await?;
+        let known = file.known();
+        let mut items = Vec::with_capacity(keys.len());
+        for (directory, key) in keys {
+            let content = match rootfile::ntuple::is_class(&key.class) {
+                true => ItemContent::NTuple(Box::new(ntuple(&file, &key).await?)),
+                false => content(&file, &known, &key)?,
+            };
+            items.push(InputItem { directory, name: key.name, content });
+        }
+        Ok(Input {
+            address: address.to_owned(),
+            url: file.url().to_owned(),
+            info: file.remote().info().clone(),
+            infos: infos(&file),
+            items,
+        })
+    }
+}
+
+/// The streamer infos of a file, but for those of classes that are written in one way only, and
+/// that some writers describe otherwise.
+fn infos(file: &File) -> Vec<StreamerInfo> {
+    let infos = file.format().classes.streamers.infos_of_file();
+    infos.filter(|info| !OWN.contains(&&*info.class)).cloned().collect()
+}
+
+/// The keys of a directory that are no directories, of each name that of the highest cycle.
+fn newest(directory: &Directory) -> impl Iterator<Item = Key> {
+    let mut seen = BTreeSet::new();
+    let keys = directory.keys.iter().filter(|key| !key.is_directory());
+    keys.filter(move |key| seen.insert(key.name.clone()))
+        .filter_map(|key| directory.key(&key.name, None))
+        .cloned()
+}
+
+/// Where something of that name in a directory is.
+pub fn path_of(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+/// That the records of all keys are there.
+fn records(
+    format: &rootfile::File,
+    known: &Known,
+    keys: &[(String, Key)],
+) -> rootfile::Result<Progress<()>> {
+    let mut missing = Needs::default();
+    for (_, key) in keys {
+        if let Progress::NeedsData(needs) = format.record(known, key)? {
+            missing.add(needs);
+        }
+    }
+    match missing.required.is_empty() {
+        true => Ok(Progress::Ready(())),
+        false => Ok(Progress::NeedsData(missing)),
+    }
+}
+
+/// An RNTuple, whose metadata are in several places.
+async fn ntuple(file: &File, key: &Key) -> Result<SourceNTuple> {
+    file.reading(|format, known| SourceNTuple::read(format, known, key)).await
+}
+
+fn content(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
+    let (format, url) = (file.format(), file.url());
+    let streamers = &format.classes.streamers;
+    if format.is_tree(key) {
+        let tree = SourceTree::read(format, known, key).located(url)?;
+        return Ok(ItemContent::Tree(Box::new(there(tree)?)));
+    }
+    let object = match CopiedObject::read(format, known, key) {
+        Ok(object) => Box::new(there(object)?),
+        Err(why) => return Ok(ItemContent::Left(why.located(url))),
+    };
+    match streamers.inherits(&key.class, "TH1") && !streamers.inherits(&key.class, "TH2Poly") {
+        true => Ok(ItemContent::Histogram(object)),
+        false => Ok(ItemContent::Object(object)),
+    }
+}
+
+/// What all bytes are here for.
+fn there<T>(progress: Progress<T>) -> Result<T> {
+    match progress {
+        Progress::Ready(value) => Ok(value),
+        Progress::NeedsData(_) => Err(Error::new(ErrorKind::Corrupt, "a record that is not there")),
+    }
+}

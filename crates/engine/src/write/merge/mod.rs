@@ -1,0 +1,108 @@
+//! Several files as one, without decoding what they hold.
+//!
+//! ```text
+//! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
+//! ```
+//!
+//! Nothing is written before all inputs are known to fit together. Baskets are copied as they are
+//! stored, in the order in which they lie in each input, and what lies side by side is read and
+//! written in one piece.
+
+mod carrier;
+mod copy;
+mod inputs;
+mod options;
+mod plan;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use remote::sink::CreateOptions;
+use remote::{Error, ErrorKind, Result, address};
+use rootfile::write::{FileOptions, FileWriter};
+
+use crate::located::Located;
+use crate::read::file::session::Session;
+use crate::write::stamp::Stamp;
+use carrier::Carrier;
+use inputs::Input;
+pub use options::{MergeOptions, MergeProgress, MergeReport, Missing, Only};
+use plan::MergePlan;
+
+/// Inputs whose metadata are read side by side.
+const INPUTS_AHEAD: usize = 8;
+
+/// Merges files into a new one; `inputs` are addresses and patterns.
+pub(crate) async fn merge(
+    session: &Session,
+    output: &str,
+    inputs: Vec<String>,
+    options: MergeOptions,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<MergeReport> {
+    let remote = session.remote();
+    let begun = remote.trace().now();
+    let mut addresses = Vec::new();
+    for input in inputs {
+        let found = remote.matching(&input).await?;
+        if found.is_empty() {
+            return Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(input));
+        }
+        addresses.extend(found);
+    }
+    if addresses.iter().any(|address| address == output) {
+        let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
+        return Err(error.with_url(output));
+    }
+    let create = CreateOptions { overwrite: options.overwrite, ..CreateOptions::default() };
+    let mut carrier = Carrier::start(remote.create(output, create).await?);
+    let merged = merge_to(session, output, addresses, options, &mut carrier, progress).await;
+    match merged {
+        Ok(report) => {
+            let written = carrier.finish().await?;
+            Ok(MergeReport { written, time: remote.trace().now() - begun, ..report })
+        }
+        Err(error) => {
+            carrier.abandon().await;
+            Err(error)
+        }
+    }
+}
+
+async fn merge_to(
+    session: &Session,
+    output: &str,
+    addresses: Vec<String>,
+    options: MergeOptions,
+    carrier: &mut Carrier,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<MergeReport> {
+    let mut plan = MergePlan::new(writer(output, &options)?, options.clone());
+    let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
+    // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
+    let mut reads: Vec<BoxFuture<'static, Result<Input>>> = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        let (session, options) = (session.clone(), options.clone());
+        reads.push(async move { Input::read(&session, &address, &options).await }.boxed());
+    }
+    let mut reads = stream::iter(reads).buffered(INPUTS_AHEAD);
+    while let Some(input) = reads.next().await {
+        plan.add(input?)?;
+        (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
+        progress(now);
+    }
+    drop(reads);
+    copy::run(session, plan, carrier, output, &mut now, progress).await
+}
+
+fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {
+    let url = address::parse(output)?.swap_remove(0);
+    let Stamp { uuid, datime } = Stamp::new(options.reproducible)?;
+    let options = FileOptions {
+        name: url.file_name().to_string_lossy().into_owned(),
+        title: String::new(),
+        compression: options.compression,
+        uuid,
+        datime,
+    };
+    FileWriter::new(options).located(output)
+}

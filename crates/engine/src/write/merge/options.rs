@@ -1,0 +1,93 @@
+//! How to merge, how far that is, and what it has come to.
+
+use std::time::Duration;
+
+use remote::Written;
+use rootfile::write::{Compression, CompressionAlgorithm};
+
+/// What to do where inputs do not have the same branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// An error that names input and branch.
+    #[default]
+    Strict,
+    /// Branches that the first input lacks are left out; those that it has must be in all.
+    Filter,
+}
+
+/// A part of what the inputs have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    /// The path of a tree.
+    pub table: String,
+    /// Names, paths and globs of its branches; all where there are none.
+    pub columns: Vec<String>,
+    /// All other tables and objects as well.
+    pub keep_rest: bool,
+}
+
+impl Only {
+    pub(super) fn wants(&self, path: &str) -> bool {
+        self.keep_rest || path == self.table
+    }
+}
+
+/// How to merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeOptions {
+    /// Replaces a file that is there already.
+    pub overwrite: bool,
+    pub missing: Missing,
+    /// Leaves trees and RNTuples out.
+    pub without_tables: bool,
+    /// Of what is not copied as it is: objects and trees' metadata.
+    pub compression: Compression,
+    /// The same inputs give the same bytes, with no time in them.
+    pub reproducible: bool,
+    /// A part of what the inputs have; `None` takes all.
+    pub only: Option<Only>,
+}
+
+impl Default for MergeOptions {
+    fn default() -> Self {
+        MergeOptions {
+            overwrite: false,
+            missing: Missing::Strict,
+            without_tables: false,
+            compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+            reproducible: false,
+            only: None,
+        }
+    }
+}
+
+/// How far a merge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MergeProgress {
+    pub inputs: usize,
+    /// Inputs whose metadata have been read.
+    pub read: usize,
+    /// Bytes of baskets and pages that have been copied, and that are to be, as far as is known.
+    pub copied_bytes: u64,
+    pub total_bytes: u64,
+}
+
+/// What became of a merge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeReport {
+    pub inputs: usize,
+    /// Path and entries of each tree and RNTuple.
+    pub tables: Vec<(String, u64)>,
+    /// Address and entries of the first table of each input.
+    pub input_entries: Vec<(String, u64)>,
+    /// Histograms that were added up, and other objects.
+    pub histograms: usize,
+    pub objects: usize,
+    /// Baskets and pages that were copied as they are, and their bytes.
+    pub records: u64,
+    pub copied_bytes: u64,
+    /// What a user should know: what was not the same in all inputs.
+    pub notes: Vec<String>,
+    pub written: Written,
+    pub time: Duration,
+}

@@ -1,0 +1,281 @@
+//! What of which input goes where.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use remote::source::FileInfo;
+use remote::{Error, ErrorKind, Result};
+use rootfile::write::copy::{
+    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, TreePart,
+};
+use rootfile::write::{DirectoryId, Encoders, FileWriter};
+
+use super::inputs::{Input, InputItem, ItemContent, OWN, path_of};
+use super::options::{MergeOptions, MergeReport, Missing};
+use crate::located::Located;
+use crate::read::core::select::Names;
+
+/// All that is to be written.
+pub struct MergePlan {
+    pub writer: FileWriter,
+    options: MergeOptions,
+    pub outputs: Vec<Output>,
+    /// Position of each in [`MergePlan::outputs`], by directory and name.
+    places: BTreeMap<(String, String), usize>,
+    pub inputs: Vec<PlannedInput>,
+    notes: Vec<String>,
+    total_bytes: u64,
+}
+
+/// An object or table of the output.
+pub struct Output {
+    pub path: String,
+    pub name: String,
+    pub directory: DirectoryId,
+    pub content: OutputContent,
+    /// How many inputs have it, and whether it is different in one of them.
+    inputs: usize,
+    differs: bool,
+}
+
+pub enum OutputContent {
+    Tree(Box<CopiedTree>),
+    NTuple(Box<CopiedNTuple>),
+    Histogram(Box<HistogramSum>),
+    Object(Box<CopiedObject>),
+    Left,
+}
+
+/// What is copied of an input.
+pub struct PlannedInput {
+    pub address: String,
+    pub url: String,
+    pub info: FileInfo,
+    /// Tables, by their position among the outputs.
+    pub tables: Vec<(usize, CopiedPart)>,
+}
+
+/// What is copied of a table.
+pub enum CopiedPart {
+    Tree(TreePart),
+    NTuple(NTuplePart),
+}
+
+impl MergePlan {
+    pub fn new(writer: FileWriter, options: MergeOptions) -> MergePlan {
+        MergePlan {
+            writer,
+            options,
+            outputs: Vec::new(),
+            places: BTreeMap::new(),
+            inputs: Vec::new(),
+            notes: Vec::new(),
+            total_bytes: 0,
+        }
+    }
+
+    /// Bytes of all baskets and pages so far.
+    pub fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// Adds the next input.
+    ///
+    /// # Errors
+    /// `Unsupported` where it does not fit those before.
+    pub fn add(&mut self, input: Input) -> Result<()> {
+        let Input { address, url, info, infos, items } = input;
+        self.writer.infos().copy(&infos, &url).located(&*url)?;
+        let mut tables = Vec::new();
+        for item in items {
+            let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
+                Some(at) => *at,
+                None => self.begin(&item, &url)?,
+            };
+            let InputItem { content, .. } = item;
+            if let Some(part) = self.add_item(at, content, &url)? {
+                self.total_bytes += part.stored_bytes();
+                tables.push((at, part));
+            }
+        }
+        self.inputs.push(PlannedInput { address, url, info, tables });
+        Ok(())
+    }
+
+    /// Makes place for what no input before had.
+    fn begin(&mut self, item: &InputItem, url: &str) -> Result<usize> {
+        let directory = self.writer.directory(&item.directory).located(url)?;
+        let path = path_of(&item.directory, &item.name);
+        let (name, content) = (item.name.clone(), OutputContent::Left);
+        self.outputs.push(Output { path, name, directory, content, inputs: 0, differs: false });
+        let key = (item.directory.clone(), item.name.clone());
+        self.places.insert(key, self.outputs.len() - 1);
+        Ok(self.outputs.len() - 1)
+    }
+
+    /// Adds an input's object to an output; what is to be copied of it.
+    fn add_item(
+        &mut self,
+        at: usize,
+        content: ItemContent,
+        url: &str,
+    ) -> Result<Option<CopiedPart>> {
+        let may_have_more = self.options.missing == Missing::Filter;
+        let only = self.options.only.as_ref();
+        let output = &mut self.outputs[at];
+        let path = &*output.path;
+        let is_first = output.inputs == 0;
+        output.inputs += 1;
+        let located = |error: rootfile::Error| error.within(path).located(url);
+        let other = || {
+            let what = format!("{path}: not of the kind that it is in the first input");
+            Err(Error::new(ErrorKind::Unsupported, what).with_url(url))
+        };
+        match (&mut output.content, content) {
+            (_, ItemContent::Left(why)) => {
+                self.notes.push(format!("{path} is left out: {why}"));
+                Ok(None)
+            }
+            (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
+                let part = tree.plan(&more, may_have_more).map_err(located)?;
+                Ok(Some(CopiedPart::Tree(part)))
+            }
+            (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
+                let part = ntuple.plan(&more, false).map_err(located)?;
+                Ok(Some(CopiedPart::NTuple(part)))
+            }
+            (OutputContent::Histogram(sum), ItemContent::Histogram(more)) => {
+                sum.add(&more).map(|()| None).map_err(located)
+            }
+            (OutputContent::Object(first), ItemContent::Object(more)) => {
+                output.differs |= !first.is_like(&more);
+                Ok(None)
+            }
+            (content @ OutputContent::Left, new) if is_first => match new {
+                ItemContent::Tree(first) => {
+                    let mut tree = CopiedTree::new(*first);
+                    let only = only.filter(|only| only.table == path);
+                    if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty())
+                    {
+                        let branches = Names::new(&tree.first().tree).select(columns)?;
+                        tree.keep(&branches);
+                    }
+                    let part = tree.plan(tree.first(), true).map_err(located)?;
+                    *content = OutputContent::Tree(Box::new(tree));
+                    Ok(Some(CopiedPart::Tree(part)))
+                }
+                ItemContent::NTuple(first) => {
+                    let ntuple = CopiedNTuple::new(*first);
+                    let part = ntuple.plan(ntuple.first(), true).map_err(located)?;
+                    *content = OutputContent::NTuple(Box::new(ntuple));
+                    Ok(Some(CopiedPart::NTuple(part)))
+                }
+                ItemContent::Histogram(first) => {
+                    let sum = HistogramSum::new(*first).map_err(located)?;
+                    *content = OutputContent::Histogram(Box::new(sum));
+                    Ok(None)
+                }
+                ItemContent::Object(first) => {
+                    *content = OutputContent::Object(first);
+                    Ok(None)
+                }
+                ItemContent::Left(_) => Ok(None),
+            },
+            (OutputContent::Left, _) => Ok(None),
+            _ => other(),
+        }
+    }
+
+    /// Puts the objects and the trees' metadata behind all that was copied.
+    ///
+    /// # Errors
+    /// As [`CopiedTree::finish`].
+    pub fn finish(self, url: &str) -> Result<(FileWriter, MergeReport)> {
+        let MergePlan { mut writer, options, outputs, inputs, mut notes, .. } = self;
+        let (compression, mut encoders) = (options.compression, Encoders::default());
+        let mut report = MergeReport {
+            inputs: inputs.len(),
+            tables: Vec::new(),
+            input_entries: inputs.iter().map(PlannedInput::entries).collect(),
+            histograms: 0,
+            objects: 0,
+            records: 0,
+            copied_bytes: 0,
+            notes: Vec::new(),
+            written: remote::sink::Written { address: url.to_owned(), size: 0, checksum: None },
+            time: std::time::Duration::ZERO,
+        };
+        for output in outputs {
+            let Output { path, name, directory, content, inputs: having, differs } = output;
+            if having < inputs.len() {
+                notes.push(format!("{path} is in {having} of {} inputs only", inputs.len()));
+            }
+            if differs {
+                notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
+            }
+            match content {
+                OutputContent::Tree(tree) => {
+                    let record = tree.finish().located(url)?;
+                    report.tables.push((path, record.entries));
+                    writer.put(directory, &name, Arc::new(record));
+                }
+                OutputContent::NTuple(ntuple) => {
+                    let coding = (compression, &mut encoders);
+                    let finished = ntuple.finish(&mut writer, directory, coding).located(url)?;
+                    report.tables.push((path, finished.1));
+                    writer.put(directory, &name, finished.0);
+                }
+                OutputContent::Histogram(sum) => {
+                    report.histograms += 1;
+                    writer.put(directory, &name, Arc::new(sum.finish()));
+                }
+                OutputContent::Object(object) => {
+                    report.objects += 1;
+                    writer.put(directory, &name, Arc::new(*object));
+                }
+                OutputContent::Left => {}
+            }
+        }
+        OWN.iter().for_each(|class| writer.infos().need(class));
+        writer.close();
+        report.notes = notes;
+        Ok((writer, report))
+    }
+}
+
+impl PlannedInput {
+    /// Its address, and the entries of its first table.
+    fn entries(&self) -> (String, u64) {
+        let entries = |part: &CopiedPart| match part {
+            CopiedPart::Tree(part) => part.entries,
+            CopiedPart::NTuple(part) => part.entries,
+        };
+        (self.url.clone(), self.tables.first().map_or(0, |(_, part)| entries(part)))
+    }
+}
+
+impl CopiedPart {
+    /// Every range that is copied, with two numbers that say what it is: branch and basket, or
+    /// cluster and place.
+    pub fn ranges(&self) -> Vec<(usize, usize, Range<u64>)> {
+        match self {
+            CopiedPart::Tree(part) => {
+                let stored = |basket: &BasketPart| match basket {
+                    BasketPart::Stored(range) => Some(range.clone()),
+                    BasketPart::Embedded { .. } => None,
+                };
+                let baskets = part.baskets();
+                baskets.filter_map(|(a, b, basket)| Some((a, b, stored(&basket.part)?))).collect()
+            }
+            CopiedPart::NTuple(part) => {
+                let places = part.places().filter(|(_, _, range)| range.start < range.end);
+                places.map(|(cluster, at, range)| (cluster, at, range.clone())).collect()
+            }
+        }
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.ranges().iter().map(|(_, _, range)| range.end - range.start).sum()
+    }
+}

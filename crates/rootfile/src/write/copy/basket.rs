@@ -1,0 +1,147 @@
+//! Baskets in another place of another file (ROOT: `TBasket::CopyTo`).
+//!
+//! A record's key says where the record and its directory are; all else stays as it is. A basket
+//! that is within the tree's record becomes a record of its own.
+
+use bytes::Bytes;
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::write::buffer::Buffer;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::key::BIG;
+use crate::write::table::RecordPlace;
+
+/// Keys with a version above this have offsets of eight bytes.
+const KEY_VERSION_LARGE: u16 = 1000;
+/// Of the fields of a key, and of its class's name with offsets of eight and four bytes.
+const VERSION_AT: usize = 4;
+const CYCLE_AT: usize = 16;
+const OFFSET_AT: usize = 18;
+const CLASS_AT_LONG: usize = 34;
+const CLASS_AT_SHORT: usize = 26;
+/// The name of the class, with its length in front.
+const CLASS: &[u8] = b"\x07TBasket";
+/// The bits of `fSeekPdir` that say which process wrote a basket's references.
+const PROCESS_BITS: u64 = 0xffff << 48;
+/// Added to the flag of a basket whose entry offsets follow from a counter.
+const FLAG_GENERATE_OFFSETS: u8 = 80;
+
+/// Makes the record of a basket, which was at `from` of its file, one for another place.
+///
+/// # Errors
+/// `Corrupt` for what is no record of a basket, or that of another place; `Limit` where a key of
+/// four-byte offsets would have to say a place beyond 2 GB.
+pub fn move_record(record: &mut [u8], from: u64, to: RecordPlace, cycle: u16) -> Result<()> {
+    let corrupt = |what: &str| Error::corrupt(what).at(from);
+    let number = |record: &[u8], at: usize, len: usize| {
+        let bytes = record.get(at..at + len).ok_or_else(|| corrupt("a basket that is cut"))?;
+        Ok(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    if number(record, 0, 4)? != record.len() as u64 {
+        return Err(corrupt("a basket of another length than its tree says"));
+    }
+    let is_long = number(record, VERSION_AT, 2)? > u64::from(KEY_VERSION_LARGE);
+    let (width, class) = if is_long { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };
+    if record.get(class..class + CLASS.len()) != Some(CLASS) {
+        return Err(corrupt("another record where a basket should be"));
+    }
+    let own = number(record, OFFSET_AT, width)?;
+    if own != 0 && own != from {
+        return Err(corrupt(&format!("a basket that says it is at {own}")));
+    }
+    if !is_long && to.offset.max(to.directory) > BIG {
+        let what = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
+        return Err(Error::limit(what).at(from));
+    }
+    let process = if is_long { number(record, OFFSET_AT + 8, 8)? & PROCESS_BITS } else { 0 };
+    record[CYCLE_AT..CYCLE_AT + 2].copy_from_slice(&cycle.to_be_bytes());
+    for (n, place) in [to.offset, to.directory | process].into_iter().enumerate() {
+        let at = OFFSET_AT + n * width;
+        record[at..at + width].copy_from_slice(&place.to_be_bytes()[8 - width..]);
+    }
+    Ok(())
+}
+
+/// The parts of a basket that is within its tree's record.
+struct Embedded<'a> {
+    /// The key, with what a basket adds to it.
+    key: &'a [u8],
+    data: Bytes,
+    /// Where each entry begins, counted from the key; none where all are of one size.
+    offsets: Option<Vec<i32>>,
+}
+
+/// Whether [`embedded_record`] can make a record of it.
+///
+/// # Errors
+/// `Corrupt` and `Unsupported` where it cannot.
+pub(super) fn check_embedded(bytes: &Bytes, entries: usize) -> Result<()> {
+    Embedded::read(bytes, entries).map(drop)
+}
+
+/// The record of a basket that is within its tree's record, for [`move_record`].
+///
+/// # Errors
+/// As [`Encoders::compress`].
+pub fn embedded_record(
+    bytes: &Bytes,
+    entries: usize,
+    compression: Compression,
+    encoders: &mut Encoders,
+) -> Result<Vec<u8>> {
+    let Embedded { key, data, offsets } = Embedded::read(bytes, entries)?;
+    let mut content = Buffer::default();
+    content.bytes(&data);
+    if let Some(offsets) = offsets {
+        content.u32(offsets.len() as u32 + 1);
+        offsets.iter().for_each(|offset| content.i32(*offset));
+        content.i32(0);
+    }
+    let content = content.into_vec();
+    let mut record = key.to_vec();
+    encoders.compress(compression, &content, &mut record)?;
+    let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
+    record[..4].copy_from_slice(&len.to_be_bytes());
+    record[6..10].copy_from_slice(&(content.len() as u32).to_be_bytes());
+    // Where it is is not known yet, and its buffer follows.
+    let is_long = u16::from_be_bytes([record[4], record[5]]) > KEY_VERSION_LARGE;
+    let width = if is_long { 8 } else { 4 };
+    record[OFFSET_AT..OFFSET_AT + width].fill(0);
+    record[key.len() - 1] = 0;
+    Ok(record)
+}
+
+impl Embedded<'_> {
+    fn read(bytes: &Bytes, entries: usize) -> Result<Embedded<'_>> {
+        let mut cursor = Cursor::new(bytes, 0);
+        cursor.skip(VERSION_AT)?;
+        let is_long = cursor.u16()? > KEY_VERSION_LARGE;
+        cursor.skip(8)?;
+        let key_len = usize::from(cursor.u16()?);
+        cursor.skip(2 + if is_long { 16 } else { 8 })?;
+        for _class_branch_tree in 0..3 {
+            cursor.text()?;
+        }
+        let version = cursor.u16()?;
+        cursor.skip(4)?;
+        let (offsets_len, held, last) = (cursor.i32()?, cursor.u32()?, cursor.u32()? as usize);
+        let flag = cursor.u8()?;
+        let is_usual = version > 1 && offsets_len >= 0 && flag < FLAG_GENERATE_OFFSETS;
+        if !is_usual || cursor.position() != key_len || flag % FLAG_GENERATE_OFFSETS > 40 {
+            return Err(Error::unsupported("a basket within the tree, of an unusual form"));
+        }
+        if held as usize != entries || flag <= 10 && flag != 1 || last < key_len {
+            return Err(Error::corrupt("a basket within the tree that contradicts itself"));
+        }
+        let mut offsets = None;
+        if flag % 10 != 2 && entries > 0 {
+            let count = cursor.count(4)?;
+            let all = cursor.i32s(count)?;
+            let own = all.get(..entries).ok_or_else(|| cursor.corrupt("too few offsets"))?;
+            offsets = Some(own.to_vec());
+        }
+        let data = cursor.take(last)?.slice(key_len..);
+        Ok(Embedded { key: &bytes[..key_len], data, offsets })
+    }
+}

@@ -1,0 +1,22 @@
+//! Copying what other files hold, without decoding it.
+//!
+//! A tree's baskets and an RNTuple's pages are copied as they are stored; only what says where they
+//! are is made anew. A tree's own record is that of the first input, with other numbers in it: so
+//! classes, titles, aliases and user infos stay what they are, whatever version of ROOT wrote them.
+
+pub mod basket;
+mod histogram;
+mod ntuple;
+mod object;
+mod plan;
+mod record;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use histogram::HistogramSum;
+pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
+pub use object::CopiedObject;
+pub use plan::{BasketPart, PlannedBasket, TreePart};
+pub use record::SourceRecord;
+pub use tree::{CopiedTree, CopiedTreeRecord, SourceTree};

@@ -1,0 +1,158 @@
+//! What a copy takes of one input's tree.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::basket;
+use crate::error::{Error, Result};
+use crate::tree::{BasketPlace, Branch, Tree};
+
+/// The baskets of one input's tree, in the order of the output's branches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreePart {
+    pub entries: u64,
+    pub(super) clusters: Vec<ClusterRun>,
+    pub(super) branches: Vec<BranchPart>,
+}
+
+/// Entries in a row whose clusters have one size, 0 where the input does not say; the last one may
+/// be smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ClusterRun {
+    pub entries: u64,
+    pub size: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct BranchPart {
+    pub entries: u64,
+    pub total_bytes: u64,
+    pub zip_bytes: u64,
+    pub entry_offset_len: u32,
+    /// Of a split collection: the most objects that an entry has (`TBranchElement::fMaximum`).
+    pub maximum: i64,
+    /// Of each leaf `fMaximum` and `fLen`.
+    pub leaves: Vec<(i64, u32)>,
+    pub baskets: Vec<PlannedBasket>,
+}
+
+/// A basket that is to be copied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedBasket {
+    /// The first of its entries, counted in the input's tree.
+    pub first_entry: u64,
+    pub part: BasketPart,
+}
+
+/// Where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BasketPart {
+    /// The range of its record in the input.
+    Stored(Range<u64>),
+    /// In the tree's own record: it becomes a record of its own.
+    Embedded { bytes: Bytes, entries: usize },
+}
+
+impl TreePart {
+    /// Every basket, with the position of its branch and its own in that.
+    pub fn baskets(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
+        let branches = self.branches.iter().enumerate();
+        branches.flat_map(|(branch, part)| {
+            part.baskets.iter().enumerate().map(move |(at, basket)| (branch, at, basket))
+        })
+    }
+}
+
+impl BranchPart {
+    /// What a branch of a tree of so many entries has.
+    ///
+    /// # Errors
+    /// `Unsupported` for baskets in another file and entries that are not those of the tree;
+    /// `Corrupt` for baskets that do not hold all entries.
+    pub fn of(branch: &Branch, tree: &Tree, maximum: i64) -> Result<BranchPart> {
+        if !branch.file_name.is_empty() {
+            let what = format!("its baskets are in another file, {}", branch.file_name);
+            return Err(Error::unsupported(what));
+        }
+        let mut covered = branch.first_entry;
+        let mut baskets = Vec::with_capacity(branch.baskets.len());
+        for basket in &branch.baskets {
+            if basket.entries.start != covered {
+                break;
+            }
+            covered = basket.entries.end;
+            let entries = (covered - basket.entries.start) as usize;
+            let part = match &basket.place {
+                BasketPlace::Stored(range) => BasketPart::Stored(range.clone()),
+                BasketPlace::Embedded(bytes) => {
+                    basket::check_embedded(bytes, entries)?;
+                    BasketPart::Embedded { bytes: bytes.clone(), entries }
+                }
+            };
+            baskets.push(PlannedBasket { first_entry: basket.entries.start, part });
+        }
+        let holds_nothing = branch.baskets.is_empty() && !branch.children.is_empty();
+        if !holds_nothing && covered != tree.entries {
+            let what = format!("{covered} entries in baskets, the tree has {}", tree.entries);
+            return Err(Error::unsupported(what));
+        }
+        Ok(BranchPart {
+            entries: branch.entries,
+            total_bytes: branch.total_bytes,
+            zip_bytes: branch.zip_bytes,
+            entry_offset_len: branch.entry_offset_len,
+            maximum,
+            leaves: branch.leaves.iter().map(|leaf| (leaf.maximum, leaf.len)).collect(),
+            baskets,
+        })
+    }
+}
+
+/// The clusters of a tree.
+pub(super) fn clusters(tree: &Tree) -> Vec<ClusterRun> {
+    let starts = &tree.cluster_starts;
+    if starts.is_empty() && tree.entries > 0 {
+        return vec![ClusterRun { entries: tree.entries, size: 0 }];
+    }
+    let ends = starts.iter().skip(1).copied().chain([tree.entries]);
+    let mut all = Vec::new();
+    for (start, end) in starts.iter().zip(ends) {
+        let size = end.saturating_sub(*start);
+        join(&mut all, ClusterRun { entries: size, size });
+    }
+    // A last cluster that is cut short by the end of the tree is of the size of those before.
+    if let [.., before, last] = &mut all[..]
+        && last.entries < before.size
+        && before.entries % before.size == 0
+    {
+        before.entries += last.entries;
+        all.pop();
+    }
+    all
+}
+
+/// Adds clusters, as more of the last ones where these are of the same size and whole.
+pub(super) fn join(all: &mut Vec<ClusterRun>, more: ClusterRun) {
+    match all.last_mut() {
+        Some(last) if last.size == more.size && more.size > 0 && last.entries % more.size == 0 => {
+            last.entries += more.entries;
+        }
+        _ => all.push(more),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_of_one_size_are_joined() {
+        let mut all = Vec::new();
+        for (entries, size) in [(20, 10), (15, 10), (10, 10), (3, 0), (3, 0)] {
+            join(&mut all, ClusterRun { entries, size });
+        }
+        let sizes: Vec<_> = all.iter().map(|one| (one.entries, one.size)).collect();
+        assert_eq!(sizes, [(35, 10), (10, 10), (3, 0), (3, 0)]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Copies of a file of this crate's tests, read back.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::*;
+use crate::key::Key;
+use crate::tree::{Basket, BasketPlace, Tree};
+use crate::write::{
+    Compression, CompressionAlgorithm, DirectoryId, Encoders, FileOptions, FileWriter,
+};
+use crate::{Codecs, File, Known, Progress};
+
+const CLUSTERED: &[u8] = include_bytes!("../../../testdata/clustered.root");
+
+fn options() -> FileOptions {
+    let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
+    FileOptions { name: "f.root".into(), title: String::new(), compression, uuid: 7, datime: 9 }
+}
+
+fn known(bytes: &Bytes) -> Known {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    known.supply(0, bytes.clone());
+    known
+}
+
+fn ready<T>(progress: crate::Result<Progress<T>>) -> T {
+    match progress.unwrap() {
+        Progress::Ready(value) => value,
+        Progress::NeedsData(needs) => panic!("all is there: {needs:?}"),
+    }
+}
+
+fn opened(bytes: &Bytes) -> (File, Known) {
+    let known = known(bytes);
+    (ready(File::open(&known)), known)
+}
+
+fn key(file: &File, name: &str) -> Key {
+    file.top.key(name, None).unwrap().clone()
+}
+
+fn written(mut file: FileWriter) -> Bytes {
+    let mut bytes = Vec::new();
+    file.close();
+    while let Some(write) = file.poll_write().unwrap() {
+        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        bytes.resize(bytes.len().max(end), 0);
+        bytes[start..end].copy_from_slice(&write.bytes);
+    }
+    bytes.into()
+}
+
+/// The same tree of several inputs as one.
+fn merged(inputs: &[Bytes], name: &str) -> Bytes {
+    let mut out = FileWriter::new(options()).unwrap();
+    let read = |bytes| {
+        let (file, known) = opened(bytes);
+        ready(SourceTree::read(&file, &known, &key(&file, name)))
+    };
+    let mut copied = CopiedTree::new(read(&inputs[0]));
+    for input in inputs {
+        let part = copied.plan(&read(input), false).unwrap();
+        copied.begin(&part);
+        for (branch, at, basket) in part.baskets() {
+            let (mut record, from) = match &basket.part {
+                BasketPart::Stored(range) => {
+                    let record = input.slice(range.start as usize..range.end as usize);
+                    (record.to_vec(), range.start)
+                }
+                BasketPart::Embedded { bytes, entries } => {
+                    let mut encoders = Encoders::default();
+                    let compression = Compression::NONE;
+                    let made = basket::embedded_record(bytes, *entries, compression, &mut encoders);
+                    (made.unwrap(), 0)
+                }
+            };
+            let place = out.place(DirectoryId::TOP).unwrap();
+            let cycle = copied.place((branch, at), record.len(), place);
+            basket::move_record(&mut record, from, place, cycle).unwrap();
+            out.append(record.into());
+        }
+    }
+    out.put(DirectoryId::TOP, name, Arc::new(copied.finish().unwrap()));
+    written(out)
+}
+
+fn tree(bytes: &Bytes, name: &str) -> Tree {
+    let (file, known) = opened(bytes);
+    ready(file.tree(&known, name))
+}
+
+/// The entries' bytes of all baskets of a branch.
+fn data(bytes: &Bytes, tree: &Tree, branch: usize) -> Vec<u8> {
+    let mut all = Vec::new();
+    for basket in &tree.branches[branch].baskets {
+        let record = match &basket.place {
+            BasketPlace::Stored(range) => bytes.slice(range.start as usize..range.end as usize),
+            BasketPlace::Embedded(_) => Bytes::new(),
+        };
+        all.extend_from_slice(Basket::read(basket, &record, &mut Codecs::new()).unwrap().data);
+    }
+    all
+}
+
+#[test]
+fn a_tree_three_times_over() {
+    let input = Bytes::from_static(CLUSTERED);
+    let output = merged(&[input.clone(), input.clone(), input.clone()], "events");
+    let (before, after) = (tree(&input, "events"), tree(&output, "events"));
+    assert_eq!(after.entries, 3 * before.entries);
+    assert_eq!(after.branches.len(), before.branches.len());
+    for (at, (old, new)) in before.branches.iter().zip(&after.branches).enumerate() {
+        assert_eq!((&old.name, &old.title, &old.kind), (&new.name, &new.title, &new.kind));
+        assert_eq!(new.entries, 3 * old.entries);
+        assert_eq!(new.baskets.len(), 3 * old.baskets.len());
+        let once = data(&input, &before, at);
+        assert_eq!(data(&output, &after, at), [&once[..], &once, &once].concat());
+    }
+    let starts = |tree: &Tree, from: u64| -> Vec<u64> {
+        tree.cluster_starts.iter().map(|start| start + from).collect()
+    };
+    let expected: Vec<u64> = (0..3).flat_map(|n| starts(&before, n * before.entries)).collect();
+    assert_eq!(after.cluster_starts, expected);
+}
+
+#[test]
+fn a_record_that_is_copied_unchanged_is_the_same() {
+    let input = Bytes::from_static(CLUSTERED);
+    let (file, known) = opened(&input);
+    let key = key(&file, "events");
+    let object = ready(CopiedObject::read(&file, &known, &key));
+    let mut to = crate::write::Buffer::behind_key(key.key_len as usize);
+    crate::write::WritableObject::write(&object, &mut to);
+    assert_eq!(to.into_vec(), ready(file.content_of(&known, &key)).to_vec());
+}
+
+#[test]
+fn a_basket_that_is_elsewhere_is_refused() {
+    let input = Bytes::from_static(CLUSTERED);
+    let tree = tree(&input, "events");
+    let range = tree.branches[0].baskets[0].place.stored().unwrap();
+    let place = crate::write::RecordPlace { offset: 1, directory: 100, datime: 0 };
+    let record = input.slice(range.start as usize..range.end as usize).to_vec();
+    for len in 0..record.len() {
+        let cut = &mut record[..len].to_vec();
+        assert!(basket::move_record(cut, range.start, place, 0).is_err());
+    }
+    assert!(basket::move_record(&mut record.clone(), range.start + 1, place, 0).is_err());
+    assert!(basket::move_record(&mut record.clone(), range.start, place, 0).is_ok());
+}

@@ -1,0 +1,452 @@
+//! A tree of copied baskets, with the record of the first input's tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::plan::{BranchPart, ClusterRun, TreePart, clusters, join};
+use super::record::{Copier, Edits, SourceRecord};
+use crate::error::{Error, Result};
+use crate::file::{File, ready};
+use crate::key::Key;
+use crate::known::{Known, Progress};
+use crate::object::{ObjectId, ObjectRef};
+use crate::tree::{Branch, BranchId, BranchKind, LeafKind, Tree, read_tree_and_columns};
+use crate::write::buffer::{BITS, Buffer};
+use crate::write::table::{RecordPlace, WritableObject};
+
+/// Room for baskets that a branch has at least (ROOT: `fMaxBaskets`).
+const BASKETS_MIN: usize = 10;
+/// What `fAutoFlush` says where the size of clusters is not known: bytes, as ROOT's default.
+const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
+
+/// A tree of an input.
+#[derive(Debug)]
+pub struct SourceTree {
+    pub tree: Tree,
+    class: String,
+    record: SourceRecord,
+    /// For each branch the object that has its baskets.
+    columns: Vec<ObjectId>,
+    /// Names of each branch and those above it.
+    paths: Vec<String>,
+}
+
+/// A tree that is put together of those of several inputs.
+#[derive(Debug)]
+pub struct CopiedTree {
+    first: SourceTree,
+    branches: Vec<CopiedBranch>,
+    /// Which of the first input's branches are copied.
+    kept: Vec<bool>,
+    entries: u64,
+    clusters: Vec<ClusterRun>,
+    inputs: usize,
+}
+
+/// The baskets of a branch so far.
+#[derive(Debug, Default)]
+struct CopiedBranch {
+    /// Of each basket its length, its first entry and its offset in the output.
+    lens: Vec<i64>,
+    entries: Vec<i64>,
+    seeks: Vec<i64>,
+    /// Baskets of inputs before the present one.
+    before: usize,
+    entry_count: u64,
+    total_bytes: u64,
+    zip_bytes: u64,
+    entry_offset_len: u32,
+    maximum: i64,
+    leaves: Vec<(i64, u32)>,
+}
+
+impl SourceTree {
+    /// The tree of a key.
+    ///
+    /// # Errors
+    /// As [`File::tree`]; `Unsupported` where a branch is of a kind that cannot be copied.
+    pub fn read(file: &File, known: &Known, key: &Key) -> Result<Progress<SourceTree>> {
+        let content = ready!(file.content_of(known, key)?);
+        let read = || {
+            let streamers = &file.classes.streamers;
+            let offset = key.offset.saturating_add(key.key_len);
+            let record = SourceRecord::read(streamers, &key.class, content, key.key_len, offset)?;
+            let (tree, columns) = read_tree_and_columns(&record.objects, file.header.end)?;
+            let paths = paths(&tree);
+            for (branch, path) in tree.branches.iter().zip(&paths) {
+                check_kind(branch).map_err(|error| error.within(path))?;
+            }
+            let class = key.class.clone();
+            Ok(SourceTree { tree, class, record, columns, paths })
+        };
+        Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
+    }
+
+    /// The bytes of a tree's metadata that are held, about.
+    pub fn compression(&self, branch: usize) -> u32 {
+        u32::try_from(self.tree.branches[branch].compress).unwrap_or(0)
+    }
+
+    fn column(&self, branch: usize) -> ObjectRef<'_> {
+        self.record.objects.get(self.columns[branch])
+    }
+
+    fn part(&self, branch: usize) -> Result<BranchPart> {
+        let maximum = match self.tree.branches[branch].kind {
+            BranchKind::Element { .. } => self.column(branch).int("fMaximum").unwrap_or(0),
+            _ => 0,
+        };
+        BranchPart::of(&self.tree.branches[branch], &self.tree, maximum)
+            .map_err(|error| error.within(&self.paths[branch]).within(&self.tree.name))
+    }
+}
+
+impl CopiedTree {
+    /// A tree like the first input's, without entries.
+    pub fn new(first: SourceTree) -> CopiedTree {
+        let branches: Vec<_> =
+            first.tree.branches.iter().map(|_| CopiedBranch::default()).collect();
+        let kept = vec![true; branches.len()];
+        CopiedTree { first, branches, kept, entries: 0, clusters: Vec::new(), inputs: 0 }
+    }
+
+    /// Leaves out all branches but some, those within them, those that count their items and those
+    /// that they are in.
+    pub fn keep(&mut self, branches: &[BranchId]) {
+        let all = &self.first.tree.branches;
+        let mut kept = vec![false; all.len()];
+        let mut wanted: Vec<BranchId> = branches.to_vec();
+        while let Some(BranchId(at)) = wanted.pop() {
+            let branch = &all[at as usize];
+            if std::mem::replace(&mut kept[at as usize], true) {
+                continue;
+            }
+            wanted.extend(&branch.children);
+            wanted.extend(branch.leaves.iter().filter_map(|leaf| Some(leaf.count?.0)));
+            if let BranchKind::Element { count, count2, .. } = &branch.kind {
+                wanted.extend(count.iter().chain(count2));
+            }
+        }
+        for (at, branch) in all.iter().enumerate() {
+            let mut above = branch.parent.filter(|_| kept[at]);
+            while let Some(BranchId(parent)) = above {
+                kept[parent as usize] = true;
+                above = all[parent as usize].parent;
+            }
+        }
+        self.kept = kept;
+    }
+
+    /// The tree of the first input.
+    pub fn first(&self) -> &SourceTree {
+        &self.first
+    }
+
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// What a further input's tree adds, also that of the first; `may_have_more` branches than the
+    /// first one's, which are left out.
+    ///
+    /// # Errors
+    /// `Unsupported` with the branch where the two trees differ.
+    pub fn plan(&self, other: &SourceTree, may_have_more: bool) -> Result<TreePart> {
+        let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
+        let mut theirs: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, path) in other.paths.iter().enumerate() {
+            theirs.entry(path).or_insert(at);
+        }
+        let mut branches = Vec::with_capacity(self.branches.len());
+        for (at, path) in self.first.paths.iter().enumerate() {
+            let their = theirs.remove(&**path);
+            if !self.kept[at] {
+                branches.push(BranchPart::default());
+                continue;
+            }
+            let Some(their) = their else {
+                let what = "a branch of the first input that this one lacks";
+                return Err(within(Error::unsupported(what), path));
+            };
+            let mine = &self.first.tree.branches[at];
+            same(mine, &other.tree.branches[their]).map_err(|error| within(error, path))?;
+            let part = other.part(their)?;
+            branches.push(part);
+        }
+        match theirs.into_keys().next().filter(|_| !may_have_more) {
+            Some(path) => {
+                let what = "a branch that the first input lacks";
+                Err(within(Error::unsupported(what), path))
+            }
+            None => {
+                let (entries, clusters) = (other.tree.entries, clusters(&other.tree));
+                Ok(TreePart { entries, clusters, branches })
+            }
+        }
+    }
+
+    /// Begins with the next input: its baskets are now placed, in any order.
+    pub fn begin(&mut self, part: &TreePart) {
+        for (branch, part) in self.branches.iter_mut().zip(&part.branches) {
+            branch.before = branch.seeks.len();
+            for basket in &part.baskets {
+                branch.lens.push(0);
+                branch.entries.push((self.entries + basket.first_entry) as i64);
+                branch.seeks.push(0);
+            }
+            branch.entry_count += part.entries;
+            branch.total_bytes += part.total_bytes;
+            branch.zip_bytes += part.zip_bytes;
+            branch.entry_offset_len = branch.entry_offset_len.max(part.entry_offset_len);
+            branch.maximum = branch.maximum.max(part.maximum);
+            branch.leaves.resize(part.leaves.len(), (0, 0));
+            for (all, one) in branch.leaves.iter_mut().zip(&part.leaves) {
+                *all = (all.0.max(one.0), all.1.max(one.1));
+            }
+        }
+        self.entries += part.entries;
+        part.clusters.iter().for_each(|one| join(&mut self.clusters, *one));
+        self.inputs += 1;
+    }
+
+    /// Says where a basket of the present input is, which of its branch's there; its cycle.
+    pub fn place(&mut self, (branch, basket): (usize, usize), len: usize, at: RecordPlace) -> u16 {
+        let branch = &mut self.branches[branch];
+        let slot = branch.before + basket;
+        branch.lens[slot] = len as i64;
+        branch.seeks[slot] = at.offset as i64;
+        slot as u16
+    }
+
+    /// Adds the bytes of a basket that had no record of its own to its branch's.
+    pub fn add_bytes(&mut self, branch: usize, stored: usize, content: usize) {
+        self.branches[branch].total_bytes += content as u64;
+        self.branches[branch].zip_bytes += stored as u64;
+    }
+
+    /// The tree as an object, after all inputs.
+    ///
+    /// # Errors
+    /// `Limit` where the version of a class that the first input has cannot say it;
+    /// `Unsupported` where a branch has an object that cannot be read.
+    pub fn finish(self) -> Result<CopiedTreeRecord> {
+        let mut edits = Edits::default();
+        let unread = self.first.record.unreadable()?;
+        edits.dropped.extend(unread.into_iter().map(|id| (0, id)));
+        self.edit_tree(&mut edits)?;
+        for at in 0..self.branches.len() {
+            if !self.kept[at] {
+                let column = self.first.column(at);
+                let leaves = column.objects("fLeaves")?.into_iter().flatten();
+                edits.dropped.extend(leaves.chain([column]).map(|object| (0, object.id)));
+                continue;
+            }
+            let path = &self.first.paths[at];
+            self.edit_branch(at, &mut edits).map_err(|error| error.within(path))?;
+        }
+        let CopiedTree { first, entries, .. } = self;
+        Ok(CopiedTreeRecord {
+            title: first.tree.title,
+            class: first.class,
+            record: first.record,
+            edits,
+            entries,
+        })
+    }
+
+    fn edit_tree(&self, edits: &mut Edits) -> Result<()> {
+        let tree = self.first.record.root();
+        let sum = |of: fn(&CopiedBranch) -> u64| self.branches.iter().map(of).sum::<u64>() as i64;
+        let zip_bytes = sum(|branch| branch.zip_bytes);
+        let mut set = |name, values: &[i64]| edits.set((0, tree), name, values);
+        set("fEntries", &[self.entries as i64])?;
+        set("fTotBytes", &[sum(|branch| branch.total_bytes)])?;
+        set("fZipBytes", &[zip_bytes])?;
+        set("fSavedBytes", &[zip_bytes])?;
+        set("fFlushedBytes", &[zip_bytes])?;
+        let (last, ranges) = match self.clusters.split_last() {
+            Some((last, ranges)) => (last.size as i64, ranges),
+            None => (0, &[][..]),
+        };
+        let mut end = 0;
+        let ends: Vec<i64> = ranges
+            .iter()
+            .map(|range| {
+                end += range.entries as i64;
+                end - 1
+            })
+            .collect();
+        let sizes: Vec<i64> = ranges.iter().map(|range| range.size as i64).collect();
+        set("fAutoFlush", &[if last > 0 { last } else { AUTO_FLUSH_UNKNOWN }])?;
+        set("fNClusterRange", &[ends.len() as i64])?;
+        set("fClusterRangeEnd", &ends)?;
+        set("fClusterSize", &sizes)?;
+        // An index knows the entries of the first input alone, a table of references its baskets.
+        for name in ["fTreeIndex", "fBranchRef"] {
+            let pointed = tree.member(name).and_then(|_| tree.pointed(name).ok().flatten());
+            let is_old = name == "fBranchRef" || self.inputs > 1;
+            edits.dropped.extend(pointed.filter(|_| is_old).map(|object| (0, object.id)));
+        }
+        Ok(())
+    }
+
+    fn edit_branch(&self, at: usize, edits: &mut Edits) -> Result<()> {
+        let (branch, object) = (&self.branches[at], self.first.column(at));
+        let source = &self.first.tree.branches[at];
+        let count = branch.seeks.len();
+        let room = (count + 1).max(BASKETS_MIN);
+        let padded = |values: &[i64], next: i64| {
+            let mut all = values.to_vec();
+            all.push(next);
+            all.resize(room, 0);
+            all
+        };
+        let all_entries = (source.first_entry + branch.entry_count) as i64;
+        let mut set = |name, values: &[i64]| edits.set((0, object), name, values);
+        set("fWriteBasket", &[count as i64])?;
+        set("fMaxBaskets", &[room as i64])?;
+        set("fBasketBytes", &padded(&branch.lens, 0))?;
+        set("fBasketEntry", &padded(&branch.entries, all_entries))?;
+        set("fBasketSeek", &padded(&branch.seeks, 0))?;
+        set("fEntryNumber", &[all_entries])?;
+        set("fEntries", &[branch.entry_count as i64])?;
+        set("fTotBytes", &[branch.total_bytes as i64])?;
+        set("fZipBytes", &[branch.zip_bytes as i64])?;
+        set("fEntryOffsetLen", &[i64::from(branch.entry_offset_len)])?;
+        if let BranchKind::Element { .. } = source.kind {
+            set("fMaximum", &[branch.maximum])?;
+        }
+        let mut baskets = Buffer::default();
+        let array = baskets.begin(3);
+        baskets.tobject(BITS);
+        baskets.string("");
+        baskets.u32(count as u32 + 1);
+        baskets.i32(0);
+        (0..=count).for_each(|_| baskets.null());
+        baskets.end(array);
+        edits.set_bytes((0, object), "fBaskets", baskets);
+        for (n, leaf) in object.objects("fLeaves")?.into_iter().flatten().enumerate() {
+            let (maximum, len) = branch.leaves.get(n).copied().unwrap_or_default();
+            let is_text = source.leaves[n].kind == LeafKind::Chars;
+            if is_text || is_whole(&source.leaves[n].kind) {
+                edits.set((0, leaf), "fMaximum", &[maximum])?;
+            }
+            if is_text {
+                edits.set((0, leaf), "fLen", &[i64::from(len)])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The record of a tree that was copied.
+#[derive(Debug)]
+pub struct CopiedTreeRecord {
+    title: String,
+    class: String,
+    record: SourceRecord,
+    edits: Edits,
+    pub entries: u64,
+}
+
+impl WritableObject for CopiedTreeRecord {
+    fn class(&self) -> &str {
+        &self.class
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// None: the inputs' streamer infos are copied.
+    fn classes(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn write(&self, to: &mut Buffer) {
+        Copier::new(vec![&self.record], &self.edits).root(to);
+    }
+}
+
+/// The names of each branch and those above it.
+fn paths(tree: &Tree) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::with_capacity(tree.branches.len());
+    for branch in &tree.branches {
+        paths.push(match branch.parent {
+            Some(parent) => format!("{}/{}", paths[parent.0 as usize], branch.name),
+            None => branch.name.clone(),
+        });
+    }
+    paths
+}
+
+fn is_whole(kind: &LeafKind) -> bool {
+    use LeafKind::{Bool, I8, I16, I32, I64};
+    matches!(kind, Bool | I8 | I16 | I32 | I64)
+}
+
+fn check_kind(branch: &Branch) -> Result<()> {
+    match &branch.kind {
+        BranchKind::Unreadable { why } => Err(why.clone()),
+        BranchKind::Clones { .. } => Err(Error::unsupported("copying a TBranchClones")),
+        BranchKind::Pointers { .. } => Err(Error::unsupported("copying a TBranchSTL")),
+        _ => Ok(()),
+    }
+}
+
+/// That entries of two branches are written in the same way.
+fn same(mine: &Branch, their: &Branch) -> Result<()> {
+    let other = |what: &str| Err(Error::unsupported(format!("{what} than in the first input")));
+    let kinds = match (&mine.kind, &their.kind) {
+        (
+            BranchKind::Element {
+                class_name,
+                checksum,
+                class_version,
+                id,
+                branch_type,
+                streamer_type,
+                ..
+            },
+            BranchKind::Element {
+                class_name: class,
+                checksum: sum,
+                class_version: version,
+                id: their_id,
+                branch_type: kind,
+                streamer_type: streamer,
+                ..
+            },
+        ) => {
+            class_name == class
+                && (checksum, class_version) == (sum, version)
+                && (id, branch_type, streamer_type) == (their_id, kind, streamer)
+        }
+        (mine, their) => mine == their,
+    };
+    if !kinds {
+        return other("another class, or another version of it,");
+    }
+    if (mine.entry_offset_len == 0) != (their.entry_offset_len == 0) {
+        return other("entries of one size here and of several there, other");
+    }
+    if mine.leaves.len() != their.leaves.len() {
+        return other("other leaves");
+    }
+    for (mine, their) in mine.leaves.iter().zip(&their.leaves) {
+        let is_text = mine.kind == LeafKind::Chars;
+        let shape = (&mine.kind, mine.len_type, mine.unsigned, mine.count.is_some());
+        let theirs = (&their.kind, their.len_type, their.unsigned, their.count.is_some());
+        if shape != theirs || mine.name != their.name || !is_text && mine.len != their.len {
+            return other(&format!("leaf {} of another type", mine.name));
+        }
+    }
+    Ok(())
+}
+
+impl CopiedTreeRecord {
+    /// As an object of a directory.
+    pub fn shared(self) -> Arc<dyn WritableObject> {
+        Arc::new(self)
+    }
+}

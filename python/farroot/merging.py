@@ -1,0 +1,105 @@
+"""Several files as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from . import _core
+from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
+from .errors import InvalidArgumentError
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A file that others have been merged into.
+
+    Attributes:
+        output: Its address.
+        size: Its bytes.
+        inputs: How many files it was made of.
+        tables: Entries of each tree by its path.
+        histograms: How many histograms were added up.
+        objects: How many other objects there are.
+        records: Baskets and pages that were copied as they were stored.
+        copied_bytes: Their bytes.
+        notes: What was not the same in all inputs.
+        seconds: From the call to the end.
+    """
+
+    output: str
+    size: int
+    inputs: int
+    tables: dict[str, int]
+    histograms: int
+    objects: int
+    records: int
+    copied_bytes: int
+    notes: list[str]
+    seconds: float
+
+
+def merge(
+    output: str | os.PathLike[str],
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    overwrite: bool = False,
+    missing: str = "strict",
+    tables: bool = True,
+    reproducible: bool = False,
+    progress: Wanted = None,
+) -> Merged:
+    """Merges files, as ``hadd`` does, without decoding what they hold.
+
+    Baskets of trees are copied as they are stored, in the order of the inputs; histograms are added
+    up; of other objects the first one is kept. All inputs are checked before anything is copied.
+    Under the output's name there is nothing, or what was there before, until it is complete.
+
+    Args:
+        output: A path or an address.
+        inputs: One or several addresses, which may be globs as for :func:`farroot.iterate`.
+        overwrite: Whether to replace a file that is there.
+        missing: Branches that not all inputs have are an error (``"strict"``), or left out where
+            the first input lacks them (``"filter"``).
+        tables: Whether to merge trees and RNTuples, too.
+        reproducible: Whether the same inputs are to give the same bytes, without the time.
+        progress: As for :meth:`Tree.arrays`.
+
+    Raises:
+        UnsupportedError: an input's tree or histogram does not fit the first one; the error names
+            both the file and the branch.
+        InvalidArgumentError: the output is there already, or is one of the inputs.
+    """
+    if missing not in ("strict", "filter"):
+        raise InvalidArgumentError(f'missing={missing!r}: it is "strict" or "filter"')
+    several = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    names = [os.fspath(each) for each in several]
+    now = _core.Merging()
+
+    def merged() -> Merged:
+        done = _core.merge(os.fspath(output), names, overwrite, missing, tables, reproducible, now)
+        address, size, count, entries, *rest = done
+        return Merged(address, size, count, dict(entries), *rest)
+
+    if not is_wanted(progress):
+        return merged()
+    telling = Telling(progress, Progress())
+    try:
+        with while_waiting(lambda: telling.tell(**_so_far(now))):
+            result = merged()
+        telling.tell(**_so_far(now))
+    finally:
+        telling.close()
+    return result
+
+
+def _so_far(merging: _core.Merging) -> dict[str, int | None]:
+    """How far it is; the bytes in all are known when all inputs have been read."""
+    read, inputs, copied, total = merging.now()
+    return {
+        "bytes": copied,
+        "bytes_total": total if inputs and read == inputs else None,
+        "files": read,
+        "files_total": inputs or None,
+    }

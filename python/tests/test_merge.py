@@ -1,0 +1,122 @@
+"""Merged files hold what their inputs hold, in order, for farroot, uproot and ROOT."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+from .skips import need_root
+
+#: Files of the corpus with many kinds of branches.
+KINDS = (
+    "uproot-HZZ.root",
+    "uproot-sample-5.24.00-zlib.root",
+    "uproot-sample-6.10.05-lz4.root",
+    "uproot-foriter2.root",
+    "uproot-issue-214.root",
+    "uproot-issue-1070.root",
+)
+
+
+def made_of(
+    path: Path, first: int, branches: tuple[str, ...] = ("x", "n"), kind: str = "tree"
+) -> Path:
+    with uproot.recreate(path) as file:
+        numbers = np.arange(first, first + 10)
+        columns = {"x": numbers * 0.5, "n": numbers, "more": numbers}
+        chosen = {name: columns[name] for name in branches}
+        make = file.mktree if kind == "tree" else file.mkrntuple
+        make("t", {name: column.dtype for name, column in chosen.items()}).extend(chosen)
+        file["below/h"] = np.histogram(numbers, bins=4, range=(0, 40))
+    return path
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_file_twice_over(corpus: Path, tmp_path: Path, name: str) -> None:
+    path = corpus / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in this corpus")
+    merged = farroot.merge(tmp_path / "twice.root", [path, path])
+    assert merged.tables
+    for reader in (farroot, uproot):
+        with reader.open(path) as before, reader.open(tmp_path / "twice.root") as after:
+            for tree, entries in merged.tables.items():
+                assert after[tree].num_entries == entries == 2 * before[tree].num_entries
+                assert after[tree].keys() == before[tree].keys()
+                for branch in before[tree]:
+                    try:
+                        once = before[tree][branch].array(library="ak")
+                    except Exception:  # what cannot be read is copied all the same
+                        continue
+                    twice = after[tree][branch].array(library="ak")
+                    assert str(twice.tolist()) == str(once.tolist() + once.tolist())
+
+
+@pytest.mark.parametrize("kind", ["tree", "rntuple"])
+def test_order_histograms_and_directories(tmp_path: Path, kind: str) -> None:
+    inputs = [made_of(tmp_path / f"{n}.root", 10 * n, kind=kind) for n in range(3)]
+    merged = farroot.merge(tmp_path / "all.root", inputs)
+    assert (merged.inputs, merged.tables, merged.histograms) == (3, {"t": 30}, 1)
+    with uproot.open(tmp_path / "all.root") as file:
+        assert file["t"].arrays()["n"].tolist() == list(range(30))
+        expected = np.histogram(np.arange(30), bins=4, range=(0, 40))[0]
+        assert file["below/h"].values().tolist() == expected.tolist()
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    inputs = [made_of(tmp_path / f"{n}.root", n) for n in range(2)]
+    outputs = [tmp_path / "one" / "f.root", tmp_path / "two" / "f.root"]
+    for output in outputs:
+        output.parent.mkdir()
+        farroot.merge(output, inputs, reproducible=True)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
+    few = made_of(tmp_path / "few.root", 0)
+    more = made_of(tmp_path / "more.root", 10, ("x", "n", "more"))
+    output = tmp_path / "all.root"
+    for first, second in ((few, more), (more, few)):
+        with pytest.raises(farroot.UnsupportedError, match=rf"more.*{second.name}"):
+            farroot.merge(output, [first, second])
+    with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+        farroot.merge(few, [few, few], overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.root", "more.root"]
+    assert farroot.merge(output, [few, more], missing="filter").tables == {"t": 20}
+    with pytest.raises(farroot.Error, match="there already"):
+        farroot.merge(output, [few])
+
+
+#: Compares all entries of a tree with those of one that has them twice.
+BY_ROOT = """
+import sys
+import ROOT
+
+once, twice = (ROOT.TFile(path) for path in sys.argv[1:])
+before, after = once.Get("events"), twice.Get("events")
+assert after.GetEntries() == 2 * before.GetEntries()
+for entry in range(after.GetEntries()):
+    before.GetEntry(entry % before.GetEntries())
+    after.GetEntry(entry)
+    for name in ("NJet", "MET_px", "EventWeight"):
+        assert getattr(after, name) == getattr(before, name)
+    assert list(after.Jet_Px) == list(before.Jet_Px)
+"""
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", ["uproot-HZZ.root", "uproot-HZZ-zstd.root"])
+def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> None:
+    need_root()
+    path = corpus / name
+    farroot.merge(tmp_path / "twice.root", [path, path])
+    command = [sys.executable, "-W", "ignore", "-c", BY_ROOT, path, tmp_path / "twice.root"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
