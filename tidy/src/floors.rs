@@ -16,8 +16,8 @@ const FLOORS: [&[&str]; 8] = [
     &["inspect", "export"],
 ];
 
-/// What `write` has from the readers: the threads, and what all share.
-const READ_BY_WRITE: [&str; 2] = ["read/threads/", "read/file/session.rs"];
+/// What `write` has from the readers: the threads, and files that are to be written further.
+const READ_BY_WRITE: [&str; 2] = ["read/threads/", "read/file/"];
 /// Folders of `write` that read files in order to write others: they stand above both.
 const ABOVE: [&str; 2] = ["write/merge/", "write/skim/"];
 

@@ -300,6 +300,17 @@ impl Engine {
         FileOutput::create(&self.inner.session, address, options).await
     }
 
+    /// Opens a ROOT file to write it further: what is new goes behind its end, with the file's own
+    /// compression, and its header is replaced at the end. Whatever happens on the way, the file
+    /// has its old content or the new one.
+    ///
+    /// # Errors
+    /// As [`Remote::append_to`] and [`Engine::open`]; `Unsupported` for files that were never
+    /// closed, and for those of before ROOT 4.
+    pub async fn update(&self, address: &str, options: WriteOptions) -> Result<FileOutput> {
+        FileOutput::update(&self.inner.session, address, options).await
+    }
+
     /// What was asked of whom, and when, by everything that this engine has read.
     pub fn trace(&self) -> &fetch::trace::Trace {
         self.remote().trace()

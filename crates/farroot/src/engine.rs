@@ -78,6 +78,18 @@ impl Engine {
         Ok(FileOutput::new(self.inner.clone(), file))
     }
 
+    /// Opens a file to write it further: what is new goes behind its end, and its header is
+    /// replaced at the end. Whatever happens on the way, the file has its old content or the new
+    /// one.
+    ///
+    /// # Errors
+    /// As [`Engine::open`]; `InvalidArgument` where another writer has it; `Unsupported` for files
+    /// that were never closed, and for those of before ROOT 4.
+    pub async fn update(&self, address: &str, options: WriteOptions) -> Result<FileOutput> {
+        let file = on_threads_of(&self.inner, self.inner.update(address, options)).await?;
+        Ok(FileOutput::new(self.inner.clone(), file))
+    }
+
     /// Reads trees or RNTuples of many files one after the other, in steps; an address is that of
     /// [`Engine::table`]. The next files are opened while the present one is read.
     pub fn scan<A: AsRef<str>>(

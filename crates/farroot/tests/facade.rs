@@ -238,4 +238,9 @@ fn a_file_is_written_by_any_executor() {
     wait(file.abandon());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     assert_eq!(wait(engine.table(&format!("{path}:ntuple"))).unwrap().num_entries(), 7);
+    let file = wait(engine.update(&path, WriteOptions::default())).unwrap();
+    wait(file.put("more", writable::ObjString("here".into()))).unwrap();
+    wait(file.finish()).unwrap();
+    let keys = wait(wait(engine.open(&path)).unwrap().keys(false)).unwrap();
+    assert!(keys.iter().any(|key| key.path == "more"));
 }

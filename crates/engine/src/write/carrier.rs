@@ -7,8 +7,8 @@ use remote::{Error, ErrorKind, Result, Upload, Written};
 use super::flow::{Flow, Next};
 use super::options::WriteOptions;
 
-/// Runs until the file has ended; of a file that was there before, what is appended is safe before
-/// anything is replaced, and all else before the header, which comes last.
+/// Runs until the file has ended. Of a file that was there before, what is appended is safe before
+/// the header is replaced, and the header before any directory.
 pub async fn carry(flow: Arc<Flow>, upload: Upload, options: WriteOptions, is_update: bool) {
     let ending = Ending(flow);
     let result = run(&ending.0, upload, &options, is_update).await;
@@ -21,7 +21,8 @@ async fn run(
     options: &WriteOptions,
     is_update: bool,
 ) -> Result<Written> {
-    let mut replaces = false;
+    // Where the last write began, of those that replace something.
+    let mut replaced = None;
     loop {
         let writes = match flow.next_writes() {
             Next::Write(writes) => writes,
@@ -38,10 +39,10 @@ async fn run(
         for write in writes {
             let (from, len) = (flow.now(), write.bytes.len());
             if is_update && write.offset < upload.len() {
-                if !replaces || write.offset == 0 {
+                if matches!(replaced, None | Some(0)) {
                     upload.sync().await?;
                 }
-                replaces = true;
+                replaced = Some(write.offset);
             }
             upload.write(write.offset, write.bytes, write.is_replaced).await?;
             let progress = flow.carried(len, flow.now().saturating_sub(from));

@@ -8,7 +8,8 @@ use rootfile::Array;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{
-    DirectoryId, FileOptions, FileWriter, TableColumn, TableId, TableWriter, WritableObject,
+    DirectoryId, Existing, FileOptions, FileWriter, TableColumn, TableId, TableWriter,
+    WritableObject,
 };
 
 use super::carrier::carry;
@@ -18,6 +19,7 @@ use super::parts::TablePart;
 use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
 use crate::located::Located;
+use crate::read::file::Speculation;
 use crate::read::file::session::Session;
 use crate::read::threads::decoders::Decoders;
 
@@ -60,6 +62,24 @@ impl FileOutput {
         let upload = session.remote().create(address, create).await?;
         let trace = session.remote().trace().clone();
         Ok(Self::start(file, upload, session.decoders().clone(), trace, options, false))
+    }
+
+    pub(crate) async fn update(
+        session: &Session,
+        address: &str,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        // First, as from then on no other writer changes the file.
+        let upload = session.remote().append_to(address).await?;
+        let file = match reopened(session, address, upload.len(), &options).await {
+            Ok(file) => file,
+            Err(error) => {
+                upload.abandon().await;
+                return Err(error);
+            }
+        };
+        let trace = session.remote().trace().clone();
+        Ok(Self::start(file, upload, session.decoders().clone(), trace, options, true))
     }
 
     /// Begins to write to a place, on the present runtime.
@@ -200,6 +220,24 @@ impl Drop for FileOutput {
     fn drop(&mut self) {
         self.flow.break_off(given_up());
     }
+}
+
+/// A file of so many bytes, with all that writing it further needs to know.
+async fn reopened(
+    session: &Session,
+    address: &str,
+    len: u64,
+    options: &WriteOptions,
+) -> Result<FileWriter> {
+    let file = session.open(address, Speculation::Eager).await?;
+    let existing = file.reading(|_, known| Existing::read(known)).await?;
+    if existing.end() != len {
+        let text = format!("the file has {len} bytes, and says that it ends at {}", existing.end());
+        let error = Error::new(ErrorKind::Unsupported, text).with_url(file.url());
+        return Err(error.with_advice("copy what is in it into a new file"));
+    }
+    let Stamp { datime, .. } = Stamp::new(options.reproducible)?;
+    FileWriter::reopen(existing, datime).located(file.url())
 }
 
 fn given_up() -> Error {

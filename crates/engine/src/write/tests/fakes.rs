@@ -212,8 +212,15 @@ impl Place {
         place
     }
 
+    /// Has a file already.
+    pub fn with(self, bytes: &[u8]) -> Self {
+        self.seen.lock().bytes = bytes.to_vec();
+        self
+    }
+
     pub fn upload(self) -> Upload {
-        Upload::new("there/f.root".to_owned(), Box::new(self), 0)
+        let before = self.seen.lock().bytes.len() as u64;
+        Upload::new("there/f.root".to_owned(), Box::new(self), before)
     }
 
     fn call(&self) -> Result<()> {

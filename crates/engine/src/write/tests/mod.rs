@@ -11,7 +11,10 @@ use remote::fetch::trace::Trace;
 use remote::{Config, ErrorKind, Result};
 use rootfile::Array;
 use rootfile::array::Number;
-use rootfile::write::{EntryType, FileOptions, FileWriter, TableColumn, tree::TreeOptions};
+use rootfile::write::{
+    EntryType, Existing, FileOptions, FileWriter, TableColumn, tree::TreeOptions,
+};
+use rootfile::{Known, Progress};
 use tokio::sync::Semaphore;
 
 use super::output::{FileOutput, TableOutput};
@@ -19,6 +22,34 @@ use super::*;
 use crate::Engine;
 use crate::read::threads::decoders::Decoders;
 use fakes::{End, Place, Plain, Seen, Text, doubles};
+
+/// Writes a file further that is in the place.
+fn resume(place: Place) -> FileOutput {
+    let trace = Trace::new(Clock::start());
+    let decoders = Decoders::start(2, trace.clone()).unwrap();
+    let known = known(&place.seen.lock().bytes);
+    let Progress::Ready(existing) = Existing::read(&known).unwrap() else { panic!("all is there") };
+    let file = FileWriter::reopen(existing, 2).unwrap();
+    FileOutput::start(file, place.upload(), decoders, trace, WriteOptions::default(), true)
+}
+
+fn known(bytes: &[u8]) -> Known {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    known.supply(0, bytes.to_vec().into());
+    known
+}
+
+/// Paths of all keys of a file, with their cycles.
+fn keys(bytes: &[u8]) -> Vec<String> {
+    let known = known(bytes);
+    let Progress::Ready(file) = rootfile::File::open(&known).unwrap() else {
+        panic!("all is there")
+    };
+    let Progress::Ready(all) = file.directories(&known).unwrap() else { panic!("all is there") };
+    assert!(all.broken.is_empty());
+    let key = |path: &str, key: &rootfile::key::Key| format!("{path}/{};{}", key.name, key.cycle);
+    all.readable.iter().flat_map(|d| d.keys.iter().map(|k| key(&d.path, k))).collect()
+}
 
 fn begin(place: Place, threads: usize, options: WriteOptions) -> FileOutput {
     let trace = Trace::new(Clock::start());
@@ -284,5 +315,76 @@ fn a_file_on_a_disk_is_read_again() {
         assert_eq!(read["y"].as_primitive::<f64>(), y.as_primitive());
         let refused = engine.create(&path, options).await.err().unwrap();
         assert!(refused.to_string().contains("is there already"), "{refused}");
+    });
+}
+
+/// Each write of an update fails in turn, and what is there is what a crash would leave: the old
+/// content or, from the header on, directory by directory the new.
+#[tokio::test]
+async fn an_update_that_breaks_off_leaves_the_old_content_or_the_new() {
+    let place = Place::default();
+    let seen = place.seen.clone();
+    let file = begin(place, 2, WriteOptions::default());
+    write_all(&file, 1000).await.unwrap();
+    file.finish().await.unwrap();
+    let old = std::mem::take(&mut seen.lock().bytes);
+    let update = async |place: Place| {
+        let seen = place.seen.clone();
+        let file = resume(place.with(&old));
+        let written = async {
+            file.put("first", Arc::new(Text("c".repeat(100)))).await?;
+            file.put("d/third", Arc::new(Text("d".repeat(100)))).await?;
+            let table = file.make_table("last/three", Box::new(Plain::default())).await?;
+            add(&table, 0..3000, 700).await
+        };
+        let (early, result) = (written.await, file.finish().await);
+        let Seen { bytes, calls, .. } = std::mem::take(&mut *seen.lock());
+        (bytes, calls, early.and(result.map(drop)))
+    };
+    let (new, calls, result) = update(Place::default()).await;
+    result.unwrap();
+    assert!(keys(&new).len() == keys(&old).len() + 3 && new.len() > old.len());
+    let states: Vec<Vec<String>> = [&old, &new].map(|bytes| keys(bytes)).into();
+    for fails_at in 0..calls {
+        let (bytes, _, result) = update(Place::failing(fails_at)).await;
+        assert!(result.is_err(), "{fails_at}");
+        let found = keys(&bytes);
+        let of = |path: &str, all: &[String]| -> Vec<String> {
+            all.iter().filter(|key| key.rsplit_once('/').unwrap().0 == path).cloned().collect()
+        };
+        for path in ["", "d", "d/e", "last"] {
+            let is_one = states.iter().any(|state| of(path, state) == of(path, &found));
+            assert!(is_one, "{fails_at}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_on_a_disk_is_written_further() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::start(Config::default()).unwrap();
+    let path = folder.path().join("f.root").to_string_lossy().into_owned();
+    let bytes = || std::fs::read(&path).unwrap();
+    engine.block_on(async {
+        let missing = engine.update(&path, WriteOptions::default()).await.err().unwrap();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+        let file = engine.create(&path, WriteOptions::default()).await.unwrap();
+        file.put("a", Arc::new(Text("a".into()))).await.unwrap();
+        file.finish().await.unwrap();
+        let old = bytes();
+        let file = engine.update(&path, WriteOptions::default()).await.unwrap();
+        file.put("b", Arc::new(Text("b".into()))).await.unwrap();
+        file.abandon().await;
+        assert!(bytes() == old);
+        let file = engine.update(&path, WriteOptions::default()).await.unwrap();
+        let second = engine.update(&path, WriteOptions::default()).await.err().unwrap();
+        assert!(second.to_string().contains("another writer"), "{second}");
+        file.put("d/b", Arc::new(Text("b".into()))).await.unwrap();
+        let report = file.finish().await.unwrap();
+        assert_eq!((report.size, report.checksum), (bytes().len() as u64, None));
+        assert_eq!(keys(&bytes()), ["/a;1", "/d;1", "d/b;1"]);
+        std::fs::write(&path, [&bytes()[..], b"more"].concat()).unwrap();
+        let longer = engine.update(&path, WriteOptions::default()).await.err().unwrap();
+        assert!(longer.to_string().contains("says that it ends at"), "{longer}");
     });
 }
