@@ -176,3 +176,44 @@ def test_the_same_calls_give_the_same_bytes(tmp_path: Path) -> None:
     once = Path(str(written(tmp_path / "1" / "f.root", reproducible=True))).read_bytes()
     again = Path(str(written(tmp_path / "2" / "f.root", reproducible=True))).read_bytes()
     assert once == again
+
+
+def test_a_file_is_added_to(tmp_path: Path) -> None:
+    path = written(tmp_path / "f.root")
+    with uproot.update(path) as theirs:
+        theirs["sub/text"] = "by uproot"
+    before = farroot.open(path).classnames()
+    with farroot.update(path) as file:
+        assert file.classnames() == before
+        assert file["sub/text"] == "by uproot"
+        file["sub/text"] = "by farroot"
+        file["new/one"] = np.histogram(np.arange(5))
+        file.mktree("more", {"x": np.arange(5)})
+        assert file["sub/text"] == "by farroot"
+        with pytest.raises(farroot.UnsupportedError, match=r"farroot\.open"):
+            file["t"]
+        assert entries(path) == [0, 1, 2]
+        assert farroot.open(path).classnames() == before
+    for opened in (farroot.open(path), uproot.open(path)):
+        found = {key: opened.classname_of(key) for key in opened}
+        assert set(found) == {*before, "sub/text;2", "new;1", "new/one;1", "more;1"}
+        assert str(opened["sub/text"]) == "by farroot"
+        assert str(opened["sub/text;1"]) == "by uproot"
+        assert opened["more"]["x"].array().tolist() == [0, 1, 2, 3, 4]
+    assert entries(path) == [0, 1, 2]
+
+
+def test_an_exception_while_a_file_is_added_to_leaves_it(tmp_path: Path) -> None:
+    path = Path(str(written(tmp_path / "f.root")))
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError):
+        _broken_update(path)
+    assert path.read_bytes() == before
+    with pytest.raises(FileNotFoundError):
+        farroot.update(tmp_path / "g.root")
+
+
+def _broken_update(path: Path) -> None:
+    with farroot.update(path) as file:
+        file.mktree("more", {"x": np.arange(100)})
+        raise ZeroDivisionError

@@ -86,14 +86,17 @@ def create(path: Address | Any, **options: Any) -> WritableDirectory:
 def update(path: Address | Any, **options: Any) -> WritableDirectory:
     """Adds to a file that is there, with the options of :func:`recreate`.
 
-    Until it is closed, it is for others as it was before.
+    Objects are compressed as the file says. At every moment it is a whole file: as it was before
+    or, at the end, as it becomes.
 
     Raises:
         NotFoundError: no such file.
     """
-    Options.of(options)
-    instead = "farroot.recreate writes a new file"
-    raise UnsupportedError(f"adding to {path!r} is not there yet: {instead}")
+    given = Options.of(options)
+    address, spool = place(path, is_read=True)
+    file = WritableFile(address, _core.FileOutput.update(address, given.core()), given, spool)
+    file.take_keys()
+    return file.root_directory
 
 
 def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:

@@ -64,6 +64,14 @@ impl FileOutput {
         output.map(FileOutput::new).map_err(|error| exception(py, &error))
     }
 
+    /// A file that is there, which is written further.
+    #[staticmethod]
+    fn update(py: Python<'_>, address: &str, options: &FileOptions) -> PyResult<Self> {
+        let engine = engine(py)?;
+        let output = wait(py, &engine, engine.update(address, options.options(false)))?;
+        output.map(FileOutput::new).map_err(|error| exception(py, &error))
+    }
+
     fn make_directory(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         let output = self.output(py)?;
         let made = wait(py, &engine(py)?, output.make_directory(path))?;
