@@ -1,5 +1,7 @@
 //! What of a file's address is sent.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Request, Uri};
 use percent_encoding::percent_decode_str;
@@ -27,7 +29,7 @@ pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Reques
     if !s3::is_presigned(url)
         && let Some(credentials) = credentials(url)
     {
-        let value = format!("Basic {}", base64(&credentials));
+        let value = format!("Basic {}", STANDARD.encode(credentials));
         let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
@@ -72,21 +74,6 @@ fn credentials(url: &Url) -> Option<Vec<u8>> {
     Some(credentials)
 }
 
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let letter = ALPHABET[(bits >> (18 - 6 * i)) as usize & 63];
-            text.push(if i <= group.len() { letter as char } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,15 +94,5 @@ mod tests {
         let request = get(&url("http://h:8080//store/x"), None, true).unwrap();
         assert_eq!(request.uri(), "http://h:8080//store/x");
         assert!(!request.headers().contains_key(AUTHORIZATION));
-    }
-
-    #[test]
-    fn base64_matches_rfc_4648() {
-        // Section 10 of the RFC.
-        for (plain, coded) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
     }
 }
