@@ -14,6 +14,8 @@ import uproot
 
 from .skips import need_corpus
 
+pytest_plugins = ["tests.leaks"]
+
 # Tests count round trips of first reads, and leave nothing in the home of who runs them.
 os.environ["FARROOT_STORE"] = "0"
 

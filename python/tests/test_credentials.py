@@ -15,14 +15,36 @@ import uproot
 import farroot
 from farroot import _core
 
+from .leaks import MARKER, holds_secrets, secret_file
 from .test_remote import serving
+
+TOKEN = f"{MARKER}.token"
+
+#: Reads with a token and shows all that there is to be shown.
+EVERYTHING = """
+import logging, pathlib, pickle, sys
+import farroot
+
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+logging.getLogger("farroot").setLevel(logging.DEBUG)
+url, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+print(farroot.config, farroot.credentials())
+file = farroot.open(url)
+tree = file["t"]
+print("SUM", tree["x"].array(library="np").sum())
+print(repr(file), repr(tree), file.url, tree.report(), pickle.dumps(file), vars(tree.report()))
+tree.timeline(folder / "read.svg")
+(folder / "read.html").write_text(tree.report()._repr_html_() + tree._repr_html_())
+try:
+    farroot.open(url + "x")
+except farroot.Error as error:
+    print(error, repr(error), error.url, error.source, vars(error))
+"""
 
 
 @pytest.fixture
 def token_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "token"
-    path.write_text("marker-token\n")
-    path.chmod(0o600)
+    path = secret_file(tmp_path / "token", f"{TOKEN}\n")
     for name in ("BEARER_TOKEN", "XrdSecPROTOCOL"):
         monkeypatch.delenv(name, raising=False)
     return path
@@ -36,7 +58,7 @@ def test_credentials_are_plain_data_without_secrets(
     assert (found.state, found.path, found.mode) == ("used", token_file, "600")
     assert found.remedy is None
     assert pickle.loads(pickle.dumps(found)) == found
-    assert "marker" not in repr(farroot.credentials())
+    print(farroot.credentials())
     token_file.chmod(0o644)
     found = next(one for one in farroot.credentials() if one.kind == "token")
     assert (found.state, found.remedy) == ("unusable", f"chmod 600 {token_file}")
@@ -49,9 +71,9 @@ def test_an_address_says_where_to_look_and_not_the_secret(token_file: Path) -> N
     url, tree = _core.split_tree(address)
     assert tree == "Events"
     assert str(token_file) in url
-    secret = farroot.with_credentials("root://h//f.root", token="marker-token")
-    assert "marker" not in secret
-    assert farroot.with_credentials("/tmp/f.root", token="marker-token") == "/tmp/f.root"
+    secret = farroot.with_credentials("root://h//f.root", token=TOKEN)
+    assert MARKER not in secret
+    assert farroot.with_credentials("/tmp/f.root", token=TOKEN) == "/tmp/f.root"
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -80,9 +102,9 @@ def protected(tmp_path: Path) -> Iterator[str]:
     ):
         run = ["openssl", *command.split()]
         subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
-    (tmp_path / "tokens").write_text("marker-token\n")
-    for name in ("tokens", "key"):
-        (tmp_path / name).chmod(0o600)
+    secret_file(tmp_path / "tokens", f"{TOKEN}\n")
+    for name in ("ca.key", "key"):
+        holds_secrets(tmp_path / name).chmod(0o600)
     folder = tmp_path / "files"
     folder.mkdir()
     with uproot.recreate(folder / "f.root") as file:
@@ -99,9 +121,10 @@ def test_a_call_shows_what_it_names_and_its_pickle_does_not(
     url = scheme.format(protected) + "f.root"
     with pytest.raises(farroot.Error):
         farroot.open(url, token="another", insecure=True)
-    by_text = farroot.open(f"{url}:t", token="marker-token", insecure=True)
+    by_text = farroot.open(f"{url}:t", token=TOKEN, insecure=True)
     assert by_text.arrays(library="np")["x"].tolist() == list(range(10))
-    assert b"marker" not in pickle.dumps(by_text)
+    # What is pickled and printed is searched for the token.
+    pickle.dumps(by_text)
     # Of a path the other process reads the file itself; that it may believe any server is not
     # passed on, and so the authority is named to it.
     address = farroot.with_credentials(url, token=token_file)
@@ -114,4 +137,30 @@ def test_a_call_shows_what_it_names_and_its_pickle_does_not(
         check=False,
     )
     assert other.stdout == "10\n", other.stderr
-    assert "marker" not in other.stderr
+
+
+@pytest.mark.parametrize("scheme", ["https://{}/", "roots://{}//"])
+def test_what_a_protected_read_leaves_behind_has_no_secret(
+    protected: str, tmp_path: Path, scheme: str
+) -> None:
+    # All of it is searched: what is said, the pictures, farroot's store.
+    url = scheme.format(protected) + "f.root"
+    (tmp_path / "read.py").write_text(EVERYTHING)
+    store = {"FARROOT_STORE": "10 MB", "FARROOT_STORE_FOLDER": str(tmp_path / "store")}
+    trust = {"X509_CERT_FILE": str(tmp_path / "ca.pem")}
+    for token in (TOKEN, f"{TOKEN}-that-is-wrong"):
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "read.py"), url, str(tmp_path)],
+            env=os.environ | store | trust | {"BEARER_TOKEN": token},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ("SUM 45" in done.stdout) == (token == TOKEN), done.stdout + done.stderr
+        for verb in ("auth", "doctor", "ls"):
+            command = [sys.executable, "-m", "farroot", verb, *[url] * (verb != "auth")]
+            environment = os.environ | trust | {"BEARER_TOKEN": token}
+            subprocess.run(command, env=environment, capture_output=True, check=False)
+    left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"read.svg", "read.html"} <= left
+    assert len(list((tmp_path / "store").rglob("*"))) > 1

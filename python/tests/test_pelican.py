@@ -17,6 +17,8 @@ import pytest
 
 import farroot
 
+from .leaks import holds_secrets
+
 SCRIPT = """
 import sys
 import farroot
@@ -81,6 +83,7 @@ def federation(made: Path, tmp_path: Path) -> Iterator[tuple[str, Path, list[str
     for name, more in [("ca", ["-subj", "/CN=authority"]), ("host", host)]:
         outputs = ["-out", str(tmp_path / f"{name}.pem"), "-keyout", str(tmp_path / f"{name}.key")]
         subprocess.run([*new, *more, *outputs], check=True, capture_output=True)
+        holds_secrets(tmp_path / f"{name}.key")
     seen: list[str] = []
     handler = type("Handler", (Federation,), {"content": made.read_bytes(), "seen": seen})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -15,12 +15,13 @@ import pytest
 
 import farroot
 
+from .leaks import MARKER, secret_file
 from .skips import need_versitygw
 
 KEY = "AKIDMARKER"
-SECRET = "marker-of-the-secret"
+SECRET = f"{MARKER}-key"
 # What a signature has, and what is nobody's to see.
-MARKERS = ("marker-of", KEY, "AWS4-HMAC", "Signature=", "aws4_request")
+MARKERS = (MARKER, KEY, "AWS4-HMAC", "Signature=", "aws4_request")
 
 SCRIPT = """
 import logging, pickle, sys
@@ -108,7 +109,7 @@ def test_a_shell_lists_and_copies(gateway: dict[str, str], made: Path, tmp_path:
     assert "a.root" in run(gateway, "-m", "farroot", "ls", "s3://bucket/d/")
     said = run(gateway, "-m", "farroot", "cp", "s3://bucket/d/*.root", str(tmp_path))
     assert (tmp_path / "a.root").read_bytes() == made.read_bytes(), said
-    wrong = gateway | {"AWS_SECRET_ACCESS_KEY": "marker-of-another"}
+    wrong = gateway | {"AWS_SECRET_ACCESS_KEY": f"{MARKER}-of-another"}
     for verb in ("ls", "doctor"):
         said = run(wrong, "-m", "farroot", verb, "s3://bucket/d/a.root")
         assert "the secret key of the variable AWS_ACCESS_KEY_ID" in said
@@ -119,9 +120,8 @@ def test_a_shell_lists_and_copies(gateway: dict[str, str], made: Path, tmp_path:
 def test_a_profile_is_named_by_the_call(gateway: dict[str, str], tmp_path: Path) -> None:
     endpoint = gateway["AWS_ENDPOINT_URL_S3"]
     (tmp_path / ".aws").mkdir()
-    keys = tmp_path / ".aws" / "credentials"
-    keys.write_text(f"[mine]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
-    keys.chmod(0o600)
+    keys = f"[mine]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
+    secret_file(tmp_path / ".aws" / "credentials", keys)
     (tmp_path / ".aws" / "config").write_text(f"[profile mine]\nendpoint_url = {endpoint}\n")
     kept = {name: value for name, value in gateway.items() if "AWS" not in name}
     environment = kept | {"HOME": str(tmp_path)}
