@@ -113,7 +113,8 @@ async fn refusing(authority: &Authority, date: &'static str) -> url::Url {
 async fn on_a_protected_server_credential_tls_and_clock_are_looked_at() {
     let authority = Authority::new();
     let url = refusing(&authority, "Tue, 14 Nov 2023 22:13:20 GMT").await.join("store/f").unwrap();
-    let claims = r#"{"sub":"ada","scope":"storage.read:/cms","jti":"marker","exp":4102444800}"#;
+    let claims =
+        r#"{"sub":"ada","scope":"storage.read:/cms","jti":"marker-of-a-secret","exp":4102444800}"#;
     let shown = token(claims);
     let findings = examine_with(url.as_str(), authority.with_token(&shown)).await;
     let steps: Vec<Step> = findings.iter().map(|finding| finding.step).collect();
@@ -138,7 +139,8 @@ async fn on_a_protected_server_credential_tls_and_clock_are_looked_at() {
 async fn a_server_that_nobody_vouches_for_is_refused_at_tls() {
     let (authority, other) = (Authority::new(), Authority::new());
     let url = refusing(&other, "today").await.join("f").unwrap();
-    let findings = examine_with(url.as_str(), authority.with_token("marker-token")).await;
+    let findings =
+        examine_with(url.as_str(), authority.with_token("marker-of-a-secret.token")).await;
     let last = findings.last().unwrap();
     assert!(last.is_fault && last.step == Step::Tls, "{findings:?}");
     assert!(last.text.contains("certificate") && last.advice.is_some(), "{last:?}");

@@ -13,13 +13,14 @@ use super::conformance;
 use super::http::server;
 use super::http_server::{Good, Knobs, PLAIN, Ranges, Say, scripted_within};
 use super::over_tcp;
+use super::secrets::search_error;
 use super::secured::{Authority, basic, token};
 use super::talk::{Talk, file};
 
 async fn conforms(knobs: Knobs) {
     let authority = Authority::new();
     let good = Good::start_within(Some(authority.server()), knobs).await;
-    let config = authority.with_token("marker-token");
+    let config = authority.with_token("marker-of-a-secret.token");
     conformance::check(server(&good.origin, &config), |name| good.url(name)).await;
 }
 
@@ -91,7 +92,7 @@ async fn read(config: Config, url: &str) -> Result<Vec<u8>, Error> {
 }
 
 async fn read_by(remote: &Remote, url: &str) -> Result<Vec<u8>, Error> {
-    let file = remote.open_bytes(url).await?;
+    let file = remote.open_bytes(url).await.inspect_err(search_error)?;
     let want = Want { range: 0..10, cost: 10, urgency: Urgency::Demand, order: 0 };
     let delivery = file.want(vec![want]).next().await.expect("one want")?;
     Ok(delivery.bytes.to_vec())
@@ -126,12 +127,12 @@ async fn a_token_stays_with_its_origin() {
     ] {
         log.lock().clear();
         let url = a.join(&way).unwrap();
-        let bytes = read(authority.with_token("marker-token"), url.as_str()).await;
+        let bytes = read(authority.with_token("marker-of-a-secret.token"), url.as_str()).await;
         assert_eq!(bytes.expect(&way), CONTENT.as_bytes(), "{way}");
         let mut asked: Vec<String> = Vec::new();
         for (name, _, shown) in log.lock().iter() {
             let sign = match shown.as_deref() {
-                Some("Bearer marker-token") => "+",
+                Some("Bearer marker-of-a-secret.token") => "+",
                 None => "-",
                 Some(other) => {
                     assert_eq!(other, basic("me:pw"));
@@ -154,7 +155,7 @@ async fn a_token_stays_with_its_origin() {
     // http first: nothing is shown, and not to where it leads either.
     log.lock().clear();
     let url = plain.join(&format!("{}/f", to(&a))).unwrap();
-    read(authority.with_token("marker-token"), url.as_str()).await.unwrap();
+    read(authority.with_token("marker-of-a-secret.token"), url.as_str()).await.unwrap();
     assert!(log.lock().iter().all(|(_, _, shown)| shown.is_none()), "{:?}", log.lock());
 }
 
@@ -165,13 +166,13 @@ async fn one_credential_is_shown_and_the_address_has_the_first_word() {
     let a = noting("a", Some(authority.server()), &log).await;
     let host = a.as_str().trim_start_matches("https://").trim_end_matches('/');
     for (url, expected) in [
-        (format!("davs://{host}/f"), Some("Bearer marker-token".to_owned())),
-        (format!("https://{host}/f?x=1"), Some("Bearer marker-token".to_owned())),
+        (format!("davs://{host}/f"), Some("Bearer marker-of-a-secret.token".to_owned())),
+        (format!("https://{host}/f?x=1"), Some("Bearer marker-of-a-secret.token".to_owned())),
         (format!("https://{host}/f?authz=Bearer%20abc"), None),
         (format!("https://{host}/f?X-Amz-Signature=abc"), None),
         (format!("https://me:pw@{host}/f"), Some(basic("me:pw"))),
     ] {
-        let mut talk = Talk::with(server(&url, &authority.with_token("marker-token")));
+        let mut talk = Talk::with(server(&url, &authority.with_token("marker-of-a-secret.token")));
         let there = file(1, &url);
         assert_eq!(talk.open(&there, FileEnd::Head(10)).await.bytes(), CONTENT.as_bytes(), "{url}");
         assert_eq!(log.lock().pop().unwrap().2, expected, "{url}");
@@ -301,7 +302,8 @@ async fn a_server_of_no_known_authority_is_not_asked() {
     let log = Log::default();
     let a = noting("a", Some(authority.server()), &log).await;
     let url = a.join("f").unwrap();
-    let error = read(strangers.with_token("marker-token"), url.as_str()).await.unwrap_err();
+    let error =
+        read(strangers.with_token("marker-of-a-secret.token"), url.as_str()).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false));
     let said = plain(&error, &strangers);
     assert!(said.contains("is from an authority that is not trusted: /CN=Test CA"), "{said}");
@@ -376,7 +378,7 @@ async fn dcache(
     let log = asked.clone();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let origin = scripted_within(Some(authority.server()), move |_, _, head| {
-        assert_eq!(header(head, "authorization"), Some("Bearer marker-token"));
+        assert_eq!(header(head, "authorization"), Some("Bearer marker-of-a-secret.token"));
         log.lock().push("door".into());
         let key = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         sent_to(pool.join(&format!("f?dcache-http-uuid={key}")).unwrap().as_str())
@@ -396,7 +398,8 @@ async fn each_connection_asks_a_door_for_its_own_pool() {
     let authority = Authority::new();
     for (within, uses) in [(true, usize::MAX), (false, usize::MAX), (true, 1)] {
         let (door, asked) = dcache(&authority, within, uses).await;
-        let config = Config { connections_initial: 8, ..authority.with_token("marker-token") };
+        let config =
+            Config { connections_initial: 8, ..authority.with_token("marker-of-a-secret.token") };
         let remote = over_tcp(config);
         let file = remote.open_bytes(door.join("large.bin").unwrap().as_str()).await.unwrap();
         let parts: Vec<_> = (0..200u64).map(|at| at * 14_000..at * 14_000 + 9_000).collect();

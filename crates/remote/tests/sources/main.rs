@@ -17,6 +17,7 @@ mod pelican;
 mod protected;
 mod replaced;
 mod s3;
+mod secrets;
 mod secured;
 mod talk;
 mod uploads;
@@ -29,6 +30,7 @@ use farroot_remote::address::Address;
 use farroot_remote::source::local::LocalServer;
 use farroot_remote::source::network::Tcp;
 use farroot_remote::{Config, Remote};
+use secrets::Searched;
 
 /// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {
@@ -45,8 +47,8 @@ async fn local_files_keep_the_rules() {
     conformance::check(Arc::new(LocalServer::new()), url_of).await;
 }
 
-/// Reads over the operating system's TCP.
-fn over_tcp(config: Config) -> Remote {
+/// Reads over the operating system's TCP; what is said of it is searched for secrets at its end.
+fn over_tcp(config: Config) -> Searched {
     let network = Arc::new(Tcp::new(config.connect_timeout));
-    Remote::start(config, network)
+    Searched::new(config, |config| Remote::start(config, network))
 }

@@ -15,6 +15,7 @@ use farroot_remote::{Config, ErrorKind, Remote};
 
 use super::over_tcp;
 use super::peers::{free_port, start, xrootd};
+use super::secrets::Searched;
 
 const NAMES: [&str; 10] = [
     "plain.root",
@@ -36,7 +37,7 @@ fn lay_out(folder: &Path, names: &[&str]) {
     }
 }
 
-fn remote() -> Remote {
+fn remote() -> Searched {
     over_tcp(Config::default())
 }
 

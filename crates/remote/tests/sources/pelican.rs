@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use credentials::Choice;
 use farroot_remote::address::Address;
-use farroot_remote::{Config, ErrorKind, Remote};
+use farroot_remote::{Config, ErrorKind};
 use parking_lot::Mutex;
 use url::Url;
 
 use super::http_server::{Say, scripted_within};
 use super::over_tcp;
+use super::secrets::Searched;
 use super::secured::Authority;
 
-const TOKEN: &str = "marker-of-the-token";
+const TOKEN: &str = "marker-of-a-secret.token";
 const SIZE: usize = 3_000_000;
 
 /// Who was asked for what path with what `Authorization`.
@@ -145,7 +146,7 @@ impl Federation {
         )
     }
 
-    fn remote(&self, config: Config) -> Remote {
+    fn remote(&self, config: Config) -> Searched {
         over_tcp(config)
     }
 

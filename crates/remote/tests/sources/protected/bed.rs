@@ -17,6 +17,7 @@ use rcgen::{
 };
 
 use super::super::peers::{Process, own_by_daemon, running_as_root, start};
+use super::super::secrets::MARKER;
 
 const ISSUER: &str = "https://localhost:9443/issuer";
 
@@ -192,7 +193,7 @@ impl Bed {
         let claims = format!(
             "{{\"iss\": \"{ISSUER}\", \"sub\": \"ada\", \"aud\": \"ANY\", \
              \"ver\": \"scitoken:2.0\", \"scope\": \"{scope}\", \"iat\": {now}, \
-             \"nbf\": {}, \"exp\": {}, \"jti\": \"1\"}}",
+             \"nbf\": {}, \"exp\": {}, \"jti\": \"{MARKER}\"}}",
             now - 60,
             now + valid
         );

@@ -15,6 +15,7 @@ use std::path::Path;
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 
 use super::over_tcp;
+use super::secrets::search_error;
 use bed::{Bed, Xrootd, content};
 use relay::Relay;
 
@@ -47,9 +48,9 @@ async fn read(bed: &Bed, config: &Config, scheme: &str, relay: &Relay) -> Result
 
 async fn read_with(remote: &Remote, address: &str, relay: &Relay) -> Result<usize, Error> {
     // Its answer brings the first byte.
-    let file = remote.open_bytes(address).await?;
+    let file = remote.open_bytes(address).await.inspect_err(search_error)?;
     let round_trips = relay.round_trips();
-    let bytes = file.fetch(&[0..file.info().size]).await?;
+    let bytes = file.fetch(&[0..file.info().size]).await.inspect_err(search_error)?;
     let bytes: Vec<u8> = bytes.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
     assert!(bytes == content(), "other bytes");
     Ok(round_trips)
@@ -102,6 +103,21 @@ async fn a_server_that_insists_on_tls_is_found_out_and_remembered() {
     for _ in 0..2 {
         assert_eq!(read(&bed, &config, "root", &relay).await.unwrap(), 3);
         assert_eq!(relay.connections(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_believes_names_is_read_in_two_round_trips_when_it_is_known() {
+    let bed = Bed::new();
+    let names = "xrootd.seclib libXrdSec.so\nsec.protocol unix\nsec.protbind * only unix\n";
+    let Some(server) = bed.xrootd("names", names) else { return };
+    let relay = Relay::to(server.port).await;
+    let config = bed.user(None);
+    read(&bed, &config, "root", &relay).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(read(&bed, &config, "root", &relay).await.unwrap(), 2);
+        assert_eq!(relay.connections(), 1);
+        assert!(relay.saw(b"unix\0"));
     }
 }
 

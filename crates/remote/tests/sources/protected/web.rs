@@ -121,7 +121,7 @@ impl Nginx {
              [$http_authorization]'; access_log {path}/shown.log shown; root {all}/data;\n\
              client_body_temp_path {path}/b; proxy_temp_path {path}/p; fastcgi_temp_path {path}/f;\
              uwsgi_temp_path {path}/u; scgi_temp_path {path}/s; ssl_protocols TLSv1.2 TLSv1.3;\n\
-             map $http_authorization $good {{ default 0; \"Bearer marker-token\" 1; }}\n\
+             map $http_authorization $good {{ default 0; \"Bearer marker-of-a-secret.token\" 1; }}\n\
              server {{ listen 127.0.0.1:{asks} ssl; {own} ssl_verify_client on; ssl_verify_depth 5;\
              ssl_client_certificate {all}/certificates/0123abcd.0; }}\n\
              server {{ listen 127.0.0.1:{token} ssl; {own}\n\
@@ -162,7 +162,7 @@ impl Nginx {
 }
 
 fn token(bed: &Bed) -> Config {
-    let token = Some(TokenFrom::Secret("marker-token".into()));
+    let token = Some(TokenFrom::Secret("marker-of-a-secret.token".into()));
     with(bed, Choice { token, ..Choice::default() })
 }
 
@@ -183,7 +183,7 @@ async fn nginx_sees_a_token_at_its_origin_only() {
         assert!(!shown.is_empty());
         for line in shown {
             let port: u16 = line.split(' ').next().unwrap().parse().unwrap();
-            let is_shown = line.ends_with("[Bearer marker-token]");
+            let is_shown = line.ends_with("[Bearer marker-of-a-secret.token]");
             assert!(is_shown || line.ends_with("[-]") || line.ends_with("[]"), "{line}");
             assert!(expected.contains(&(port, is_shown)), "{path}: {line}");
         }

@@ -15,8 +15,8 @@ use crate::over_tcp;
 use crate::talk::{Talk, file};
 
 const KEY: &str = "AKIDMARKER";
-const SECRET: &str = "marker-of-the-secret";
-const TOKEN: &str = "marker-of-the-session";
+const SECRET: &str = "marker-of-a-secret";
+const TOKEN: &str = "marker-of-a-secret.session";
 
 /// What a user of a server has in the environment.
 fn config(endpoint: &Url) -> Config {

@@ -11,18 +11,19 @@ use farroot_remote::source::FileEnd;
 use farroot_remote::source::http::s3::sign::{
     Scope, Signable, UNSIGNED_PAYLOAD, authorization, stamp,
 };
-use farroot_remote::{Config, ErrorKind, Remote};
+use farroot_remote::{Config, ErrorKind};
 use secrecy::ExposeSecret;
 
 use crate::conformance;
 use crate::http::server;
 use crate::peers::{Process, free_port, start};
+use crate::secrets::Searched;
 use crate::secured::Authority;
 use crate::talk::{Talk, file};
 use crate::{lay_out, over_tcp};
 
 const KEY: &str = "AKIDEXAMPLE";
-const SECRET: &str = "marker-of-the-secret/key+";
+const SECRET: &str = "marker-of-a-secret/key+";
 const REGION: &str = "eu-test-7";
 
 struct Gateway {
@@ -81,7 +82,7 @@ impl Gateway {
         Config { wallet, ..Config::default() }
     }
 
-    fn remote(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Remote {
+    fn remote(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Searched {
         over_tcp(self.config(keys, region))
     }
 }
@@ -124,7 +125,7 @@ async fn each_refusal_says_what_is_wrong() {
     let Some(gateway) = Gateway::start() else { return };
     for (keys, key, kind, part) in [
         (
-            Some((KEY, "marker-of-another")),
+            Some((KEY, "marker-of-a-secret.another")),
             "small.bin",
             ErrorKind::Unauthenticated,
             "secret key of",
