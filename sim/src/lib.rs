@@ -5,6 +5,7 @@
 //! many round trips it needs is its duration divided by the round trip.
 
 pub mod bulk;
+pub mod guard;
 pub mod http_host;
 pub mod link;
 pub mod log;

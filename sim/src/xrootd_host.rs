@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
@@ -21,6 +21,7 @@ use xrootd::message::{Read, Request};
 use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
+use crate::guard::{Guard, Host};
 use crate::link::End;
 use crate::{Files, adler32};
 
@@ -84,6 +85,8 @@ pub struct Behaviour {
     pub knows_no_handles: bool,
     /// Says this of files that are opened or asked about, instead of the truth.
     pub says: Claims,
+    /// What it wants of those who log in.
+    pub guard: Guard,
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
     pub service: Duration,
@@ -119,16 +122,14 @@ pub fn serve(
                 tokio::spawn(cut(end));
                 continue;
             }
-            let mut config = ServerConfig::data_server(SessionId([session; 16]));
-            if behaviour.lock().offers_checksums {
-                config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
-            }
             let connection = Connection {
-                server: Server::new(config),
+                number: session,
+                server: Server::new(introduction(session, &behaviour.lock())),
                 files: files.clone(),
                 behaviour: behaviour.clone(),
                 open: BTreeMap::new(),
                 reads: 0,
+                token: None,
                 sent: sent.clone(),
                 waited: waited.clone(),
             };
@@ -136,6 +137,20 @@ pub fn serve(
         }
     });
     control
+}
+
+/// What a connection of this number says of its server.
+fn introduction(number: u8, behaviour: &Behaviour) -> ServerConfig {
+    let Behaviour { guard, offers_checksums, .. } = behaviour;
+    let mut config = ServerConfig::data_server(SessionId([number; 16]));
+    if *offers_checksums {
+        config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
+    }
+    if guard.is_buffering {
+        config.version = 0x500;
+    }
+    (config.tls, config.security) = (guard.tls, guard.offers.to_owned());
+    config
 }
 
 /// Answers of fewer bytes travel with others, and their heads, in one piece.
@@ -178,12 +193,20 @@ struct Opened {
     stat: StatInfo,
 }
 
+/// A connection, within TLS or not.
+trait Pipe: AsyncRead + AsyncWrite + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Pipe for T {}
+
 struct Connection {
+    /// Counted from one.
+    number: u8,
     server: Server,
     files: Files,
     behaviour: Control,
     open: BTreeMap<Handle, Opened>,
     reads: u32,
+    /// What was good when the client logged in.
+    token: Option<&'static str>,
     /// Bytes sent in large pieces, over all connections.
     sent: Arc<AtomicU64>,
     /// Paths whose opens have been made to wait.
@@ -192,49 +215,93 @@ struct Connection {
 
 impl Connection {
     async fn run(mut self, mut end: End) {
+        let Some(rest) = self.serve(&mut end).await else { return };
+        let Guard { host, resets, is_buffering, .. } = self.behaviour.lock().guard.clone();
+        let Some(Host(acceptor)) = host.filter(|_| !resets.contains(&self.number)) else { return };
+        let rest = if is_buffering { Bytes::new() } else { rest };
+        let (reader, writer) = tokio::io::split(end);
+        let reader = AsyncReadExt::chain(std::io::Cursor::new(rest), reader);
+        let Ok(mut within) = acceptor.accept(tokio::io::join(reader, writer)).await else { return };
+        self.serve(&mut within).await;
+    }
+
+    /// Serves until TLS begins, and gives what has come of it; none at the end.
+    async fn serve(&mut self, end: &mut impl Pipe) -> Option<Bytes> {
         let mut buffer = BytesMut::new();
         loop {
             buffer.reserve(64 << 10);
-            match end.read_buf(&mut buffer).await {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
+            if end.read_buf(&mut buffer).await.ok()? == 0 {
+                return None;
             }
-            let now = Duration::ZERO;
-            if self.server.handle_bytes(now, buffer.split().freeze()).is_err() {
-                return;
-            }
-            self.send(&mut end).await;
+            let taken = self.server.handle_bytes(Duration::ZERO, buffer.split().freeze());
+            // A client hears why, too, where that ends the session.
+            self.send(end).await;
+            taken.ok()?;
             while let Some(served) = self.server.poll_event() {
-                let Served::Request { tag, request } = served else { continue };
-                if is_about_a_file(&request) {
-                    self.behaviour.lock().seen.fetch_add(1, Ordering::Relaxed);
+                match served {
+                    Served::StartTls { rest } => return Some(rest),
+                    Served::Login(_) => {}
+                    Served::Request { tag, request } => self.take(tag, request, end).await?,
                 }
-                let Behaviour { service, dies_after_reads, hangs_after_reads, .. } =
-                    self.behaviour.lock().clone();
-                if !service.is_zero() {
-                    tokio::time::sleep(service).await;
-                }
-                while self.behaviour.lock().stopped {
-                    tokio::time::sleep(STOPPED_LOOKS).await;
-                }
-                if dies_after_reads.is_some_and(|reads| self.reads >= reads) {
-                    return;
-                }
-                if hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
-                    std::future::pending::<()>().await;
-                }
-                let lies = self.behaviour.lock().lies;
-                match (lies, reads(&request)) {
-                    (Some(lie), Some(read)) => self.lie(lie, tag, read, &mut end).await,
-                    _ => self.answer(tag, request),
-                }
-                self.send(&mut end).await;
+                self.send(end).await;
             }
         }
     }
 
+    /// Serves a request; none where the connection is to end.
+    async fn take(&mut self, tag: Tag, request: Request, end: &mut impl Pipe) -> Option<()> {
+        if let Request::Auth(auth) = &request {
+            let accepts = self.behaviour.lock().guard.accepts(self.number, auth);
+            match accepts {
+                true => {
+                    self.token = Some(self.behaviour.lock().guard.token);
+                    self.server.answer_done(tag);
+                }
+                false => self.refuse(tag, ErrorCode::AUTH_FAILED, "token expired"),
+            }
+            // What waited behind it may end the session, which has to hear of this before.
+            let waited = self.server.handle_room(Duration::ZERO);
+            self.send(end).await;
+            return waited.ok();
+        }
+        if is_about_a_file(&request) {
+            self.behaviour.lock().seen.fetch_add(1, Ordering::Relaxed);
+        }
+        let Behaviour { service, dies_after_reads, hangs_after_reads, .. } =
+            self.behaviour.lock().clone();
+        if !service.is_zero() {
+            tokio::time::sleep(service).await;
+        }
+        while self.behaviour.lock().stopped {
+            tokio::time::sleep(STOPPED_LOOKS).await;
+        }
+        if dies_after_reads.is_some_and(|reads| self.reads >= reads) || self.has_expired() {
+            return None;
+        }
+        if hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
+            std::future::pending::<()>().await;
+        }
+        let lies = self.behaviour.lock().lies;
+        match (lies, reads(&request)) {
+            (Some(lie), Some(read)) => self.lie(lie, tag, read, end).await,
+            _ => self.answer(tag, request),
+        }
+        Some(())
+    }
+
+    /// Whether this connection's login holds no more. From the first such on another token is good.
+    fn has_expired(&mut self) -> bool {
+        let guard = &mut self.behaviour.lock().guard;
+        let Some((reads, token)) = guard.expires else { return false };
+        let expired = self.reads >= reads && self.token != Some(token);
+        if expired {
+            guard.token = token;
+        }
+        expired
+    }
+
     /// Answers a read without ever answering it.
-    async fn lie(&mut self, lie: Lie, tag: Tag, read: Segment, end: &mut End) {
+    async fn lie(&mut self, lie: Lie, tag: Tag, read: Segment, end: &mut impl Pipe) {
         for at in 0.. {
             match lie {
                 Lie::Drip if at == read.length => return self.server.answer_done(tag),
@@ -250,7 +317,7 @@ impl Connection {
         }
     }
 
-    async fn send(&mut self, end: &mut End) {
+    async fn send(&mut self, end: &mut impl Pipe) {
         while let Some(mut bytes) = self.server.poll_transmit() {
             if self.reads > 0 && self.behaviour.lock().mixes_up_requests && bytes.len() >= 8 {
                 let mut other = BytesMut::from(&bytes[..]);
@@ -266,6 +333,8 @@ impl Connection {
                 bytes.advance(sent);
             }
         }
+        // TLS keeps what has not been flushed; an end shows with the next read.
+        let _ = end.flush().await;
     }
 
     /// What arrives of bytes of which one bit in so many is wrong.

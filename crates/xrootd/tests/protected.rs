@@ -143,7 +143,7 @@ fn tls_that_is_required_is_never_done_without() {
     let wants = ClientConfig { unasked: Some(Method::Ztn), ..config(Tls::Wanted) };
     let (mut pair, read) = session(wants, Profile::default(), served(ServedTls::None, ""));
     pair.settle();
-    expect(&pair, read, 3);
+    expect(&pair, read, 2);
     assert!(!pair.client.is_encrypted() && !says(&pair, b"MARKER"));
 }
 

@@ -2,6 +2,7 @@
 //! virtual time, the same every time.
 
 mod both_lose_packets;
+mod credentials;
 mod cut_link;
 mod damaged;
 mod dead_server_first;

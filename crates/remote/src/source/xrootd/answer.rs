@@ -1,7 +1,7 @@
 //! What a server answers, as the driver takes it.
 
 use xrootd::client::{Answer, Event, RequestId};
-use xrootd::error::RequestError;
+use xrootd::error::{RequestError, SessionError};
 use xrootd::message::stat::StatInfo;
 
 use super::redirect::redirected;
@@ -48,6 +48,11 @@ impl XrootdServer {
             }
             Event::Failed { request, error } => self.failed(session, link, request, &error),
             Event::Redirected { request, target } => {
+            // The server has not looked at it, as the end of the connection says, too.
+            Event::Failed {
+                error: RequestError::Session(SessionError::AuthenticationFirst { .. }),
+                ..
+            } => {}
                 let failed = |file: &FileRef| {
                     let text = "the server does not say what the file is that it has opened";
                     Error::new(ErrorKind::Io, text)

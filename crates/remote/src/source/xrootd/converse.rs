@@ -116,6 +116,8 @@ impl Caller for Driver<'_> {
 #[derive(Default)]
 struct Credentials {
     ready: Vec<Ready>,
+    /// Tells those that were ready from others.
+    shown: u64,
     fetching: Option<BoxFuture<'static, Ready>>,
     turn: Option<LoginTurn>,
 }
@@ -151,7 +153,10 @@ impl XrootdServer {
         link.send(ConnectionEvent::Reached);
         let mut opening = opening;
         let mut turn = None;
-        if early.commands.is_empty() && opening.is_costly() {
+        let is_bold = self.is_bold(&opening, !early.commands.is_empty());
+        if is_bold {
+            opening.be_bold();
+        } else if early.commands.is_empty() && opening.is_costly() && !self.is_scout(&opening) {
             turn = match self.wait(&mut early, link).await {
                 Some(turn) => turn,
                 None => return Ok(()),
@@ -159,8 +164,9 @@ impl XrootdServer {
             opening.profile = self.profile.lock().clone();
             opening.careful &= opening.profile.authentication == Authentication::Unknown;
         }
-        let Opening { config, profile, careful, tls, ready } = opening;
+        let Opening { config, profile, careful, tls, ready, shown } = opening;
         let start = match careful {
+            _ if is_bold => Start::Burst,
             true => Start::Careful,
             false => self.start(!early.commands.is_empty()),
         };
@@ -175,7 +181,7 @@ impl XrootdServer {
         }
         let commands = early.commands.into_iter();
         commands.for_each(|command| driver.session.command(command, driver.link));
-        let mut credentials = Credentials { ready, fetching: None, turn };
+        let mut credentials = Credentials { ready, shown, fetching: None, turn };
         let outcome = self.carry_on(&mut wire, &mut driver, &mut credentials).await;
         self.judge(outcome, early_hello, &wire)
     }
@@ -190,7 +196,7 @@ impl XrootdServer {
             stream.map_err(|error| self.unreachable(&error))
         };
         let (stream, opening) = tokio::try_join!(connecting, self.prepare())?;
-        let Opening { config, profile, careful, tls, ready } = opening;
+        let Opening { config, profile, careful, tls, ready, shown } = opening;
         let start = if careful { Start::Careful } else { self.start(true) };
         let early_hello = config.early_hello;
         let mut caller = begin(Client::new(config, profile, start));
@@ -199,7 +205,7 @@ impl XrootdServer {
             wire.take_from(&mut caller);
             self.say_hello(&mut wire)?;
         }
-        let mut credentials = Credentials { ready, ..Credentials::default() };
+        let mut credentials = Credentials { ready, shown, ..Credentials::default() };
         let outcome = self.carry_on(&mut wire, &mut caller, &mut credentials).await;
         self.judge(outcome, early_hello, &wire)
     }
@@ -378,6 +384,7 @@ impl XrootdServer {
                 }
                 Event::SessionFailed { error, retry } => {
                     self.learn(caller.client());
+                    self.note_refusal(&error, caller.client(), credentials.shown);
                     return Err(self.session_error(&error, retry));
                 }
                 event => caller.hear(self, event),

@@ -14,6 +14,7 @@ mod redirect;
 mod remembered;
 mod session;
 
+use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -75,6 +76,11 @@ pub struct XrootdServer {
     /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
     /// It answers opens without saying what the file is.
+    /// A connection asks politely who is wanted, beside that.
+    has_scout: AtomicBool,
+    /// The credential for whose refusal nothing is sent behind one any more, told by `hasher`.
+    refused: Mutex<Option<u64>>,
+    hasher: RandomState,
     opens_say_nothing: Arc<AtomicBool>,
     /// A session has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
@@ -119,6 +125,9 @@ impl XrootdServer {
             logins: Logins::new(),
             has_burst: AtomicBool::new(false),
             opens_say_nothing: Arc::default(),
+            has_scout: AtomicBool::new(false),
+            refused: Mutex::default(),
+            hasher: RandomState::new(),
             asked_limits: AtomicBool::new(false),
         })
     }

@@ -1,16 +1,19 @@
 //! What a connection begins with: whether TLS is asked for, and which credentials may be shown.
 //! Files are read, and Kerberos is asked, while TCP connects.
 
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use credentials::{Kind, Wallet};
 use futures::future::BoxFuture;
+use secrecy::ExposeSecret;
 use tokio::task::spawn_blocking;
 use xrootd::auth::{Credential, Method, krb5, offers};
-use xrootd::client::{ClientConfig, Tls};
-use xrootd::profile::{Authentication, Profile};
+use xrootd::client::{Client, ClientConfig, Tls};
+use xrootd::error::SessionError;
+use xrootd::profile::{Authentication, Profile, Start};
 
 use super::{XrootdServer, gsi};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +32,8 @@ pub struct Opening {
     pub tls: Option<Arc<TlsConfig>>,
     /// Credentials for offers that are known.
     pub ready: Vec<Ready>,
+    /// Tells these credentials from others, and says nothing of them.
+    pub shown: u64,
 }
 
 impl Opening {
@@ -37,6 +42,12 @@ impl Opening {
     pub fn is_costly(&self) -> bool {
         let of_gsi = |ready: &Ready| ready.method == Method::Gsi && ready.outcome.is_ok();
         self.config.unasked == Some(Method::Gsi) || self.ready.iter().any(of_gsi)
+    }
+
+    /// Everything leaves at once, and nothing that has not been asked for.
+    pub fn be_bold(&mut self) {
+        self.config.unasked = None;
+        self.ready.clear();
     }
 }
 
@@ -48,6 +59,19 @@ pub struct Ready {
     pub method: Method,
     pub arguments: String,
     pub outcome: Outcome,
+}
+
+/// What stays the same as long as the user has the same credential.
+impl Hash for Ready {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.outcome {
+            Ok(Credential::Ztn(token)) => token.expose_secret().hash(state),
+            // Each message is another one, but for the ticket, which is where these bytes are.
+            Ok(Credential::Krb5(request)) => request.expose_secret().get(80..200).hash(state),
+            Ok(Credential::Gsi(credential)) => credential.chain_pem.hash(state),
+            Err(_) => false.hash(state),
+        }
+    }
 }
 
 /// What a caller may be shown of the protocols that the wallet allows: those that may be used, and
@@ -104,7 +128,47 @@ impl XrootdServer {
         if let Some(method) = &config.unasked {
             ready.push(self.fetch(method.clone(), String::new()).await);
         }
-        Ok(Opening { config, profile, careful, tls, ready })
+        let shown = self.hasher.hash_one(&ready);
+        let profile = self.reconsidered(profile, shown);
+        Ok(Opening { config, profile, careful, tls, ready, shown })
+    }
+
+    /// Whether a connection to an unknown server asks at once although the user has a credential:
+    /// one does, as most servers are public, if another connection asks politely beside it. So
+    /// nothing is lost where the server wants to know who asks.
+    pub(super) fn is_bold(&self, opening: &Opening, has_questions: bool) -> bool {
+        opening.careful
+            && has_questions
+            && opening.config.tls == Tls::NotOffered
+            && opening.profile.start() == Start::Burst
+            && self.alive.load(Ordering::Relaxed) > 1
+            && !self.has_burst.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a connection is the one that asks politely beside the bold one, and so does not wait
+    /// for others to log in.
+    pub(super) fn is_scout(&self, opening: &Opening) -> bool {
+        opening.careful && !self.has_scout.swap(true, Ordering::Relaxed)
+    }
+
+    /// Requests behind a credential were lost with it.
+    pub(super) fn note_refusal(&self, error: &SessionError, client: &Client, shown: u64) {
+        let for_it = matches!(error, SessionError::AuthenticationFirst { .. });
+        if for_it && client.profile().burst == Some(false) {
+            *self.refused.lock() = Some(shown);
+        }
+    }
+
+    /// The server may take requests at once again, if it was for a refused credential that it did
+    /// not, and the user has another one now.
+    fn reconsidered(&self, mut profile: Profile, shown: u64) -> Profile {
+        let mut refused = self.refused.lock();
+        if refused.is_some_and(|refused| refused != shown) {
+            *refused = None;
+            profile.burst = Some(true);
+            self.profile.lock().burst = Some(true);
+        }
+        profile
     }
 
     /// The client's side of TLS with this server. No certificate is shown: none asks for it.
