@@ -262,6 +262,11 @@ impl Library {
         if major & 0xffff_0000 == 0 {
             return Ok(());
         }
+        // RFC 2744, section 3.9.1: GSS_S_CREDENTIALS_EXPIRED, for which MIT's has no words.
+        const EXPIRED: u32 = 11 << 16;
+        if major & 0x00ff_0000 == EXPIRED {
+            return Err(Reason::Kerberos("the ticket has expired".to_owned()));
+        }
         const OF_MECHANISM: i32 = 2;
         const OF_GSS: i32 = 1;
         let words = self.words(minor, OF_MECHANISM);

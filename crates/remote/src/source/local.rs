@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use super::buffers::Buffers;
 use super::{
     Command, ConnectionEvent, DriverLink, FileEnd, FileInfo, FileRef, RequestTag, Server,
-    ServerTraits, cannot_list, cannot_locate, no_checksum,
+    ServerTraits, cannot_list, cannot_locate, no_checksum, no_clock,
 };
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
@@ -225,6 +225,10 @@ impl Reader {
                 self.link.send(cannot_locate(request, &file));
                 Ok(())
             }
+            Command::Clock { request, file } => {
+                self.link.send(no_clock(request, &file));
+                Ok(())
+            }
         }
     }
 
@@ -290,7 +294,8 @@ fn request_of(command: &Command) -> Option<RequestTag> {
         | Command::Fetch { request, .. }
         | Command::List { request, .. }
         | Command::Checksum { request, .. }
-        | Command::Locate { request, .. } => Some(*request),
+        | Command::Locate { request, .. }
+        | Command::Clock { request, .. } => Some(*request),
         Command::Cancel { .. } | Command::Close { .. } => None,
     }
 }

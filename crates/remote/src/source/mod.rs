@@ -8,8 +8,8 @@
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of
-//!    [`ConnectionEvent::Data`] and then exactly one [`ConnectionEvent::Done`] or
+//! 2. Every `Open`, `Fetch`, `List`, `Checksum`, `Locate` and `Clock` is answered by any number
+//!    of [`ConnectionEvent::Data`] and then exactly one [`ConnectionEvent::Done`] or
 //!    [`ConnectionEvent::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
@@ -35,7 +35,7 @@ pub(crate) mod xrootd;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -84,6 +84,8 @@ pub enum Command {
     Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
     /// Say where else the file is.
     Locate { request: RequestTag, file: FileRef },
+    /// Say what time it is there; for servers of XRootD.
+    Clock { request: RequestTag, file: FileRef },
 }
 
 /// One end of a file.
@@ -146,6 +148,11 @@ pub enum ConnectionEvent {
     Located {
         request: RequestTag,
         locations: Vec<FileLocation>,
+    },
+    /// When the server has answered, by its own clock; comes before the `Done` of a `Clock`.
+    Clock {
+        request: RequestTag,
+        at: SystemTime,
     },
     /// These bytes have come otherwise than they were sent, and are not passed on.
     Damaged {
@@ -255,6 +262,13 @@ fn cannot_locate(request: RequestTag, file: &FileRef) -> ConnectionEvent {
     ConnectionEvent::Failed { request, error }
 }
 
+/// The answer to a `Clock` by those that are not asked for it.
+fn no_clock(request: RequestTag, file: &FileRef) -> ConnectionEvent {
+    let error = Error::new(ErrorKind::Unsupported, "the time there is not known")
+        .with_url(file.url.to_string());
+    ConnectionEvent::Failed { request, error }
+}
+
 /// One place that serves files.
 pub trait Server: Send + Sync + 'static {
     /// Scheme, host and port, for reports and errors: `root://host:1094`.
@@ -266,6 +280,12 @@ pub trait Server: Send + Sync + 'static {
     /// How the last connection was encrypted, as whom it was logged in, and which offers of the
     /// server were not used and why, in one line; `None` where there is nothing of this to say.
     fn introduction(&self) -> Option<String> {
+        None
+    }
+
+    /// What the server has shown of itself in the latest connection within TLS, where this is not
+    /// asked for otherwise.
+    fn shown(&self) -> Option<Arc<tls::Peer>> {
         None
     }
 

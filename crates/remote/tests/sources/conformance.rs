@@ -459,6 +459,7 @@ impl Client {
             ConnectionEvent::Redirected { url, .. } => panic!("redirected to {url}"),
             ConnectionEvent::Listed { .. }
             | ConnectionEvent::Checksum { .. }
+            | ConnectionEvent::Clock { .. }
             | ConnectionEvent::Located { .. } => {
                 panic!("an answer to no request")
             }

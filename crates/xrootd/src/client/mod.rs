@@ -339,6 +339,12 @@ impl Client {
         self.ask_about(now, path, What::Plain(Query::checksum(path).into()))
     }
 
+    /// Asks for the server's summary of itself, which begins with its time of day. Answered by
+    /// [`Answer::Text`].
+    pub fn query_summary(&mut self, now: Time) -> RequestId {
+        self.ask(now, What::Plain(Query::summary().into()))
+    }
+
     /// Lists a directory. Answered by [`Answer::Entries`].
     pub fn dirlist(&mut self, now: Time, path: &str, options: DirlistOptions) -> RequestId {
         let request = Dirlist { options, path: path.to_owned() };

@@ -35,6 +35,12 @@ impl Query {
         Query { kind: QueryKind::CONFIG, handle: Handle::default(), argument }
     }
 
+    /// Asks for the shortest of the server's statistics, as XML.
+    pub fn summary() -> Query {
+        let argument = "i".to_owned();
+        Query { kind: QueryKind::STATISTICS, handle: Handle::default(), argument }
+    }
+
     /// Asks for a file's checksum; the kind can be chosen by `?cks.type=`.
     pub fn checksum(path: &str) -> Query {
         Query {

@@ -68,8 +68,8 @@ impl Driver {
                     self.take_checksum(state.file, state.source, checksum);
                 }
             }
-            // Directories are listed beside the driver.
-            ConnectionEvent::Listed { .. } => {}
+            // This is asked for beside the driver.
+            ConnectionEvent::Listed { .. } | ConnectionEvent::Clock { .. } => {}
             ConnectionEvent::Wait(time) => {
                 let text = format!("asks to wait for {:.0} s", time.as_secs_f64());
                 self.say_of(id, Level::Info, &text);

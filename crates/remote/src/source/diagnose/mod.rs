@@ -8,7 +8,7 @@ mod protected;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::future::join_all;
 use serde::Serialize;
@@ -199,7 +199,7 @@ async fn converse(
             return End::Stopped;
         }
     };
-    for step in [Step::Login, Step::Open, Step::Read, Step::Ranges] {
+    for step in [Step::Login, Step::Clock, Step::Open, Step::Read, Step::Ranges] {
         let begun = Instant::now();
         // Logging in begins with another connection.
         let patience = match step {
@@ -208,7 +208,15 @@ async fn converse(
         };
         let outcome = visit.take(step, patience).await;
         let seconds = begun.elapsed().as_secs_f64();
+        if let (Step::Login, Some(peer)) = (step, visit.server.shown()) {
+            findings.push(protected::of_tls(&visit.name, seconds, &peer, url, config));
+        }
         match outcome {
+            Ok(Passed::Clock(at)) => {
+                findings.push(protected::clock(&visit.name, at, SystemTime::now()));
+            }
+            // Not every server says it.
+            Err(_) if step == Step::Clock => {}
             Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
             Ok(Passed::Slowly(text)) => {
                 let finding = fine(step, &visit.name, seconds, text);
@@ -241,6 +249,8 @@ enum Passed {
     Stuck(String),
     /// There is nothing to see.
     Over,
+    /// When this has been answered, by the server's clock.
+    Clock(SystemTime),
     Elsewhere(Address),
 }
 
@@ -275,8 +285,10 @@ impl Visit {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;
         match step {
-            Step::Credentials | Step::Name | Step::Connect | Step::Tls | Step::Clock => {}
+            Step::Credentials | Step::Name | Step::Connect | Step::Tls => {}
             Step::Login | Step::File => {}
+            Step::Clock if self.file.url.to_xrootd().is_none() => return false,
+            Step::Clock => self.order(Command::Clock { request, file }),
             Step::Open => self.order(Command::Open { request, file, part: FileEnd::Head(1) }),
             Step::Read => {
                 let segments = vec![0..size.min(READ_BYTES)];
@@ -299,7 +311,7 @@ impl Visit {
             return Ok(Passed::Over);
         }
         let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
-        let (mut wait, mut heard, mut note) = (None, begun, None);
+        let (mut wait, mut heard, mut note, mut clock) = (None, begun, None, None);
         loop {
             let left = patience.saturating_sub(begun.elapsed());
             let event = match timeout(left, self.next()).await {
@@ -324,12 +336,14 @@ impl Visit {
                     let login = self.server.introduction().map(|login| format!("; {login}"));
                     return Ok(Passed::On(text.to_owned() + &login.unwrap_or_default()));
                 }
+                ConnectionEvent::Clock { at, .. } => clock = Some(at),
                 ConnectionEvent::Opened { info, .. } => self.info = info,
                 ConnectionEvent::Data { bytes: more, .. } => {
                     first.get_or_insert_with(|| begun.elapsed());
                     heard = Instant::now();
                     bytes += more.len() as u64;
                 }
+                ConnectionEvent::Done { .. } if step == Step::Clock => break,
                 ConnectionEvent::Done { .. } if step == Step::Open => {
                     return Ok(Passed::On(format!("a file of {} bytes", self.info.size)));
                 }
@@ -360,6 +374,7 @@ impl Visit {
                 _ => {}
             }
         }
+        Ok(clock.map_or(Passed::Over, Passed::Clock))
     }
 
     fn order(&self, command: Command) {
@@ -398,7 +413,7 @@ pub fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String
 fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
     let known = match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => error.advice(),
-        ErrorKind::Connection if step == Step::Tls => error.advice(),
+        ErrorKind::Connection if matches!(step, Step::Tls | Step::Login) => error.advice(),
         _ => None,
     };
     let advice = known.unwrap_or(match (error.kind(), step) {

@@ -104,13 +104,24 @@ pub(super) async fn encryption(
             return false;
         }
     };
-    let mut text = described(&peer, SystemTime::now());
-    if insecure {
-        text.push_str("; INSECURE was asked for: it may be any server's");
-    }
-    findings.push(fine(Step::Tls, &name, seconds(begun), text));
+    findings.push(of_tls(&name, seconds(begun), &peer, url, config));
     findings.extend(date.map(|date| clock(&name, date, SystemTime::now())));
     true
+}
+
+/// What is to be said of a session of TLS.
+pub(super) fn of_tls(
+    place: &str,
+    seconds: f64,
+    peer: &Peer,
+    url: &Address,
+    config: &Config,
+) -> Finding {
+    let mut text = described(peer, SystemTime::now());
+    if servers::config_for(url, config).insecure {
+        text.push_str("; INSECURE was asked for: it may be any server's");
+    }
+    fine(Step::Tls, place, seconds, text)
 }
 
 /// A session of TLS without a credential, and when the server answers, by its own clock.
@@ -186,7 +197,7 @@ fn described(peer: &Peer, now: SystemTime) -> String {
 }
 
 /// This machine's clock by the server's.
-fn clock(place: &str, date: SystemTime, now: SystemTime) -> Finding {
+pub(super) fn clock(place: &str, date: SystemTime, now: SystemTime) -> Finding {
     let (is_ahead, off) = match now.duration_since(date) {
         Ok(off) => (true, off),
         Err(error) => (false, error.duration()),

@@ -14,7 +14,7 @@ use super::job::{Job, Question};
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, ConnectionEvent, DriverLink, RequestTag, cannot_list};
+use crate::source::{Command, ConnectionEvent, DriverLink, RequestTag, cannot_list, no_clock};
 
 pub async fn run(server: Arc<HttpServer>, link: DriverLink) {
     let DriverLink { connection, mut commands, events } = link;
@@ -89,6 +89,10 @@ fn take_command(
                 return Some(Job::question(request, directory, Question::Names));
             }
             exchange.driver.send(cannot_list(request, &directory));
+            None
+        }
+        Command::Clock { request, file } => {
+            exchange.driver.send(no_clock(request, &file));
             None
         }
         Command::Locate { request, file } => {

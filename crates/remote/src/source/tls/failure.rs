@@ -259,6 +259,10 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
         CertificateError::Revoked => failed(format!("the certificate of {host} is revoked")),
         CertificateError::BadSignature => {
             failed(format!("the certificate of {host} is not signed by whom it names: {issuer}"))
+                .with_advice(
+                    "an older key of that authority may be trusted here: update the directory of \
+                     X509_CERT_DIR",
+                )
         }
         CertificateError::InvalidPurposeContext { .. } | CertificateError::InvalidPurpose => {
             failed(format!("the certificate of {host} is not one for servers"))
@@ -267,6 +271,10 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => failed(
             format!("the certificate of {host} is signed in a way that is not safe any more"),
         ),
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            failed(format!("{host} shows the certificate of an authority (CA:TRUE) as its own"))
+                .with_advice("tell the site: a server needs a certificate with CA:FALSE")
+        }
         why => failed(format!("the certificate of {host} cannot be used: {why}")),
     }
 }

@@ -426,6 +426,33 @@ async fn a_server_that_is_not_believed_is_named_with_the_reason() {
     );
 }
 
+/// What `openssl req -x509` makes is an authority's certificate, which no server may show; without
+/// that mark it is believed where it is named.
+#[tokio::test]
+async fn a_certificate_that_has_signed_itself_is_believed_if_it_is_no_authoritys() {
+    for is_authority in [false, true] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = params(&[HOST]);
+        if is_authority {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
+        let der = params.self_signed(&key).unwrap().der().clone();
+        let named = Authority { der: der.clone(), ..Authority::new("Test CA") };
+        let own = Signed { chain: vec![der], key };
+        if is_authority {
+            assert_eq!(
+                refused(&own, &named).await,
+                "dcache.example.org shows the certificate of an authority (CA:TRUE) as its own; \
+                 tell the site: a server needs a certificate with CA:FALSE"
+            );
+        } else {
+            let config = client_config(&named.trust(), None, false).unwrap();
+            let server = Arc::new(server(&own, BOTH));
+            assert_eq!(ask(answering(&server), &config).await.unwrap(), b"hello");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_certificate_is_valid_at_its_time() {
     let authority = Authority::new("Test CA");

@@ -1,5 +1,7 @@
 //! What a server answers, as the driver takes it.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use xrootd::client::{Answer, Event, RequestId};
 use xrootd::error::{RequestError, SessionError};
 use xrootd::message::stat::StatInfo;
@@ -9,7 +11,7 @@ use super::session::{Purpose, Session};
 use super::{XrootdServer, locate, pages};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag, Server};
+use crate::source::{ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag, Server, no_clock};
 
 impl XrootdServer {
     /// Passes on what has become of a request.
@@ -46,13 +48,13 @@ impl XrootdServer {
                     session.send(link, file, ConnectionEvent::Done { request });
                 }
             }
-            Event::Failed { request, error } => self.failed(session, link, request, &error),
-            Event::Redirected { request, target } => {
             // The server has not looked at it, as the end of the connection says, too.
             Event::Failed {
                 error: RequestError::Session(SessionError::AuthenticationFirst { .. }),
                 ..
             } => {}
+            Event::Failed { request, error } => self.failed(session, link, request, &error),
+            Event::Redirected { request, target } => {
                 let failed = |file: &FileRef| {
                     let text = "the server does not say what the file is that it has opened";
                     Error::new(ErrorKind::Io, text)
@@ -164,6 +166,16 @@ impl XrootdServer {
                 }
                 link.send(ConnectionEvent::Done { request });
             }
+            Some(Purpose::Clock { request, file }) => {
+                session.tags.remove(&request);
+                match time_of_day(&answer) {
+                    Some(at) => {
+                        link.send(ConnectionEvent::Clock { request, at });
+                        link.send(ConnectionEvent::Done { request });
+                    }
+                    None => link.send(no_clock(request, &file)),
+                }
+            }
             Some(Purpose::Checksum { request, file }) => {
                 session.tags.remove(&request);
                 link.send(match checksum_of(&answer) {
@@ -187,9 +199,35 @@ fn file_info(stat: &StatInfo) -> Result<FileInfo> {
     FileInfo::new(stat.size, Some(stat.mtime), Some(stat.id.clone()))
 }
 
+/// The server's time, in seconds: `<statistics tod="1700000000" ver="v5.5.3" ...`.
+fn time_of_day(answer: &Answer) -> Option<SystemTime> {
+    let Answer::Text(text) = answer else { return None };
+    let (_, rest) = text.split_once("<statistics ")?.1.split_once("tod=\"")?;
+    let seconds = rest.split_once('"')?.0.parse().ok()?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
 fn checksum_of(answer: &Answer) -> Result<Checksum> {
     match answer {
         Answer::Text(text) => text.parse(),
         _ => Err(Error::new(ErrorKind::Corrupt, "the server answers no checksum")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_there_is_read_from_a_summary() {
+        let text = |text: &str| time_of_day(&Answer::Text(text.to_owned()));
+        let summary = "<statistics tod=\"1700000000\" ver=\"v5.5.3\" src=\"h:1094\"></statistics>";
+        assert_eq!(text(summary), Some(UNIX_EPOCH + Duration::from_secs(1_700_000_000)));
+        for end in 0..summary.find(" ver").unwrap() {
+            assert_eq!(text(&summary[..end]), None);
+        }
+        let far = format!("<statistics tod=\"{}\"", u64::MAX);
+        assert!(text(&far).is_none() && text("<statistics tod=\"-1\"").is_none());
+        assert_eq!(time_of_day(&Answer::Pong), None);
     }
 }

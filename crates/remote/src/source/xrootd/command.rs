@@ -65,6 +65,11 @@ impl Session {
                 self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Purpose::Checksum { request, file });
             }
+            Command::Clock { request, file } => {
+                let id = self.client.query_summary(now);
+                self.tags.insert(request, vec![id]);
+                self.requests.insert(id, Purpose::Clock { request, file });
+            }
             Command::Locate { request, file } => {
                 let path = path(&file);
                 // As redirections name them, where servers have names.

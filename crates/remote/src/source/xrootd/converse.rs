@@ -340,7 +340,7 @@ impl XrootdServer {
             _ => None,
         });
         if let Some(peer) = done {
-            *self.encryption.lock() = Some(peer.version);
+            *self.encryption.lock() = Some(peer);
             if self.insecure && !self.has_warned.swap(true, Ordering::Relaxed) {
                 let text =
                     format!("{} was believed without proof: insecure was asked for", self.name);

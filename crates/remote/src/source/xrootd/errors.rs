@@ -117,8 +117,8 @@ impl XrootdServer {
 
     /// How the last connection was encrypted, and as whom it was logged in.
     pub(super) fn introduced(&self) -> String {
-        let encryption = match *self.encryption.lock() {
-            Some(version) => format!("within {version}"),
+        let encryption = match &*self.encryption.lock() {
+            Some(peer) => format!("within {}", peer.version),
             None => "not encrypted".to_owned(),
         };
         let login = self.login.lock();
@@ -141,7 +141,11 @@ impl XrootdServer {
                 Ok(Some(Token { claims: Some(claims), .. })) => token_in_words(&claims),
                 _ => "the token's owner".to_owned(),
             },
-            _ => "the credential's owner".to_owned(),
+            "gsi" => match self.wallet.identity() {
+                Ok(Some(identity)) => identity.subject,
+                _ => "the certificate's owner".to_owned(),
+            },
+            _ => "the ticket's owner".to_owned(),
         }
     }
 

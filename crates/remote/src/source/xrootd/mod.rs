@@ -30,6 +30,7 @@ use self::logins::Logins;
 use self::pages::Pages;
 use self::remembered::Remembered;
 use super::network::Network;
+use super::tls::Peer;
 use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
 use crate::address::Address;
 use crate::config::Config;
@@ -61,8 +62,8 @@ pub struct XrootdServer {
     alive: AtomicUsize,
     /// Logins in a row that the server has refused for their credential.
     refusals: AtomicUsize,
-    /// The version of TLS of the latest connection inside it.
-    encryption: Mutex<Option<&'static str>>,
+    /// What the server has shown in the latest connection inside TLS.
+    encryption: Mutex<Option<Arc<Peer>>>,
     /// TLS that began without waiting for the server's consent has come to nothing.
     loses_hello: AtomicBool,
     /// The note that the server is not asked for proof has been sent.
@@ -75,12 +76,12 @@ pub struct XrootdServer {
     logins: Logins,
     /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
-    /// It answers opens without saying what the file is.
     /// A connection asks politely who is wanted, beside that.
     has_scout: AtomicBool,
     /// The credential for whose refusal nothing is sent behind one any more, told by `hasher`.
     refused: Mutex<Option<u64>>,
     hasher: RandomState,
+    /// It answers opens without saying what the file is.
     opens_say_nothing: Arc<AtomicBool>,
     /// A session has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
@@ -124,10 +125,10 @@ impl XrootdServer {
             pages,
             logins: Logins::new(),
             has_burst: AtomicBool::new(false),
-            opens_say_nothing: Arc::default(),
             has_scout: AtomicBool::new(false),
             refused: Mutex::default(),
             hasher: RandomState::new(),
+            opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),
         })
     }
@@ -200,6 +201,10 @@ impl Server for XrootdServer {
 
     fn introduction(&self) -> Option<String> {
         Some(self.introduced())
+    }
+
+    fn shown(&self) -> Option<Arc<Peer>> {
+        self.encryption.lock().clone()
     }
 
     fn run(self: Arc<Self>, mut link: DriverLink) -> BoxFuture<'static, ()> {

@@ -112,6 +112,11 @@ pub enum Purpose {
         request: RequestTag,
         file: FileRef,
     },
+    /// What time it is there.
+    Clock {
+        request: RequestTag,
+        file: FileRef,
+    },
     Limits,
 }
 
@@ -320,6 +325,7 @@ impl Session {
             Purpose::Read { request, file, .. }
             | Purpose::Checksum { request, file }
             | Purpose::Locate { request, file }
+            | Purpose::Clock { request, file }
             | Purpose::List { request, directory: file } => {
                 self.is_last(request, id);
                 self.drop_all(request);
@@ -342,7 +348,8 @@ impl Session {
                     | Purpose::Read { request, .. }
                     | Purpose::List { request, .. }
                     | Purpose::Checksum { request, .. }
-                    | Purpose::Locate { request, .. },
+                    | Purpose::Locate { request, .. }
+                    | Purpose::Clock { request, .. },
                 ) => Some(*request),
                 Some(
                     Purpose::OpenForFetch { file }

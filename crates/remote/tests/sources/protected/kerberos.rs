@@ -3,17 +3,20 @@
 //! The Kerberos library reads its configuration from the environment of the process, so what is
 //! read is read in a process of its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use credentials::{Choice, Surroundings, Wallet};
+use farroot_remote::source::diagnose::Step;
 use farroot_remote::{Config, ErrorKind};
 
 use super::super::over_tcp;
 use super::super::peers::{Process, free_port, own_by_daemon, start};
 use super::bed::{Bed, content};
+use super::examined::{examine, of};
 use super::relay::Relay;
 use super::{address, read, read_with};
 
@@ -56,7 +59,10 @@ fn kdc(folder: &Path) -> Option<Process> {
     }
     let mut command = Command::new("krb5kdc");
     let process = start(within(&mut command, folder).arg("-n"), Some(port))?;
-    assert!(run("kinit", &["-k", "-t", &format!("{at}/alice"), "alice"]), "no ticket");
+    let (keys, short) = (format!("{at}/alice"), format!("FILE:{at}/short"));
+    assert!(run("kinit", &["-k", "-t", &keys, "alice"]), "no ticket");
+    // One that has expired when it is used.
+    assert!(run("kinit", &["-l", "1s", "-c", &short, "-k", "-t", &keys, "alice"]), "no ticket");
     Some(process)
 }
 
@@ -83,9 +89,24 @@ fn tickets_are_shown_to_a_server_that_wants_them() {
     else {
         return;
     };
+    // What the loader finds in its first place is no library, which ends its search.
+    let broken = bed.path("broken");
+    fs::create_dir(&broken).unwrap();
+    for name in ["libgssapi_krb5.so.2", "libgssapi.so.3"] {
+        fs::write(broken.join(name), "").unwrap();
+    }
+    let ports = format!("{} {}", only.port, choice.port);
+    run_inside("inside", &folder, &[(INSIDE, ports.as_ref())]);
+    let without = [(INSIDE, ports.as_ref()), ("LD_LIBRARY_PATH", broken.as_os_str())];
+    run_inside("inside_without_a_library", &folder, &without);
+}
+
+/// Runs one of the tests below in a process of its own.
+fn run_inside(test: &str, folder: &Path, variables: &[(&str, &OsStr)]) {
     let mut inside = Command::new(std::env::current_exe().unwrap());
-    inside.args(["--exact", "protected::kerberos::inside", "--ignored", "--nocapture"]);
-    within(&mut inside, &folder).env(INSIDE, format!("{} {}", only.port, choice.port));
+    inside.args(["--exact", &format!("protected::kerberos::{test}")]);
+    inside.args(["--ignored", "--nocapture"]);
+    within(&mut inside, folder).envs(variables.iter().copied());
     let output = inside.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -98,6 +119,28 @@ fn user(tickets: &str, protocols: &str) -> Config {
     let surroundings = Surroundings::new(nix::unistd::geteuid().as_raw(), None, variables);
     let wallet = Wallet::new(surroundings, Choice::default());
     Config { wallet, connections_initial: 1, connections_max: 1, ..Config::default() }
+}
+
+/// Step by step, with a ticket and without.
+async fn examined(alice: &Config, without: [&Config; 2], port: u16) {
+    let findings = examine(alice, port).await;
+    let shown = of(&findings, Step::Credentials);
+    assert!(shown.text.contains("alice@TEST.REALM") && shown.text.contains(" left"), "{shown:?}");
+    let login = of(&findings, Step::Login);
+    assert!(login.text.contains("not encrypted; logged in by krb5"), "{login:?}");
+    let clock = of(&findings, Step::Clock);
+    assert!(clock.text.contains("clock is ") && clock.advice.is_none(), "{clock:?}");
+    assert!(findings.iter().all(|finding| !finding.is_fault), "{findings:#?}");
+    for user in without {
+        let findings = examine(user, port).await;
+        let shown = of(&findings, Step::Credentials);
+        let words = ["expired", "No credentials cache"];
+        assert!(words.iter().any(|word| shown.text.contains(word)), "{shown:?}");
+        let refused = findings.last().unwrap();
+        assert!(refused.is_fault && refused.step == Step::Login, "{findings:#?}");
+        assert!(refused.text.contains("krb5: "), "{refused:?}");
+        assert!(refused.advice.as_ref().unwrap().contains("kinit"), "{refused:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,6 +177,14 @@ async fn inside() {
     let text = error.to_string();
     assert!(text.contains("krb5: ") && text.contains("kinit"), "{text}");
 
+    let short = user(&tickets.replace("tickets", "short"), "");
+    let error = read(&bed, &short, "root", &relay).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    let text = error.to_string();
+    assert!(text.contains("expired") && text.contains("kinit"), "{text}");
+
+    examined(&alice, [&short, &nobody], ports[0]).await;
+
     // Of several offers the server's first that the user has; others only if they are wanted.
     let relay = Relay::to(ports[1]).await;
     for (user, offer) in
@@ -148,4 +199,27 @@ async fn inside() {
     let only_gsi = self::user(&tickets, "gsi");
     let error = read(&bed, &only_gsi, "root", &relay).await.unwrap_err();
     assert!(error.to_string().contains("krb5: is excluded"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by the test above, where the loader finds no Kerberos library"]
+async fn inside_without_a_library() {
+    let Ok(ports) = std::env::var(INSIDE) else { return };
+    let ports: Vec<u16> = ports.split(' ').map(|port| port.parse().unwrap()).collect();
+    let alice = user(&std::env::var("KRB5CCNAME").unwrap(), "");
+    let bed = Bed::new();
+    let relay = Relay::to(ports[0]).await;
+    let error = read(&bed, &alice, "root", &relay).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    let text = error.to_string();
+    assert!(text.contains("needs a Kerberos library"), "{text}");
+    assert!(text.contains("install libgssapi-krb5-2"), "{text}");
+    let findings = examine(&alice, ports[0]).await;
+    let text = format!("{findings:?}");
+    assert!(text.contains("needs a Kerberos library"), "{findings:#?}");
+    assert!(text.contains("install libgssapi-krb5-2"), "{findings:#?}");
+    // Other ways to log in work without it.
+    let relay = Relay::to(ports[1]).await;
+    read_with(&over_tcp(alice), &address("root", &relay), &relay).await.unwrap();
+    assert!(relay.saw(b"unix\0") && !relay.saw(b"krb5\0"));
 }

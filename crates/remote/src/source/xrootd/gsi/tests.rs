@@ -17,6 +17,8 @@ use xrootd::profile::Profile;
 use self::relay::Relay;
 use super::bed::{Grid, Party, Xrootd, content};
 use super::*;
+use crate::address::Address;
+use crate::source::diagnose::{Finding, Step};
 use crate::source::network::Tcp;
 use crate::{Config, Remote};
 
@@ -362,4 +364,37 @@ async fn users_are_told_what_is_wrong_and_what_helps() {
     let text = error.to_string();
     assert!(text.contains("the certificate of localhost is for other.example.org"), "{text}");
     assert!(!text.contains("voms-proxy-init"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_way_by_gsi_is_examined_step_by_step() {
+    let Some((grid, server)) = bed() else { return };
+    let examine = async |shown: &Path| {
+        let wallet = grid.wallet(Some(shown), "certificates");
+        let config = Config { wallet, ..Config::default() };
+        let network = Arc::new(Tcp::new(config.connect_timeout));
+        let address = format!("root://localhost:{}//store/a.bin", server.port);
+        let remote = Remote::start(config, network);
+        remote.examine(&Address::parse(&address).unwrap()).await.0
+    };
+    let of = |findings: &[Finding], step: Step| {
+        findings.iter().find(|finding| finding.step == step).expect("the step").clone()
+    };
+    let findings = examine(&grid.proxy("proxy", 2020..2048)).await;
+    let shown = of(&findings, Step::Credentials).text;
+    assert!(shown.contains("Ada Lovelace") && shown.contains(" left"), "{shown}");
+    let login = of(&findings, Step::Login).text;
+    assert!(login.contains("not encrypted; logged in by gsi as "), "{login}");
+    assert!(login.contains("Ada Lovelace"), "{login}");
+    assert!(of(&findings, Step::Clock).advice.is_none());
+    assert!(findings.iter().all(|finding| !finding.is_fault), "{findings:#?}");
+
+    let findings = examine(&grid.proxy("expired", 2020..2021)).await;
+    let shown = of(&findings, Step::Credentials);
+    assert!(shown.text.contains("expired"), "{shown:?}");
+    assert!(shown.advice.unwrap().contains("voms-proxy-init"));
+    let refused = findings.last().unwrap();
+    assert!(refused.is_fault && refused.step == Step::Login, "{findings:#?}");
+    assert!(refused.text.contains("expired"), "{refused:?}");
+    assert!(!format!("{findings:?}").contains("PRIVATE"));
 }
