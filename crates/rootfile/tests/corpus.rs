@@ -9,6 +9,7 @@ use bytes::Bytes;
 use farroot_rootfile::streamer::{StreamerElement, StreamerInfo, Streamers};
 use farroot_rootfile::tree::BranchKind;
 use farroot_rootfile::types::code;
+use farroot_rootfile::write::Infos;
 use farroot_rootfile::{File, Known};
 
 #[path = "support/feed.rs"]
@@ -133,4 +134,18 @@ fn uproot_sees_the_same_trees() {
     let said = String::from_utf8_lossy(&compared.stdout);
     let errors = String::from_utf8_lossy(&compared.stderr);
     assert!(compared.status.success(), "{said}{errors}");
+}
+
+/// Infos of ROOT's own classes, from any release and writer, go together with those that are
+/// written.
+#[test]
+fn streamer_infos_of_every_file_can_be_copied() {
+    for path in files() {
+        let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
+        let mut known = Known::new(Some(bytes.len() as u64));
+        let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
+        let mut infos = Infos::default();
+        let copied = infos.copy(file.classes.streamers.infos_of_file(), &path.to_string_lossy());
+        copied.unwrap_or_else(|error| panic!("{error}"));
+    }
 }

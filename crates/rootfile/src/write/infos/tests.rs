@@ -89,6 +89,16 @@ fn infos_of_several_files_become_one_list() {
 #[test]
 fn classes_of_root_have_its_own_infos() {
     let mut infos = Infos::default();
+    // RNTuples of format 1.0.0.0 say `unsigned long long` where those of 1.0.2 say `unsigned
+    // long`: such files could not be updated or merged.
+    let anchor = (**table::info("ROOT::RNTuple").unwrap()).clone();
+    let mut earlier = StreamerInfo { checksum: 0x4ba2_1bf5, ..anchor };
+    earlier
+        .elements
+        .iter_mut()
+        .filter(|element| element.type_code == code::ULONG)
+        .for_each(|element| element.type_code = code::ULONG64);
+    infos.copy([&earlier], "a.root").unwrap();
     let other = StreamerInfo { version: 1, ..info("TNamed", 9, &[("fName", code::STRING)]) };
     let error = infos.copy([&other], "a.root").unwrap_err();
     assert!(error.to_string().contains("ROOT 6.40"), "{error}");
