@@ -245,6 +245,13 @@ def test_what_a_tree_cannot_hold_is_an_error_before_it_is_begun(tmp_path: Path) 
             file.mktree("u", {"x": ak.Array([1, None])})
 
 
+def test_types_are_not_assigned(tmp_path: Path) -> None:
+    with farroot.recreate(tmp_path / "f.root") as file:
+        with pytest.raises(farroot.InvalidArgumentError, match="mkrntuple"):
+            file["t"] = {"x": np.float32}
+        assert file.keys() == []
+
+
 def test_show_prints_columns(tmp_path: Path) -> None:
     stream = io.StringIO()
     with farroot.recreate(tmp_path / "f.root") as file:

@@ -185,7 +185,7 @@ class WritableDirectory:
 
         Raises:
             KeyInFileError: nothing of that name.
-            UnsupportedError: a table of the file as it was: :func:`farroot.open` reads it.
+            ArgumentTypeError: a table of the file as it was: :func:`farroot.open` reads it.
         """
         self._file.ensure_open()
         if not where.strip("/"):
@@ -199,7 +199,7 @@ class WritableDirectory:
             return key.content
         if key.classname in ("TTree", _NTUPLE):
             advice = "farroot.open reads it"
-            raise UnsupportedError(f"{where!r} was there before, entries are not added: {advice}")
+            raise ArgumentTypeError(f"{where!r} was there before, entries are not added: {advice}")
         return self._file.before("/".join((*directory._path, f"{key.name};{key.cycle}")))
 
     def __delitem__(self, where: str) -> None:
@@ -243,6 +243,9 @@ class WritableDirectory:
         self._file.ensure_open()
         together = pairs.items() if isinstance(pairs, Mapping) else pairs
         for where, what in [*together, *more.items()]:
+            if isinstance(what, Mapping) and types_of(what) is not None:
+                said = "mkrntuple makes an RNTuple without entries"
+                raise InvalidArgumentError(f"types where {where!r} is to have entries: {said}")
             if is_table(what):
                 self.mkrntuple(where, what)
             else:

@@ -243,7 +243,7 @@ class WritableFile:
     def take_keys(self) -> None:
         """Knows the keys of the file as it was."""
         self._before = as_file(_core.open_file(self._address), self._address)
-        for key, classname in reversed(self._before.classnames().items()):
+        for key, classname in self._before.classnames().items():
             path, _, cycle = key.rpartition(";")
             *above, name = path.split("/")
             keys = self._keys
