@@ -15,6 +15,7 @@ mod plan;
 mod reading;
 mod serve;
 mod show;
+mod skim;
 mod table;
 mod units;
 
@@ -40,6 +41,7 @@ struct Command {
 enum Verb {
     Ls(ls::LsArguments),
     Show(show::ShowArguments),
+    Skim(skim::SkimArguments),
     Map(map::MapArguments),
     Plan(plan::PlanArguments),
     Cat(cat::CatArguments),
@@ -72,6 +74,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Skim(arguments) => skim::run(&arguments),
         Verb::Map(arguments) => map::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments, parquet),

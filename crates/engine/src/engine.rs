@@ -27,6 +27,7 @@ use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
+use crate::write::skim::{SkimOptions, SkimReport, skim};
 use crate::write::{FileOutput, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
@@ -280,6 +281,21 @@ impl Engine {
     ) -> BoxFuture<'a, Result<MergeReport>> {
         let (inputs, options) = (inputs.to_vec(), options.clone());
         merge(&self.inner.session, output, inputs, options, progress).boxed()
+    }
+
+    /// Writes some columns and entries of tables to a new file, in the order of the sources. Trees'
+    /// baskets are copied as they are stored where there is no cut.
+    ///
+    /// # Errors
+    /// As [`Engine::merge`] and [`Engine::scan`].
+    pub fn skim<'a>(
+        &'a self,
+        output: &'a str,
+        sources: &'a [TableLocation],
+        options: &'a SkimOptions,
+        progress: &'a (dyn Fn(MergeProgress) + Sync),
+    ) -> impl Future<Output = Result<SkimReport>> + 'a {
+        skim(&self.inner.session, output, sources, options, progress)
     }
 
     /// Goes the way to a file step by step, and says what was found, also whether it is a whole

@@ -16,6 +16,7 @@ mod options;
 mod output;
 mod parts;
 mod report;
+pub(crate) mod skim;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -25,3 +26,4 @@ pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
 pub use parts::TablePart;
 pub use report::{TableReport, WriteReport};
+pub use skim::{SkimOptions, SkimReport, TableFormat};

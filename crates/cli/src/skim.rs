@@ -1,0 +1,118 @@
+//! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
+
+use clap::Args;
+use engine::{Cut, MergeProgress, SkimOptions, SkimReport, TableFormat, TableLocation};
+use remote::address::split_tree;
+use remote::report::size;
+use serde_json::json;
+
+use crate::merge::bar;
+use crate::outcome::Outcome;
+use crate::reading::with_engine;
+
+/// Write some columns and entries of a tree or RNTuple to a new file
+///
+/// Without a cut a tree's baskets are copied as they are stored. With one, the other columns are
+/// fetched only where entries pass, and what passes is compressed anew.
+#[derive(Debug, Args)]
+#[command(override_usage = "farroot skim [OPTIONS] SRC... DST")]
+pub struct SkimArguments {
+    /// FILE:TREE, with URLs, paths or patterns as FILE, in the order that entries are to have; the
+    /// tree may be left out where there is only one. Last the new file
+    #[arg(required = true, num_args = 2.., value_name = "SRC... DST")]
+    places: Vec<String>,
+    /// Columns: names, paths and globs such as 'Jet_*', separated by commas
+    #[arg(short, long, value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Which entries, as in 'MET_pt > 50 & nMuon >= 2'
+    #[arg(long, value_name = "EXPR")]
+    cut: Option<String>,
+    /// Write an RNTuple
+    #[arg(long, conflicts_with = "tree")]
+    rntuple: bool,
+    /// Write a tree
+    #[arg(long)]
+    tree: bool,
+    /// Keep other tables and objects, merged; without a cut only
+    #[arg(long)]
+    keep_rest: bool,
+    /// Replace what is there
+    #[arg(short, long)]
+    force: bool,
+    /// The same inputs give the same bytes, without the time of writing
+    #[arg(long)]
+    reproducible: bool,
+    /// For programs, one line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Say at the end, on standard error, where the time went
+    #[arg(long)]
+    report: bool,
+}
+
+/// Skims, with a bar on a terminal.
+pub fn run(arguments: &SkimArguments) -> Outcome {
+    let Some((output, sources)) = arguments.places.split_last() else {
+        return Err("where to? skim SRC... DST".to_owned().into());
+    };
+    let options = SkimOptions {
+        columns: arguments.columns.clone(),
+        cut: arguments.cut.as_deref().map(Cut::parse).transpose()?,
+        format: match (arguments.tree, arguments.rntuple) {
+            (true, _) => TableFormat::Tree,
+            (_, true) => TableFormat::RNTuple,
+            _ => TableFormat::Same,
+        },
+        keep_rest: arguments.keep_rest,
+        overwrite: arguments.force,
+        reproducible: arguments.reproducible,
+        ..SkimOptions::default()
+    };
+    with_engine(async |engine| {
+        let mut places = Vec::new();
+        for source in sources {
+            let (pattern, path) = split_tree(source);
+            for url in engine.remote().matching(pattern).await? {
+                let path = path.map(str::to_owned);
+                places.push(TableLocation { url, path, ..TableLocation::default() });
+            }
+        }
+        let bar = bar();
+        let show = |now: MergeProgress| {
+            bar.set_length(now.total_bytes);
+            bar.set_position(now.copied_bytes);
+        };
+        let report = engine.skim(output, &places, &options, &show).await;
+        bar.finish_and_clear();
+        arguments.account(&report?);
+        if arguments.report {
+            eprint!("{}", engine.report());
+        }
+        Ok(())
+    })
+}
+
+impl SkimArguments {
+    fn account(&self, report: &SkimReport) {
+        for note in &report.notes {
+            eprintln!("note: {note}");
+        }
+        let seconds = report.time.as_secs_f64();
+        let (before, after) = report
+            .inputs
+            .iter()
+            .fold((0, 0), |(before, after), input| (before + input.1, after + input.2));
+        if self.json {
+            let line = json!({
+                "output": report.written.address, "size": report.written.size,
+                "table": report.table, "inputs": report.inputs, "entries": after,
+                "is_copied": report.is_copied, "notes": report.notes, "seconds": seconds,
+            });
+            println!("{line}");
+            return;
+        }
+        let how = if report.is_copied { "copied as stored" } else { "compressed anew" };
+        let bytes = size(report.written.size);
+        println!("{}: {after} of {before} entries, {bytes} in {seconds:.3} s, {how}", report.table);
+    }
+}

@@ -1,0 +1,237 @@
+//! Some entries and columns of a table, which may be in many files, as a new file.
+//!
+//! Without a cut a tree is not decoded: the baskets of the columns are copied, as in a merge. With
+//! one, the reader decides from the cut's columns what else it fetches, and what is left is encoded
+//! anew.
+
+mod options;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use remote::{Error, ErrorKind, Result, Written};
+use rootfile::tree::Tree as TreeMetadata;
+use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
+use rootfile::write::tree::{TreeOptions, TreeWriter};
+use rootfile::write::{EntryType, TableColumn, TableWriter};
+
+use super::merge::{MergeOptions, MergeProgress, Missing, Only, merge};
+use super::options::WriteOptions;
+use super::output::{FileOutput, TableOutput};
+use crate::located::Located;
+use crate::read::core::request::ColumnSpec;
+use crate::read::core::skip::OnError;
+use crate::read::core::steps::Step;
+use crate::read::file::Speculation;
+use crate::read::file::session::Session;
+use crate::read::many::opener::Opener;
+use crate::read::many::scan::{ScanBatch, ScanBatches, ScanRequest, TableLocation};
+use crate::read::tree::Tree;
+pub use options::{SkimOptions, SkimReport, TableFormat};
+
+/// Bytes of arrays that are read and written at a time, about.
+const STEP_BYTES: u64 = 32 << 20;
+
+/// The table of the first input.
+struct First {
+    path: String,
+    is_tree: bool,
+    tree: Option<Arc<TreeMetadata>>,
+}
+
+/// Writes what is kept of tables to a new file; `sources` are addresses and patterns, each with
+/// `:path` behind it where its file has several tables.
+pub(crate) async fn skim(
+    session: &Session,
+    output: &str,
+    sources: &[TableLocation],
+    options: &SkimOptions,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<SkimReport> {
+    let begun = session.remote().trace().now();
+    let Some(source) = sources.first() else {
+        return Err(Error::new(ErrorKind::InvalidArgument, "no input"));
+    };
+    let first = first(session, source).await?;
+    let stays = match options.format {
+        TableFormat::Same => first.is_tree,
+        TableFormat::Tree => first.is_tree,
+        TableFormat::RNTuple => false,
+    };
+    let report = if stays && options.cut.is_none() {
+        copied(session, output, sources, (options, &first), progress).await
+    } else if options.keep_rest {
+        let text = "other objects are kept where baskets are copied: without a cut, and as trees";
+        Err(Error::new(ErrorKind::Unsupported, text))
+    } else {
+        encoded(session, output, sources, (options, &first), progress).await
+    };
+    Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
+}
+
+async fn first(session: &Session, source: &TableLocation) -> Result<First> {
+    let table = session.open_table(&source.url, source.path.as_deref(), Speculation::Eager).await?;
+    let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
+    Ok(First { path: table.path().to_owned(), is_tree: tree.is_some(), tree })
+}
+
+/// A skim of all entries: a merge of some branches.
+async fn copied(
+    session: &Session,
+    output: &str,
+    sources: &[TableLocation],
+    (options, first): (&SkimOptions, &First),
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<SkimReport> {
+    let only = Only {
+        table: first.path.clone(),
+        columns: options.columns.clone(),
+        keep_rest: options.keep_rest,
+    };
+    let merge_options = MergeOptions {
+        overwrite: options.overwrite,
+        missing: Missing::Filter,
+        compression: options.compression,
+        reproducible: options.reproducible,
+        only: Some(only),
+        ..MergeOptions::default()
+    };
+    let inputs: Vec<String> = sources.iter().map(|source| source.url.clone()).collect();
+    let merged = merge(session, output, inputs, merge_options, progress).await?;
+    let entries = merged.input_entries.into_iter();
+    Ok(SkimReport {
+        table: first.path.clone(),
+        inputs: entries.map(|(url, entries)| (url, entries, entries)).collect(),
+        is_copied: true,
+        notes: merged.notes,
+        written: merged.written,
+        time: Duration::ZERO,
+    })
+}
+
+/// A skim that reads what passes the cut, and encodes it anew.
+async fn encoded(
+    session: &Session,
+    output: &str,
+    sources: &[TableLocation],
+    (options, first): (&SkimOptions, &First),
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<SkimReport> {
+    let write = WriteOptions {
+        overwrite: options.overwrite,
+        compression: options.compression,
+        reproducible: options.reproducible,
+        ..WriteOptions::default()
+    };
+    let file = FileOutput::create(session, output, write).await?;
+    let mut inputs: Vec<(String, u64, u64)> =
+        sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
+    let mut batches = ScanBatches::new(session.clone(), sources.to_vec(), request(options));
+    let mut table: Option<TableOutput> = None;
+    let mut now = MergeProgress { inputs: sources.len(), ..MergeProgress::default() };
+    while let Some(batch) = batches.next().await {
+        let ScanBatch { file: at, batch, .. } = batch?;
+        inputs[at].1 += batch.entries.end - batch.entries.start;
+        inputs[at].2 += batch.len();
+        let (names, arrays): (Vec<String>, Vec<_>) = batch.columns.into_iter().unzip();
+        let to = match &table {
+            Some(table) => table,
+            None => {
+                let columns = columns(&names, &arrays, first).located(output)?;
+                let writer = writer(columns, options, first).located(output)?;
+                table.insert(file.make_table(&first.path, writer).await?)
+            }
+        };
+        to.extend(arrays.into_iter().map(Arc::new).collect()).await?;
+        now.read = at;
+        progress(now);
+    }
+    let written = file.finish().await?;
+    Ok(SkimReport {
+        table: first.path.clone(),
+        inputs,
+        is_copied: false,
+        notes: Vec::new(),
+        written: Written {
+            address: written.address,
+            size: written.size,
+            checksum: written.checksum,
+        },
+        time: Duration::ZERO,
+    })
+}
+
+fn request(options: &SkimOptions) -> ScanRequest {
+    ScanRequest {
+        wanted: match &options.columns[..] {
+            [] => ColumnSpec::All,
+            names => ColumnSpec::Named(names.to_vec()),
+        },
+        entries: 0..u64::MAX,
+        step: Step::Bytes(STEP_BYTES),
+        cut: options.cut.clone(),
+        on_error: OnError::Raise,
+    }
+}
+
+/// The columns of the output: what the input's are called and say about themselves.
+fn columns(
+    names: &[String],
+    arrays: &[rootfile::Array],
+    first: &First,
+) -> rootfile::Result<Vec<TableColumn>> {
+    let mut taken = BTreeSet::new();
+    let column = |(path, array): (&String, &rootfile::Array)| {
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let name =
+            if taken.insert(last.to_owned()) { last.to_owned() } else { path.replace('/', "_") };
+        let entry = EntryType::of(array).map_err(|error| error.within(path))?;
+        Ok(TableColumn { name, title: title(first, path), entry })
+    };
+    names.iter().zip(arrays).map(column).collect()
+}
+
+/// A branch's title, where it is no list of leaves.
+fn title(first: &First, path: &str) -> String {
+    let Some(tree) = &first.tree else { return String::new() };
+    let branch = tree.branches.iter().find(|branch| branch.name == path);
+    let title = branch.map(|branch| &*branch.title).unwrap_or_default();
+    let is_list = title == path || title.starts_with(&format!("{path}/")) || title.contains('[');
+    if is_list { String::new() } else { title.to_owned() }
+}
+
+fn writer(
+    columns: Vec<TableColumn>,
+    options: &SkimOptions,
+    first: &First,
+) -> rootfile::Result<Box<dyn TableWriter>> {
+    let compression = options.compression;
+    let as_tree = match options.format {
+        TableFormat::Same => first.is_tree,
+        TableFormat::Tree => true,
+        TableFormat::RNTuple => false,
+    };
+    if !as_tree {
+        let options = RNTupleOptions { compression, ..RNTupleOptions::default() };
+        return Ok(Box::new(RNTupleWriter::new(columns, options)?));
+    }
+    let title = first.tree.as_ref().map(|tree| tree.title.clone()).unwrap_or_default();
+    let counter_name = counter_name(first).to_owned();
+    let options = TreeOptions { title, compression, counter_name, ..TreeOptions::default() };
+    Ok(Box::new(TreeWriter::new(columns, options)?))
+}
+
+/// How the tree calls its counters: as NanoAOD does, `nMuon` of `Muon_pt`, or one for each branch.
+fn counter_name(first: &First) -> &'static str {
+    let Some(tree) = &first.tree else { return "n{name}" };
+    let mut counted = tree.branches.iter().filter_map(|branch| {
+        let (counter, _) = branch.leaves.first()?.count?;
+        Some((&branch.name, &tree.branches[counter.0 as usize].name))
+    });
+    let is_nano = |(name, counter): (&String, &String)| {
+        let stem = name.split('_').next().unwrap_or(name);
+        counter.strip_prefix('n') == Some(stem)
+    };
+    if counted.all(is_nano) { "n{stem}" } else { "n{name}" }
+}

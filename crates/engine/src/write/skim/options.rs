@@ -1,0 +1,62 @@
+//! What a skim keeps, and what it has come to.
+
+use std::time::Duration;
+
+use remote::Written;
+use rootfile::write::{Compression, CompressionAlgorithm};
+
+use crate::read::core::cut::Cut;
+
+/// What a table is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TableFormat {
+    /// As what it is in the first input.
+    #[default]
+    Same,
+    Tree,
+    RNTuple,
+}
+
+/// What to keep, and how.
+#[derive(Debug, Clone)]
+pub struct SkimOptions {
+    /// Names, paths and globs; all columns where there are none.
+    pub columns: Vec<String>,
+    /// Which entries; all where there is none.
+    pub cut: Option<Cut>,
+    pub format: TableFormat,
+    /// Keeps other tables and objects of the inputs, merged. Without a cut only.
+    pub keep_rest: bool,
+    /// Replaces a file that is there already.
+    pub overwrite: bool,
+    pub reproducible: bool,
+    pub compression: Compression,
+}
+
+impl Default for SkimOptions {
+    fn default() -> Self {
+        SkimOptions {
+            columns: Vec::new(),
+            cut: None,
+            format: TableFormat::Same,
+            keep_rest: false,
+            overwrite: false,
+            reproducible: false,
+            compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+        }
+    }
+}
+
+/// What became of a skim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkimReport {
+    /// The table's path in the output.
+    pub table: String,
+    /// Of each input its address, its entries and those that are kept.
+    pub inputs: Vec<(String, u64, u64)>,
+    /// Whether baskets were copied as they are stored.
+    pub is_copied: bool,
+    pub notes: Vec<String>,
+    pub written: Written,
+    pub time: Duration,
+}
