@@ -757,7 +757,13 @@ class Merging:
         """Inputs that have been read, and all; bytes that have been copied, and all."""
 
 def merge(
-    output: str, inputs: Sequence[str], *options: bool | str | Merging
+    output: str,
+    inputs: Sequence[str],
+    overwrite: bool,
+    missing: str,
+    tables: bool,
+    reproducible: bool,
+    progress: Merging,
 ) -> tuple[Any, ...]: ...
 def credentials_found() -> list[str]:
     """Where credentials are looked for and what is there, a line of JSON a place."""

@@ -117,6 +117,14 @@ def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> 
     need_root()
     path = corpus / name
     farroot.merge(tmp_path / "twice.root", [path, path])
-    command = [sys.executable, "-W", "ignore", "-c", BY_ROOT, path, tmp_path / "twice.root"]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        BY_ROOT,
+        str(path),
+        str(tmp_path / "twice.root"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
