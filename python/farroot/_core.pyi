@@ -195,20 +195,13 @@ class Array:
 class _TableChoice(Protocol):
     """What a user chooses for one table."""
 
-    @property
-    def title(self) -> str: ...
-    @property
-    def compression(self) -> int: ...
-    @property
-    def cluster_entries(self) -> int | None: ...
-    @property
-    def cluster_bytes(self) -> int | None: ...
-    @property
-    def counters(self) -> dict[str, str]: ...
-    @property
-    def fields(self) -> dict[tuple[str, str], str]: ...
-    @property
-    def is_vector(self) -> bool: ...
+    title: str
+    compression: int
+    cluster_entries: int | None
+    cluster_bytes: int | None
+    counters: dict[str, str]
+    fields: dict[tuple[str, str], str]
+    is_vector: bool
 
 @final
 class FileOptions:

@@ -54,7 +54,7 @@ class Options:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class TableChoice:
     """What a user chooses for one table, as the engine takes it."""
 
