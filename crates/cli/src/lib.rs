@@ -2,6 +2,7 @@
 
 mod auth;
 mod cat;
+mod check;
 mod cp;
 mod doctor;
 mod exercise;
@@ -48,6 +49,7 @@ enum Verb {
     Cp(cp::CpArguments),
     Merge(merge::MergeArguments),
     Auth(auth::AuthArguments),
+    Check(check::CheckArguments),
     Doctor(doctor::DoctorArguments),
     Exercise(exercise::ExerciseArguments),
     Serve(serve::ServeArguments),
@@ -81,6 +83,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Cp(arguments) => cp::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Auth(arguments) => auth::run(&arguments),
+        Verb::Check(arguments) => check::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),

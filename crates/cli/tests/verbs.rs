@@ -112,6 +112,30 @@ fn map_prints_what_lies_where() {
 }
 
 #[test]
+fn check_prints_what_is_wrong_with_a_file() {
+    let server = Server::start(Config::new(folder())).expect("starts");
+    let far = format!("{}zlib.root", server.root_url());
+    assert_eq!(printed(&["check", &file(), &far, &directories()]), "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut bytes = std::fs::read(file()).expect("the file");
+    // The number of free stretches, which readers do not look at.
+    bytes[27] += 1;
+    let wrong = folder.path().join("wrong.root").display().to_string();
+    std::fs::write(&wrong, bytes).expect("a folder");
+    assert_eq!(printed(&["ls", &wrong]), printed(&["ls", &file()]));
+    let output = farroot(&["check", &file(), &wrong]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with(&format!("{wrong}: byte ")), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "farroot: one finding\n");
+    let output = farroot(&["check", &wrong, "--json"]);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(line["file"], wrong);
+    assert!(line["offset"].is_u64() && line["what"].is_string(), "{line}");
+}
+
+#[test]
 fn plan_names_what_a_read_needs() {
     let plan = printed(&["plan", &file(), "-c", "n,numbers", "--entry-stop", "9", "--ranges"]);
     let expected = "\

@@ -17,6 +17,7 @@ use crate::read::core::select::only;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
 use crate::read::file::{File, Speculation};
+use crate::read::inspect::check;
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
@@ -305,6 +306,17 @@ impl Engine {
     /// `InvalidArgument` for what is no address. Faults on the way are findings.
     pub async fn examine(&self, address: &str) -> Result<Vec<Finding>> {
         examine(&self.inner.session, address).await
+    }
+
+    /// Reads a whole file and says what writers of ROOT files should not have done: lists that
+    /// contradict what they list, stretches that are free and in use, records that nothing leads
+    /// to. Nothing for a right file. The file is held in memory meanwhile.
+    ///
+    /// # Errors
+    /// Why the file cannot be read; `Unsupported` where memory does not hold it. What is no ROOT
+    /// file is a finding.
+    pub async fn check(&self, address: &str) -> Result<Vec<check::Finding>> {
+        check::check_file(&self.inner.session, address).await
     }
 
     /// Begins a ROOT file at an address: a local path. Under its name there is nothing, or what was
