@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,39 +93,49 @@ def with_credentials(
             and change what is read, and have the token that is sent.
     """
     url, tree = _core.split_tree(address)
-    url = with_access(url, token, proxy, ticket_cache, s3_profile, auth, insecure)
+    url = Access(token, proxy, ticket_cache, s3_profile, auth, insecure).added_to(url)
     return url if tree is None else f"{url}:{tree}"
 
 
-def with_access(
-    url: str,
-    token: Any,
-    proxy: str | os.PathLike[str] | None,
-    ticket_cache: str | None,
-    s3_profile: str | None,
-    auth: str | Iterable[str] | None,
-    insecure: bool,
-) -> str:
-    """As :func:`with_credentials`, of an address that no tree follows."""
-    secret, token_file = None, None
-    if isinstance(token, str):
-        secret = token
-    elif isinstance(token, os.PathLike):
-        token_file = _absolute(token)
-    elif token is not None:
-        kind = type(token).__name__
-        raise ArgumentTypeError(f"token is a token or the path of a file that has one, not {kind}")
-    names = auth.replace(",", " ").split() if isinstance(auth, str) else auth
-    return _core.with_access(
-        url,
-        secret,
-        token_file,
-        _absolute(proxy),
-        ticket_cache,
-        s3_profile,
-        None if names is None else list(names),
-        insecure,
-    )
+@dataclass(frozen=True, repr=False)
+class Access:
+    """What one call says about credentials, in the words of :func:`with_credentials`."""
+
+    token: Any = None
+    proxy: str | os.PathLike[str] | None = None
+    ticket_cache: str | None = None
+    s3_profile: str | None = None
+    auth: str | Iterable[str] | None = None
+    insecure: bool = False
+
+    def added_to(self, url: str) -> str:
+        """An address, which no tree follows, with it."""
+        if self == ANY_CREDENTIAL:
+            return url
+        secret, token_file = None, None
+        if isinstance(self.token, str):
+            secret = self.token
+        elif isinstance(self.token, os.PathLike):
+            token_file = _absolute(self.token)
+        elif self.token is not None:
+            what = "token is a token or the path of a file that has one"
+            raise ArgumentTypeError(f"{what}, not {type(self.token).__name__}")
+        auth = self.auth
+        names = auth.replace(",", " ").split() if isinstance(auth, str) else auth
+        return _core.with_access(
+            url,
+            secret,
+            token_file,
+            _absolute(self.proxy),
+            self.ticket_cache,
+            self.s3_profile,
+            None if names is None else list(names),
+            self.insecure,
+        )
+
+
+#: A call that says nothing: whatever is in the usual places.
+ANY_CREDENTIAL = Access()
 
 
 def _absolute(path: str | os.PathLike[str] | None) -> str | None:

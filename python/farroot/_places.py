@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._addresses import expanded, path_text, split
+from ._credentials import ANY_CREDENTIAL, Access
 from ._kinds import as_table, is_table, open_table
 from ._uproot import taken
 from .errors import InvalidArgumentError, NotFoundError
@@ -74,7 +75,16 @@ class Place:
 
 
 @taken
-def chain(files: Files) -> Tree | RNTuple:
+def chain(
+    files: Files,
+    *,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
+) -> Tree | RNTuple:
     """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
 
     They are opened side by side to be counted. What it gives is read as one tree is, by entries of
@@ -82,8 +92,10 @@ def chain(files: Files) -> Tree | RNTuple:
 
     Args:
         files: See :func:`iterate`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
     """
-    places = places_of(files)
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    places = places_of(files, access)
     located = [place.located() for place in places]
     core = _core.chain(located)
     links = ChainFile.all_of(core) or []
@@ -92,10 +104,10 @@ def chain(files: Files) -> Tree | RNTuple:
     return as_table(core, url, path, again)
 
 
-def beside(places: list[Place], friends: Mapping[str, Files] | None) -> list[Place]:
+def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Access) -> list[Place]:
     """Places with the friends that belong to each."""
     for name, files in (friends or {}).items():
-        others = places_of(files)
+        others = places_of(files, access)
         if len(others) != len(places):
             raise InvalidArgumentError(
                 f"the friend {name!r} has {len(others)} files for {len(places)}; "
@@ -106,31 +118,34 @@ def beside(places: list[Place], friends: Mapping[str, Files] | None) -> list[Pla
     return places
 
 
-def places_of(files: Files) -> list[Place]:
-    places = list(_each_place(files))
+def places_of(files: Files, access: Access = ANY_CREDENTIAL) -> list[Place]:
+    """Where files are that a caller names, each address with what is said of credentials."""
+    places = list(_each_place(files, access))
     if not places:
         raise NotFoundError(f"no file matches {files!r}")
     return places
 
 
-def _each_place(files: Files) -> Iterator[Place]:
+def _each_place(files: Files, access: Access) -> Iterator[Place]:
     """What is listed twice is read twice; but patterns of one address or dict may overlap."""
     if is_table(files):
         yield Place(files._url, files.object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)
-        yield from dict.fromkeys(Place(match, path) for match in _matches(url))
+        yield from dict.fromkeys(Place(match, path) for match in _matches(url, access))
     elif isinstance(files, Mapping):
         for path in files.values():
             if path is not None and not isinstance(path, str):
                 raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
         matches = (
-            (match, path) for key, path in files.items() for match in _matches(path_text(key))
+            (match, path)
+            for key, path in files.items()
+            for match in _matches(path_text(key), access)
         )
         yield from dict.fromkeys(Place(*match) for match in matches)
     elif isinstance(files, Iterable):
         for each in files:
-            yield from _each_place(each)
+            yield from _each_place(each, access)
     else:
         raise InvalidArgumentError(
             "files are addresses, a dict of addresses and paths in them, open trees and RNTuples, "
@@ -138,8 +153,8 @@ def _each_place(files: Files) -> Iterator[Place]:
         )
 
 
-def _matches(url: str) -> list[str]:
-    return _core.matching(expanded(url))
+def _matches(url: str, access: Access) -> list[str]:
+    return _core.matching(access.added_to(expanded(url)))
 
 
 def opened(other: Any) -> Tree | RNTuple:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from ._credentials import Access
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .errors import Error
@@ -38,6 +39,12 @@ def copy(
     verify: bool = False,
     in_place: bool = False,
     progress: Wanted = None,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
 ) -> list[Copied]:
     """Copies files to a local disk or to a server, over many connections.
 
@@ -54,6 +61,9 @@ def copy(
         in_place: Whether a file on a server is written under its final name from the beginning,
             for servers that rename no files; what was there before is lost at once.
         progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`, for the sources and for a target on a server. Where
+            the two want different ones, that function says it of each address.
 
     Raises:
         CorruptError: a file differs from its server's checksum. The copy has been thrown away.
@@ -61,11 +71,13 @@ def copy(
         ExceptionGroup: the errors of several files; the other files have been copied.
     """
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    names = [os.fspath(source) for source in several]
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    names = [access.added_to(os.fspath(source)) for source in several]
+    where = access.added_to(os.fspath(target))
     done = _core.CopyProgress()
 
     def copied() -> list[Any]:
-        return _core.copy(names, os.fspath(target), overwrite, verify, in_place, done)
+        return _core.copy(names, where, overwrite, verify, in_place, done)
 
     if not is_wanted(progress):
         outcomes = copied()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _libraries
 from ._addresses import Address
+from ._credentials import Access
 from ._entries import StepSize, entry_range
 from ._filters import Filter
 from ._kinds import as_table
@@ -57,6 +59,12 @@ def iterate(
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
     progress: Wanted = None,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
@@ -79,6 +87,8 @@ def iterate(
             first of these, and so on. Their columns are ``friend.branch`` (see
             :meth:`Tree.add_friend`).
         progress: As for :meth:`Tree.arrays`; entries in all are known where all files are open.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`, for all files that are not open.
 
     The other arguments are those of :meth:`Tree.iterate`.
 
@@ -89,8 +99,9 @@ def iterate(
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
-    places = beside(places_of(files), friends)
+    places = beside(places_of(files, access), friends, access)
     size, telling = _core.StepSize(step_size), _telling(places, progress)
     return Steps(_steps(places, wish, size, report, skipped, telling=telling), skipped)
 
@@ -163,6 +174,12 @@ def concatenate(
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
     progress: Wanted = None,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -175,14 +192,16 @@ def concatenate(
             or the rest of a file whose server is gone, each with a :class:`SkippedWarning`. It is
             for all entries of the files: those of a missing one cannot be counted.
         friends, progress: See :func:`iterate`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
-    places = beside(places_of(files), friends)
+    places = beside(places_of(files, access), friends, access)
     if skipped.unreadable:
         if (entry_start, entry_stop) != (None, None):
             raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')

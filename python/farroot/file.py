@@ -12,7 +12,7 @@ from uuid import UUID
 from . import _core, _html
 from ._addresses import Address, split
 from ._classes import make
-from ._credentials import with_access
+from ._credentials import Access
 from ._filters import Filter, predicate
 from ._kinds import as_table, makes, open_table
 from ._process import Live, NothingToClose
@@ -119,9 +119,7 @@ def open(  # noqa: A001
         KeyInFileError: nothing of that name in the file.
     """
     url, within = split(path)
-    named = (token, proxy, ticket_cache, s3_profile, auth)
-    if insecure or any(one is not None for one in named):
-        url = with_access(url, *named, insecure)
+    url = Access(token, proxy, ticket_cache, s3_profile, auth, insecure).added_to(url)
     if within is None:
         return File(url)
     try:

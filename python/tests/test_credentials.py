@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,6 +138,42 @@ def test_a_call_shows_what_it_names_and_its_pickle_does_not(
         check=False,
     )
     assert other.stdout == "10\n", other.stderr
+
+
+@pytest.mark.parametrize("scheme", ["https://{}/f", "roots://{}//*"])
+def test_calls_for_many_files_name_credentials_as_open_does(
+    protected: str, token_file: Path, tmp_path: Path, scheme: str
+) -> None:
+    files = {scheme.format(protected) + ".root": "t"}
+    for token in (TOKEN, token_file):
+        batches = [*farroot.iterate(files, library="np", token=token, insecure=True)]
+        assert [batch["x"].sum() for batch in batches] == [45]
+        whole = farroot.concatenate(files, library="np", token=token, insecure=True)
+        assert whole["x"].sum() == 45
+        chained = farroot.chain([files, files], token=token, insecure=True)
+        assert chained.num_entries == 20
+        # What is pickled is searched for the token.
+        pickle.dumps(chained)
+    [copied] = farroot.copy([*files], tmp_path / "copy", token=TOKEN, insecure=True)
+    assert copied.target.read_bytes() == (tmp_path / "files" / "f.root").read_bytes()
+    print(copied)
+    for call in (farroot.iterate, farroot.concatenate, farroot.chain):
+        with pytest.raises(farroot.Error):
+            print([*call(files, token=f"{TOKEN}-that-is-wrong", insecure=True)])
+
+
+def test_an_open_tree_and_a_local_file_need_no_credential(made: Path) -> None:
+    opened = farroot.open(f"{made}:events")
+    name = opened.keys()[0]
+    whole = farroot.concatenate([opened, {made: "events"}], [name], token=TOKEN, library="np")
+    assert len(whole[name]) == 2 * opened.num_entries
+
+
+def test_friends_are_read_with_what_the_call_names(protected: str) -> None:
+    files = {f"https://{protected}/f.root": "t"}
+    given: dict[str, Any] = {"token": TOKEN, "insecure": True}
+    both = farroot.concatenate(files, ["x", "g.x"], friends={"g": files}, library="np", **given)
+    assert both["g.x"].tolist() == both["x"].tolist()
 
 
 @pytest.mark.parametrize("scheme", ["https://{}/", "roots://{}//"])
