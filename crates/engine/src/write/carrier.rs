@@ -21,8 +21,7 @@ async fn run(
     options: &WriteOptions,
     is_update: bool,
 ) -> Result<Written> {
-    // Where the last write began, of those that replace something.
-    let mut replaced = None;
+    let mut order = Order { is_update, has_checkpoints: options.checkpoint.is_some(), last: None };
     loop {
         let writes = match flow.next_writes() {
             Next::Write(writes) => writes,
@@ -38,17 +37,39 @@ async fn run(
         };
         for write in writes {
             let (from, len) = (flow.now(), write.bytes.len());
-            if is_update && write.offset < upload.len() {
-                if matches!(replaced, None | Some(0)) {
-                    upload.sync().await?;
-                }
-                replaced = Some(write.offset);
+            if order.needs_sync(write.offset, upload.len()) {
+                upload.sync().await?;
             }
             upload.write(write.offset, write.bytes, write.is_replaced).await?;
             let progress = flow.carried(len, flow.now().saturating_sub(from));
             if let Some(say) = &options.progress {
                 say(progress);
             }
+        }
+    }
+}
+
+/// What has to be safe before what, for a crash to leave a file that can be read.
+struct Order {
+    is_update: bool,
+    has_checkpoints: bool,
+    /// Where the last write began, if it replaced something.
+    last: Option<u64>,
+}
+
+impl Order {
+    /// Whether all that was written has to be safe before a write at an offset of a file of that
+    /// length.
+    fn needs_sync(&mut self, offset: u64, len: u64) -> bool {
+        let replaced = (offset < len).then_some(offset);
+        match (std::mem::replace(&mut self.last, replaced), replaced) {
+            // What is new before what leads to it; the header before directories.
+            (None | Some(0), Some(_)) => self.is_update || self.has_checkpoints,
+            // The top directory before old records are marked as free.
+            (Some(last), Some(offset)) => self.has_checkpoints && offset > last,
+            // A checkpoint before what follows it.
+            (Some(_), None) => self.has_checkpoints,
+            (None, None) => false,
         }
     }
 }

@@ -23,6 +23,12 @@ pub struct WriteOptions {
     /// Writes no time and no number of its own into the file, as ROOT's option of that name: the
     /// same entries give the same bytes. So does the variable `SOURCE_DATE_EPOCH`, with its time.
     pub reproducible: bool,
+    /// Each time that a new file has grown by so many bytes, what is written of it so far can be
+    /// read. It has no name of its own until it is finished: a crash leaves it beside its place,
+    /// as `.NAME.*.part`, and there readers find all clusters up to the last checkpoint. Give it
+    /// another name then: the next writer of that file removes what others have left. A checkpoint
+    /// waits until its bytes are safe.
+    pub checkpoint: Option<u64>,
     /// Is told how far the file is, after each piece that has been handed to its place.
     pub progress: Option<Arc<dyn Fn(WriteProgress) + Send + Sync>>,
 }
@@ -46,6 +52,7 @@ impl Default for WriteOptions {
             threads: None,
             memory_bytes: 256 << 20,
             reproducible: false,
+            checkpoint: None,
             progress: None,
         }
     }
@@ -74,6 +81,13 @@ impl WriteOptions {
     #[must_use]
     pub fn reproducible(self, reproducible: bool) -> Self {
         WriteOptions { reproducible, ..self }
+    }
+
+    /// Bytes after which a crash leaves a file that can be read; see
+    /// [`WriteOptions::checkpoint`](Self#structfield.checkpoint).
+    #[must_use]
+    pub fn checkpoint(self, bytes: u64) -> Self {
+        WriteOptions { checkpoint: Some(bytes), ..self }
     }
 
     /// Threads that encode at the same time, at the most.

@@ -84,13 +84,16 @@ impl FileOutput {
 
     /// Begins to write to a place, on the present runtime.
     pub(super) fn start(
-        file: FileWriter,
+        mut file: FileWriter,
         upload: Upload,
         decoders: Decoders,
         trace: Trace,
         options: WriteOptions,
         is_update: bool,
     ) -> Self {
+        if let Some(bytes) = options.checkpoint.filter(|_| !is_update) {
+            file.set_checkpoint(bytes);
+        }
         let url = upload.address().to_owned();
         let flow = Flow::new(file, url, decoders, trace, &options);
         tokio::spawn(carry(flow.clone(), upload, options, is_update));

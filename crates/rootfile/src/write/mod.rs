@@ -18,6 +18,7 @@
 //! * Everything is written forward. Metadata come last, next to each other, where a reader's first
 //!   request for a file's end finds them; then a few bytes at the front, and in directories, are
 //!   replaced. Until then a file that is being written does not look like a whole one.
+//! * [`FileWriter::set_checkpoint`] does the same on the way, for files that outlive a crash.
 //!
 //! After every command and every `complete`, call `poll_work` and `poll_write` until both return
 //! nothing.

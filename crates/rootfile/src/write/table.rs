@@ -143,6 +143,25 @@ pub trait TableWriter: Send {
     /// As [`TableWriter::place`].
     fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished>;
 
+    /// Whether what has a place ends between entries for all columns.
+    fn is_even(&self) -> bool {
+        true
+    }
+
+    /// The last records of what has a place so far, as if that were all: they follow from it alone.
+    /// The table goes on, and [`TableWriter::finish`] gives others in their stead. `None` of a
+    /// table that has none before its end.
+    ///
+    /// # Errors
+    /// As [`TableWriter::place`].
+    fn interim(
+        &mut self,
+        _place: RecordPlace,
+        _encoders: &mut Encoders,
+    ) -> Result<Option<Finished>> {
+        Ok(None)
+    }
+
     /// Entries that it has taken.
     fn entries(&self) -> u64;
 

@@ -184,6 +184,10 @@ pub fn doubles(numbers: Vec<f64>) -> Arc<Array> {
 #[derive(Debug, Default)]
 pub struct Seen {
     pub bytes: Vec<u8>,
+    /// What was safe last.
+    pub safe: Vec<u8>,
+    /// The last write after that.
+    pub unsafe_write: Option<(usize, Bytes)>,
     pub calls: usize,
     pub is_finished: bool,
     pub is_abandoned: bool,
@@ -241,16 +245,24 @@ impl Sink for Place {
                 gate.acquire().await.expect("it stays open").forget();
             }
             self.call()?;
-            let (start, all) = (offset as usize, &mut self.seen.lock().bytes);
+            let mut seen = self.seen.lock();
+            let (start, all) = (offset as usize, &mut seen.bytes);
             all.resize(all.len().max(start + bytes.len()), 0);
             all[start..start + bytes.len()].copy_from_slice(&bytes);
+            seen.unsafe_write = Some((start, bytes));
             Ok(())
         }
         .boxed()
     }
 
     fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
-        async { self.call() }.boxed()
+        async {
+            self.call()?;
+            let mut seen = self.seen.lock();
+            (seen.safe, seen.unsafe_write) = (seen.bytes.clone(), None);
+            Ok(())
+        }
+        .boxed()
     }
 
     fn finish(self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>> {

@@ -1,5 +1,6 @@
 //! The pipeline, with tables and places that tests decide about.
 
+mod checkpoints;
 mod fakes;
 
 use std::sync::Arc;

@@ -34,6 +34,9 @@ pub(super) struct OpenDirectory {
     pub is_changed: bool,
 }
 
+/// Keys of a directory, and the cycles that its names have reached.
+type Listed = (Vec<(String, Bytes)>, BTreeMap<String, u16>);
+
 /// What stays in the record of a directory of an existing file, and the list that it had.
 #[derive(Debug)]
 struct OldRecord {
@@ -71,6 +74,16 @@ impl OpenDirectory {
         let place = if cycle > 1 { same() } else { None };
         self.keys.insert(place.unwrap_or(self.keys.len()), (name.to_owned(), key));
         self.is_changed = true;
+    }
+
+    /// Its keys and cycles, for [`OpenDirectory::list_again`].
+    pub fn listed(&self) -> Listed {
+        (self.keys.clone(), self.cycles.clone())
+    }
+
+    /// Forgets what has been listed since.
+    pub fn list_again(&mut self, listed: Listed) {
+        (self.keys, self.cycles) = listed;
     }
 
     /// The list that it had in an existing file.

@@ -77,9 +77,10 @@ impl FileWriter {
         self.free.0.len() as u32 + 1
     }
 
-    /// Writes the length of each free stretch into it, negative, for those who follow the records.
-    pub(super) fn mark_free(&mut self) {
-        for stretch in &self.free.0 {
+    /// Writes the length of each free stretch from an offset on into it, negative, for those who
+    /// follow the records.
+    pub(super) fn mark_free(&mut self, from: u64) {
+        for stretch in self.free.0.iter().filter(|stretch| stretch.start >= from) {
             let len = (stretch.end - stretch.start).min(MARK_MAX) as i32;
             let bytes = Bytes::copy_from_slice(&(-len).to_be_bytes());
             self.writes.push_back(Write { offset: stretch.start, bytes, is_replaced: false });

@@ -1,5 +1,6 @@
 //! A file that is written forward.
 
+mod checkpoint;
 mod directory;
 mod existing;
 mod free;
@@ -89,7 +90,18 @@ pub struct FileWriter {
     version: u32,
     old: Option<Old>,
     free: Free,
+    checkpoints: Option<Checkpoints>,
     state: State,
+}
+
+/// When a file becomes readable, and what it needs for that alone.
+#[derive(Debug)]
+struct Checkpoints {
+    every: u64,
+    /// The file's length at which the next one is due.
+    next: u64,
+    /// The records of the last one, which the next one supersedes.
+    records: Option<Range<u64>>,
 }
 
 /// Records of an existing file that an update may replace.
@@ -119,6 +131,8 @@ struct OpenTable {
     writer: Box<dyn TableWriter>,
     /// Work of it that has no place yet.
     out: usize,
+    /// Whether some of its work has a place.
+    is_placed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +183,7 @@ impl FileWriter {
             version: VERSION,
             old: None,
             free: Free::default(),
+            checkpoints: None,
             state: State::Open,
         };
         file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
@@ -218,13 +233,19 @@ impl FileWriter {
 
     /// Adds an object to a directory. Of several of one name a reader gets the last.
     pub fn put(&mut self, directory: DirectoryId, name: &str, object: Arc<dyn WritableObject>) {
-        object.classes().into_iter().for_each(|class| self.infos.need(class));
-        let compression = match object.is_compressible() {
-            true => self.options.compression,
-            false => Compression::NONE,
-        };
+        if self.checkpoints.is_none() {
+            object.classes().into_iter().for_each(|class| self.infos.need(class));
+        }
+        let compression = self.compression_of(&*object);
         let object = NamedObject { directory, name: name.to_owned(), object, compression };
         self.slots.push_back(Slot::Object(object));
+    }
+
+    fn compression_of(&self, object: &dyn WritableObject) -> Compression {
+        match object.is_compressible() {
+            true => self.options.compression,
+            false => Compression::NONE,
+        }
     }
 
     /// Adds a table to a directory.
@@ -235,7 +256,8 @@ impl FileWriter {
         mut writer: Box<dyn TableWriter>,
     ) -> TableId {
         writer.named(name);
-        self.tables.push(OpenTable { directory, name: name.to_owned(), writer, out: 0 });
+        let name = name.to_owned();
+        self.tables.push(OpenTable { directory, name, writer, out: 0, is_placed: false });
         TableId(self.tables.len() - 1)
     }
 
@@ -375,7 +397,9 @@ impl FileWriter {
             if let Some(write) = self.writes.pop_front() {
                 return Ok(Some(write));
             }
-            if !self.place_next()? && !self.finish()? {
+            if self.place_next()? {
+                self.checkpoint()?;
+            } else if !self.finish()? {
                 return Ok(None);
             }
         }
@@ -396,8 +420,9 @@ impl FileWriter {
                 let Some(encoded) = encoded else { return Ok(false) };
                 let place = self.place_in(self.tables[table.0].directory);
                 self.waiting -= encoded.bytes.len();
-                let OpenTable { name, writer, out, .. } = &mut self.tables[table.0];
+                let OpenTable { name, writer, out, is_placed, .. } = &mut self.tables[table.0];
                 *out -= 1;
+                *is_placed = true;
                 let records = writer.place(encoded, place).map_err(|error| error.within(name))?;
                 self.emit(records, false);
                 self.number_work();
@@ -413,6 +438,10 @@ impl FileWriter {
 
     /// An object's record, and its line in the directory's list.
     fn place_object(&mut self, named: &NamedObject) -> Result<()> {
+        // What a checkpoint describes is what has a place, however much has come by then.
+        if self.checkpoints.is_some() {
+            named.object.classes().into_iter().for_each(|class| self.infos.need(class));
+        }
         let head = self.key_head(named.directory, named.object.class(), &named.name);
         let head = KeyHead { title: named.object.title().to_owned(), ..head };
         // References in the object count from its key, whose length is known only here.

@@ -32,11 +32,16 @@ impl FileWriter {
     }
 
     /// Streamer infos, lists of keys, the list of what is free, and what leads to them.
-    fn place_metadata(&mut self) -> Result<()> {
+    pub(super) fn place_metadata(&mut self) -> Result<()> {
+        let is_readable = self.is_readable();
+        let superseded = self.superseded();
+        let marked_from = superseded.as_ref().map_or(0, |records| records.start);
+        self.free.add(superseded);
         let infos = self.place_infos()?;
         let mut directories = Vec::new();
         for at in 0..self.directories.len() {
-            if self.directories[at].is_changed {
+            let directory = &self.directories[at];
+            if directory.is_changed && directory.offset > 0 {
                 let (id, offset) = (DirectoryId(at), self.end);
                 directories.push((id, offset, self.place_keys(id)?));
                 let old = self.directories[at].old_list();
@@ -46,8 +51,7 @@ impl FileWriter {
         self.free.add(self.old.as_ref().map(|old| old.free.range()));
         let free = self.place_free()?;
         let header = self.header(infos, free)?;
-        let update = self.old.is_some();
-        if update {
+        if is_readable {
             self.replace(0, header.clone());
         }
         for (id, keys, len) in directories.into_iter().rev() {
@@ -55,10 +59,10 @@ impl FileWriter {
             let offset = directory.offset + directory.name_len as u64;
             self.replace(offset, self.directory_content(id, keys, len));
         }
-        if !update {
+        if !is_readable {
             self.replace(0, header);
         }
-        self.mark_free();
+        self.mark_free(marked_from);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ const CLUSTERS_MAX: usize = 4000;
 const BYTES_MAX: usize = 8 << 20;
 
 /// The clusters so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PageLists {
     header_checksum: u64,
     checksums: bool,
@@ -31,7 +31,7 @@ pub(super) struct PageLists {
 }
 
 /// A page list that has no place yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PageList {
     pub entries: Range<u64>,
     pub clusters: usize,

@@ -63,7 +63,7 @@ struct OpenCluster {
     pages: ClusterPages,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Placed {
     header: EnvelopeLink,
     header_checksum: u64,
@@ -149,6 +149,27 @@ impl RNTupleWriter {
         }
         Ok(())
     }
+
+    /// The records behind those clusters, and the anchor.
+    fn finished(
+        &self,
+        placed: Placed,
+        mut records: Records,
+        encoders: &mut Encoders,
+    ) -> Result<Finished> {
+        let Placed { header, header_checksum, lists } = placed;
+        let mut groups = Vec::new();
+        for list in lists.finish() {
+            let link = self.envelope(&list.envelope, &mut records, encoders)?;
+            groups.push(Group { entries: list.entries, clusters: list.clusters, link });
+        }
+        let footer = lists::footer(header_checksum, &groups);
+        let footer = self.envelope(&footer, &mut records, encoders)?;
+        let max_key_size = self.options.max_key_size;
+        let anchor = Anchor { version: VERSION, header, footer, max_key_size };
+        let records = records.into_bytes().concat();
+        Ok(Finished { records, object: Arc::new(anchor) })
+    }
 }
 
 impl TableWriter for RNTupleWriter {
@@ -207,24 +228,20 @@ impl TableWriter for RNTupleWriter {
         Ok(records.into_bytes())
     }
 
+    fn interim(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Option<Finished>> {
+        let Some(placed) = self.placed.clone() else { return Ok(None) };
+        let records = Records::new(place, self.options.max_key_size);
+        self.finished(placed, records, encoders).map(Some)
+    }
+
     fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished> {
         let mut records = Records::new(place, self.options.max_key_size);
         self.placed(&mut records, encoders)?;
         self.place_clusters(&mut records)?;
-        let Some(Placed { header, header_checksum, lists }) = self.placed.take() else {
+        let Some(placed) = self.placed.take() else {
             return Err(Error::corrupt("an RNTuple without a header"));
         };
-        let mut groups = Vec::new();
-        for list in lists.finish() {
-            let link = self.envelope(&list.envelope, &mut records, encoders)?;
-            groups.push(Group { entries: list.entries, clusters: list.clusters, link });
-        }
-        let footer = lists::footer(header_checksum, &groups);
-        let footer = self.envelope(&footer, &mut records, encoders)?;
-        let max_key_size = self.options.max_key_size;
-        let anchor = Anchor { version: VERSION, header, footer, max_key_size };
-        let records = records.into_bytes().concat();
-        Ok(Finished { records, object: Arc::new(anchor) })
+        self.finished(placed, records, encoders)
     }
 
     fn entries(&self) -> u64 {

@@ -60,6 +60,15 @@ impl Clusters {
         &self.ranges
     }
 
+    /// Entries of a cluster, and the ranges of others, of so many first entries: whether or not
+    /// more are in clusters already.
+    pub fn of_first(&self, entries: u64) -> (Option<u64>, Vec<(u64, u64)>) {
+        let ends_before = |range: &&(u64, u64)| range.0 + 1 < entries;
+        let ranges: Vec<_> = self.ranges.iter().take_while(ends_before).copied().collect();
+        let next = self.ranges.get(ranges.len()).map(|(_, size)| *size);
+        (next.or(self.entries).filter(|_| entries > 0), ranges)
+    }
+
     /// The first entry that is in no cluster.
     pub fn start(&self) -> u64 {
         self.start

@@ -272,6 +272,25 @@ impl TableWriter for TreeWriter {
         self.branches[number].place(&self.name, encoded, &content, place)
     }
 
+    fn is_even(&self) -> bool {
+        let entries = |branch: &OpenBranch| branch.entries;
+        self.branches.windows(2).all(|pair| entries(&pair[0]) == entries(&pair[1]))
+    }
+
+    fn interim(&mut self, _: RecordPlace, _: &mut Encoders) -> Result<Option<Finished>> {
+        let entries = self.branches.first().map_or(0, |branch| branch.entries);
+        let (cluster_entries, cluster_ranges) = self.clusters.of_first(entries);
+        let record = TreeRecord {
+            name: self.name.clone(),
+            title: self.options.title.clone(),
+            entries,
+            cluster_entries,
+            cluster_ranges,
+            branches: self.branches.clone(),
+        };
+        Ok(Some(Finished { records: Vec::new(), object: Arc::new(record) }))
+    }
+
     fn finish(&mut self, _place: RecordPlace, _encoders: &mut Encoders) -> Result<Finished> {
         let record = TreeRecord {
             name: self.name.clone(),

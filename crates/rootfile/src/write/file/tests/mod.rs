@@ -1,5 +1,6 @@
 //! Files that hold objects, as the reader of this crate sees them.
 
+mod checkpoint;
 mod update;
 
 use super::*;
