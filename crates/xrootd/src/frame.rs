@@ -124,6 +124,14 @@ impl<H: Head> FrameReader<H> {
         self.state = State::Part { head, left: head.length() as usize };
     }
 
+    /// Bytes of the body that is being kept whole and has not come to its end.
+    pub fn arriving_bytes(&self) -> u32 {
+        match &self.state {
+            State::Whole { head } => head.length(),
+            State::Head | State::Part { .. } => 0,
+        }
+    }
+
     /// Whether the bytes that came last belong to a body that is not through.
     pub fn is_amid_a_body(&self) -> bool {
         match self.state {

@@ -231,6 +231,12 @@ impl Server {
         self.input.is_empty()
     }
 
+    /// Bytes beyond its header of the request that is arriving, those to come and those that are
+    /// kept until then; 0 where none is.
+    pub fn arriving_bytes(&self) -> u32 {
+        self.frames.arriving_bytes()
+    }
+
     /// Requests that wait for their answers.
     pub fn requests_waiting(&self) -> usize {
         self.waiting.len()
