@@ -11,9 +11,10 @@ use clap::Args;
 use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time};
 
-/// Serve the files below a folder over XRootD and HTTP, read-only
+/// Serve the files below a folder over XRootD and HTTP
 ///
-/// Anyone who can connect may read, unless --token or --users says who. With --rtt, --rate or
+/// Anyone who can connect may read, unless --token or --users says who; and write with --writable
+/// only. With --rtt, --rate or
 /// --flow-rate the server seems far away: bytes arrive later and no faster, requests that are sent
 /// together are still answered together, and a new connection pays one more round trip. There is no
 /// slow start and no loss.
@@ -45,6 +46,10 @@ pub struct ServeArguments {
     /// Serve files and folders whose names begin with a dot, too
     #[arg(long)]
     hidden: bool,
+    /// Let files be written, renamed and removed over XRootD; from beyond this machine only with
+    /// --token or --users
+    #[arg(long)]
+    writable: bool,
     /// Certificate (with those that lead to its authority) and key, PEM: https:// and roots://
     #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
     tls: Vec<PathBuf>,
@@ -115,10 +120,11 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
-    let ServeArguments { tls, token, users, .. } = arguments;
+    let ServeArguments { writable, tls, token, users, .. } = arguments;
     let tls = <[PathBuf; 2]>::try_from(tls).ok().map(|[certificate, key]| (certificate, key));
     let config = Config {
         hidden,
+        writable,
         protection: Protection { tls, tokens: token, users },
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,

@@ -32,6 +32,7 @@ pub struct Clients {
     limits: Limits,
     shared: Arc<Semaphore>,
     files: Arc<Semaphore>,
+    long_writes: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
@@ -123,7 +124,8 @@ impl Clients {
     pub fn new(limits: Limits) -> Arc<Self> {
         let shared = Arc::new(Semaphore::new(limits.shared_bytes));
         let files = Arc::new(Semaphore::new(limits.files));
-        Arc::new(Clients { limits, shared, files, state: Mutex::default() })
+        let long_writes = Arc::new(Semaphore::new(limits.long_writes));
+        Arc::new(Clients { limits, shared, files, long_writes, state: Mutex::default() })
     }
 
     /// A place for a new connection, that of another if need be; `None` where all are at work.
@@ -276,6 +278,12 @@ impl Client {
     /// Room in memory for answers: see [`Room::reserve`].
     pub async fn reserve(&self, wanted: usize) -> Reservation {
         self.room.reserve(wanted).await
+    }
+
+    /// The right to have one long write in memory, in turn.
+    pub async fn write_room(&self) -> Option<OwnedSemaphorePermit> {
+        // Never closed, so never refused.
+        self.clients.long_writes.clone().acquire_owned().await.ok()
     }
 
     /// The right to keep one more file open. Where there is none left, the connection with most

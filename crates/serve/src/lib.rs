@@ -1,4 +1,5 @@
-//! An XRootD and HTTP server over local files, read-only, as far away as wished: `farroot serve`.
+//! An XRootD and HTTP server over local files, as far away as wished: `farroot serve`. Nothing can
+//! be changed unless [`Config::writable`] says so.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does; TLS begins with a 22. For tests, demonstrations and small private use: protection is
@@ -63,6 +64,8 @@ pub struct Config {
     pub shape: Shape,
     /// Whether files and folders whose names begin with a dot are served.
     pub hidden: bool,
+    /// Whether who may read may also write, rename and remove.
+    pub writable: bool,
     pub protection: Protection,
     /// Lowered to what the process's file descriptors allow.
     pub limits: Limits,
@@ -78,6 +81,7 @@ impl Config {
             http_port: None,
             shape: Shape::default(),
             hidden: false,
+            writable: false,
             protection: Protection::default(),
             limits: Limits::default(),
         }
@@ -104,11 +108,15 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// The folder cannot be served, or the port is taken.
+    /// The folder cannot be served, or the port is taken; `InvalidInput` where anyone on the
+    /// network could change files.
     pub fn start(config: Config) -> io::Result<Self> {
         let limits = config.limits.within(limits::descriptors());
-        let files = Files::new(&config.folder, config.hidden, limits.threads)?;
+        let files = Files::new(&config.folder, config.hidden, config.writable, limits.threads)?;
         let guard = Guard::new(&config.protection)?;
+        if config.writable && guard.is_open() && !config.address.is_loopback() {
+            return Err(unprotected(config.address));
+        }
         let has_tls = guard.has_tls();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("serve")
@@ -160,6 +168,14 @@ impl Drop for Server {
             runtime.shutdown_background();
         }
     }
+}
+
+fn unprotected(address: IpAddr) -> io::Error {
+    let text = format!(
+        "anyone who reaches {address} could change the files: say who may with --token or --users, \
+         or serve this machine only"
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 /// An address that a client on this machine can use.

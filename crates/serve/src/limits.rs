@@ -21,6 +21,10 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Bytes of answers that are in memory for one connection at most.
     pub answer_bytes_max: usize,
+    /// Bytes of one XRootD write. Longer ones are refused.
+    pub write_bytes: usize,
+    /// Writes of more than `answer_bytes` in memory at a time, all connections together.
+    pub long_writes: usize,
     /// Files open in all; one address takes up to half. Beyond, the connection with most files
     /// ends.
     pub files: usize,
@@ -48,6 +52,9 @@ impl Default for Limits {
             answer_bytes: 64 << 10,
             shared_bytes: 64 << 20,
             answer_bytes_max: 2 << 20,
+            // What xrdcp sends at a time, with a checksum for each page.
+            write_bytes: (8 << 20) + (16 << 10),
+            long_writes: 4,
             files: 4000,
             files_per_connection: 1000,
             threads: 16,

@@ -1,6 +1,7 @@
 //! A folder of this machine: paths that stay inside, names that may be shown, positioned reads.
 //! Blocks.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File, Metadata, ReadDir};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 pub struct Folder {
     root: PathBuf,
     hidden: bool,
+    writable: bool,
 }
 
 /// What is known of a file or folder.
@@ -68,16 +70,17 @@ pub struct Listed {
 }
 
 impl Folder {
-    /// All below `folder`; without names that begin with a dot unless `hidden`.
+    /// All below `folder`; without names that begin with a dot unless `hidden`, or they are those
+    /// of uploads to a `writable` one.
     ///
     /// # Errors
     /// The folder is not there, or is none.
-    pub fn new(folder: &Path, hidden: bool) -> io::Result<Self> {
+    pub fn new(folder: &Path, hidden: bool, writable: bool) -> io::Result<Self> {
         let root = folder.canonicalize()?;
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Folder { root, hidden })
+        Ok(Folder { root, hidden, writable })
     }
 
     /// The real path of what a client calls `path`.
@@ -87,7 +90,7 @@ impl Folder {
     /// and for hidden files, by whichever name; `PermissionDenied` for whatever lies outside, also
     /// by way of `..` or of a symbolic link. (Who may change links in the folder while it is served
     /// may race with this.)
-    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+    pub(super) fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         let mut inside = self.root.clone();
         for part in path.components() {
             match part {
@@ -112,11 +115,21 @@ impl Folder {
         }
     }
 
-    /// Whether no part of a path below the folder is hidden.
-    fn may_be_seen(&self, path: &Path) -> bool {
+    /// Whether no part of a path below the folder is hidden. Clients upload to names such as
+    /// `.f.root.0123.part`, which they may use, although no listing has them.
+    pub(super) fn may_be_seen(&self, path: &Path) -> bool {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let is_hidden = |part: Component<'_>| part.as_os_str().as_bytes().starts_with(b".");
-        self.hidden || !inside.components().any(is_hidden)
+        let is_half = |name: &OsStr| {
+            name.as_bytes().starts_with(b".farroot-") && name.as_bytes().ends_with(b".half")
+        };
+        let is_part = self.writable
+            && inside.file_name().is_some_and(|name| name.as_bytes().ends_with(b".part"));
+        let folders = if is_part { inside.parent().unwrap_or(inside) } else { inside };
+        match self.hidden {
+            true => !self.writable || !inside.file_name().is_some_and(is_half),
+            false => !folders.components().any(is_hidden),
+        }
     }
 
     /// What is known of `path`.
@@ -229,7 +242,6 @@ pub fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -243,7 +255,7 @@ mod tests {
         symlink(top.path().join("secret"), inside.join("leak")).unwrap();
         symlink(top.path(), inside.join("up")).unwrap();
         symlink("a.txt", inside.join("alias")).unwrap();
-        let folder = Folder::new(&inside, false).unwrap();
+        let folder = Folder::new(&inside, false, false).unwrap();
         (top, folder)
     }
 
@@ -297,7 +309,7 @@ mod tests {
             "sub/key",
             "./.ssh/deep/key",
         ];
-        let all = Folder::new(&inside, true).unwrap();
+        let all = Folder::new(&inside, true, false).unwrap();
         for path in hidden {
             assert_eq!(refusal(&plain, path), io::ErrorKind::NotFound, "{path}");
             let path = Path::new(path);
@@ -308,7 +320,7 @@ mod tests {
         assert!(names(&plain, "sub", 10_000).concat().is_empty());
         assert_eq!(names(&all, "/", 10_000), [[".ssh", "a.txt", "alias", "keys", "sub"]]);
         // A folder that is itself hidden is served when it is named.
-        let below = Folder::new(&inside.join(".ssh"), false).unwrap();
+        let below = Folder::new(&inside.join(".ssh"), false, false).unwrap();
         assert!(below.open(Path::new("deep/key")).is_ok());
         // The way up is refused as before, not shown to be hidden.
         assert_eq!(refusal(&plain, "../secret"), io::ErrorKind::PermissionDenied);

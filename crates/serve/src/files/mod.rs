@@ -2,7 +2,9 @@
 //! this machine, on threads that addresses share in turn; nothing outside of this module waits for
 //! a disk.
 
+mod changes;
 mod folder;
+mod writing;
 
 use std::io;
 use std::path::Path;
@@ -10,11 +12,14 @@ use std::sync::Arc;
 
 use remote::{Algorithm, Checksum, Hasher};
 
+use self::changes::{Claims, Writing};
 use self::folder::{Folder, Listed};
 use super::clients::{Client, FilePlace};
 use super::turns::Turns;
 
+pub use self::changes::WriteMode;
 pub use self::folder::{Entry, Stat};
+pub use self::writing::Damaged;
 
 /// Bytes of a checksum's file that are read in one turn.
 const HASH_BYTES: u64 = 4 << 20;
@@ -25,6 +30,8 @@ const HASH_STEP_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub struct Files {
     folder: Arc<Folder>,
+    /// `None` where nothing may be changed.
+    claims: Option<Arc<Claims>>,
     turns: Arc<Turns>,
 }
 
@@ -38,6 +45,8 @@ pub struct Opened {
 #[derive(Debug)]
 struct OpenHandle {
     file: std::fs::File,
+    /// `None` where it is open for reading.
+    writing: Option<Writing>,
     _place: FilePlace,
 }
 
@@ -71,13 +80,14 @@ impl Fragment {
 
 impl Files {
     /// The files in `folder` and below; those whose names, or whose folders' names, begin with a
-    /// dot only where `hidden` says so.
+    /// dot only where `hidden` says so. They may be changed where it is `writable`.
     ///
     /// # Errors
     /// The folder is not there, or is none.
-    pub fn new(folder: &Path, hidden: bool, threads: usize) -> io::Result<Self> {
-        let folder = Arc::new(Folder::new(folder, hidden)?);
-        Ok(Files { folder, turns: Turns::new(threads) })
+    pub fn new(folder: &Path, hidden: bool, writable: bool, threads: usize) -> io::Result<Self> {
+        let folder = Arc::new(Folder::new(folder, hidden, writable)?);
+        let claims = writable.then(Arc::default);
+        Ok(Files { folder, claims, turns: Turns::new(threads) })
     }
 
     /// What is known of `path`.
@@ -99,7 +109,8 @@ impl Files {
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move || {
             let (file, stat) = folder.open(&path)?;
-            Ok(Opened { file: Arc::new(OpenHandle { file, _place: place }), stat })
+            let handle = OpenHandle { file, writing: None, _place: place };
+            Ok(Opened { file: Arc::new(handle), stat })
         };
         self.turns.run(client.address(), open).await
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use remote::{Algorithm, Checksum};
+use tokio::sync::OwnedSemaphorePermit;
 use xrootd::error::ErrorCode;
 use xrootd::message::auth::Auth;
 use xrootd::message::dirlist::DirlistOptions;
@@ -11,37 +12,52 @@ use xrootd::message::locate::Location;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::query::QueryKind;
 use xrootd::message::stat::{StatFlags, StatInfo, StatOptions};
-use xrootd::message::{Query, Readv, Request};
+use xrootd::message::{Open, Query, Readv, Request};
 use xrootd::server::{Tag, config_answer};
 
 use super::Connection;
-use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step};
+use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step, stat_info};
+use super::write::{Changed, WriteRoom, write_mode};
 use crate::clients::Client;
 use crate::files::{Files, Opened, Stat};
 
 /// What work away from the connection has come to.
 #[derive(Debug)]
 pub enum Outcome {
-    Opened { tag: Tag, with_stat: bool, found: io::Result<Opened> },
-    Stat { tag: Tag, found: io::Result<Stat> },
-    Located { tag: Tag, found: io::Result<Stat> },
-    Checksum { tag: Tag, found: io::Result<Checksum> },
+    Opened {
+        tag: Tag,
+        with_stat: bool,
+        found: io::Result<Opened>,
+    },
+    Stat {
+        tag: Tag,
+        found: io::Result<Stat>,
+    },
+    Located {
+        tag: Tag,
+        found: io::Result<Stat>,
+    },
+    Checksum {
+        tag: Tag,
+        found: io::Result<Checksum>,
+    },
+    Changed {
+        tag: Tag,
+        found: io::Result<Changed>,
+    },
+    /// There is room for the write that arrives.
+    Room(Option<OwnedSemaphorePermit>),
     Read(Step),
 }
 
 impl Connection {
     /// Answers a request, or starts the work that will.
     pub(super) fn take_up(&mut self, tag: Tag, request: Request) {
+        if self.take_up_change(tag, &request) {
+            return;
+        }
         match request {
-            Request::Open(open) => {
-                self.opening = true;
-                let with_stat = open.options.intersects(OpenOptions::RETSTAT);
-                let (files, client) = (self.files.clone(), self.client.clone());
-                self.work.spawn(async move {
-                    let found = files.open(&client, path_of(&open.path)).await;
-                    Outcome::Opened { tag, with_stat, found }
-                });
-            }
+            Request::Open(open) => self.take_up_open(tag, open),
             Request::Read(read) => match self.file(read.handle).cloned() {
                 Some(file) => {
                     self.reads.push(Job::range(tag, file, read.offset, read.length as usize));
@@ -88,6 +104,20 @@ impl Connection {
                 self.server.answer_error(tag, ErrorCode::UNSUPPORTED, &text);
             }
         }
+    }
+
+    fn take_up_open(&mut self, tag: Tag, open: Open) {
+        self.opening = true;
+        let with_stat = open.options.intersects(OpenOptions::RETSTAT);
+        let (files, client) = (self.files.clone(), self.client.clone());
+        self.work.spawn(async move {
+            let path = path_of(&open.path);
+            let found = match write_mode(&open) {
+                Some(mode) => files.open_to_write(&client, path, mode).await,
+                None => files.open(&client, path).await,
+            };
+            Outcome::Opened { tag, with_stat, found }
+        });
     }
 
     fn take_up_readv(&mut self, tag: Tag, readv: Readv) {
@@ -165,6 +195,10 @@ impl Connection {
     pub(super) fn finish(&mut self, outcome: Outcome) -> io::Result<()> {
         match outcome {
             Outcome::Read(step) => return self.finish_step(step),
+            Outcome::Changed { tag, found } => self.finish_change(tag, found),
+            Outcome::Room(room) => {
+                self.write_room = room.map_or(WriteRoom::None, WriteRoom::Held);
+            }
             Outcome::Opened { tag, with_stat, found } => {
                 self.opening = false;
                 let file = match found {
@@ -174,7 +208,7 @@ impl Connection {
                         return Ok(());
                     }
                 };
-                let info = with_stat.then(|| stat_info(&file.stat));
+                let info = with_stat.then(|| self.info(&file.stat));
                 match self.hold(file) {
                     Some(handle) => self.server.answer_open(tag, handle, info.as_ref()),
                     None => {
@@ -186,7 +220,7 @@ impl Connection {
             Outcome::Stat { tag, found } => {
                 self.lookups.done();
                 match found {
-                    Ok(stat) => self.server.answer_stat(tag, &stat_info(&stat)),
+                    Ok(stat) => self.server.answer_stat(tag, &self.info(&stat)),
                     Err(error) => self.refuse(tag, &error),
                 }
             }
@@ -195,8 +229,8 @@ impl Connection {
                 match found {
                     Ok(_) => {
                         let address = self.address.to_string();
-                        let here =
-                            Location { manager: false, pending: false, writable: false, address };
+                        let writable = self.files.are_writable();
+                        let here = Location { manager: false, pending: false, writable, address };
                         self.server.answer_locations(tag, &[here]);
                     }
                     Err(error) => self.refuse(tag, &error),
@@ -238,10 +272,19 @@ impl Connection {
         Ok(())
     }
 
-    fn refuse(&mut self, tag: Tag, error: &io::Error) {
+    /// What is said of a file that a client asks about.
+    fn info(&self, stat: &Stat) -> StatInfo {
+        let mut info = stat_info(stat);
+        if self.files.are_writable() {
+            info.flags = info.flags | StatFlags::WRITABLE;
+        }
+        info
+    }
+
+    pub(super) fn refuse(&mut self, tag: Tag, error: &io::Error) {
         let (code, text) = match error.kind() {
             io::ErrorKind::NotFound => (ErrorCode::NOT_FOUND, "no such file or directory"),
-            io::ErrorKind::PermissionDenied => (ErrorCode::NOT_AUTHORIZED, "not to be read here"),
+            io::ErrorKind::PermissionDenied => (ErrorCode::NOT_AUTHORIZED, "not to be used here"),
             io::ErrorKind::IsADirectory => (ErrorCode::IS_DIRECTORY, "it is a directory"),
             io::ErrorKind::NotADirectory => (ErrorCode::FS_ERROR, "it is no directory"),
             io::ErrorKind::Unsupported => (ErrorCode::NOT_FILE, "it is no regular file"),
@@ -251,7 +294,19 @@ impl Connection {
             io::ErrorKind::QuotaExceeded => {
                 (ErrorCode::OVERLOADED, "too many files are open here: try again later")
             }
-            _ => (ErrorCode::IO_ERROR, "the server cannot read it"),
+            io::ErrorKind::AlreadyExists => (ErrorCode::ITEM_EXISTS, "it is there already"),
+            io::ErrorKind::ResourceBusy => {
+                (ErrorCode::FILE_LOCKED, "another client writes it: try again later")
+            }
+            io::ErrorKind::StorageFull => (ErrorCode::NO_SPACE, "the disk is full"),
+            io::ErrorKind::InvalidData => {
+                (ErrorCode::CHECKSUM_ERROR, "pages came damaged and were not sent again")
+            }
+            io::ErrorKind::InvalidInput => (ErrorCode::ARG_INVALID, "this cannot be done"),
+            io::ErrorKind::FileTooLarge => {
+                (ErrorCode::TOO_MANY_ERRORS, "too large, or too many pages came damaged")
+            }
+            _ => (ErrorCode::IO_ERROR, "the server cannot read or write it"),
         };
         self.server.answer_error(tag, code, text);
     }
@@ -259,23 +314,9 @@ impl Connection {
 
 /// A request's path without what is meant for servers on the way, and without the mark that asks
 /// for any server of a folder.
-fn path_of(request: &str) -> &str {
+pub(super) fn path_of(request: &str) -> &str {
     let path = request.split('?').next().unwrap_or_default();
     path.strip_prefix('*').unwrap_or(path)
-}
-
-pub(super) fn stat_info(stat: &Stat) -> StatInfo {
-    let kind = match stat.is_folder {
-        true => StatFlags::DIRECTORY | StatFlags::EXECUTABLE,
-        false => StatFlags(0),
-    };
-    StatInfo {
-        id: stat.inode.to_string(),
-        size: stat.size,
-        flags: StatFlags::READABLE | kind,
-        mtime: i64::try_from(stat.modified.as_secs()).unwrap_or(i64::MAX),
-        more: None,
-    }
 }
 
 /// Looks at a path, or at a file that is open.

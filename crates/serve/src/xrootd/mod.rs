@@ -2,12 +2,14 @@
 //!
 //! Requests are taken up in the order in which they come, so that a read may name the handle of an
 //! open that is still under way. Reads are then served side by side, a part at a time, and answered
-//! in the order in which they are done. What a connection has in memory is bounded: requests are
-//! read from the socket while few wait, and files while the client takes what it is sent.
+//! in the order in which they are done. Changes are made one by one. What a connection has in
+//! memory is bounded: requests are read from the socket while few wait, and files while the client
+//! takes what it is sent.
 
 mod answer;
 mod lane;
 mod read;
+mod write;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -29,6 +31,7 @@ use xrootd::server::{Served, ServedTls, Server, ServerConfig, Tag};
 use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
+use self::write::WriteRoom;
 use super::files::{Files, Opened};
 use crate::clients::Client;
 use crate::guard::Guard;
@@ -98,9 +101,12 @@ struct Connection {
     tls: Option<Bytes>,
     /// By handle; the lowest free place is taken first, as clients may guess.
     opened: Vec<Option<Opened>>,
-    /// Requests behind an open that is under way.
+    /// Requests behind an open or a change that is under way.
     queue: VecDeque<(Tag, Request)>,
     opening: bool,
+    /// A change is under way: requests behind it wait, too.
+    is_changing: bool,
+    write_room: WriteRoom,
     lookups: Lane<(Tag, Request)>,
     checksums: Lane<(Tag, String)>,
     reads: Lane<Job>,
@@ -118,6 +124,9 @@ impl Connection {
         config.requests_max = limits.requests;
         config.request_bytes_max = u32::try_from(limits.request_bytes).unwrap_or(u32::MAX);
         config.waiting_bytes_max = limits.request_bytes as u64;
+        if files.are_writable() {
+            config.write_bytes_max = u32::try_from(limits.write_bytes).unwrap_or(u32::MAX);
+        }
         config.tls = match (guard.has_tls(), guard.is_open()) {
             (false, _) => ServedTls::None,
             (true, true) => ServedTls::Offered,
@@ -137,6 +146,8 @@ impl Connection {
             opened: Vec::new(),
             queue: VecDeque::new(),
             opening: false,
+            is_changing: false,
+            write_room: WriteRoom::None,
             lookups: Lane::new(LOOKUPS_MAX),
             checksums: Lane::new(1),
             reads: Lane::new(STEPS_MAX),
@@ -159,7 +170,10 @@ impl Connection {
                 (source, sink) = tokio::io::split(self.guard.within(stream).await?);
             }
             let may_take = self.server.wants_bytes()
+                && !self.waits_for_room()
                 && self.unsent_bytes() < self.client.limits().answer_bytes;
+            let has_to_go_on = may_take && self.has_room();
+            let patience = self.client.limits().stalled_when_full;
             let slices = first_slices(&self.unsent);
             let gone = tokio::select! {
                 written = sink.write_vectored(&slices), if !self.unsent.is_empty() => {
@@ -171,6 +185,8 @@ impl Connection {
                         self.server.handle_bytes(now, received.split().freeze()).is_err()
                     }
                 }
+                // Others wait for the room of a write that does not go on.
+                () = tokio::time::sleep(patience), if has_to_go_on => true,
                 Some(outcome) = self.work.join_next(), if !self.work.is_empty() => {
                     self.finish(outcome.map_err(io::Error::other)?)?;
                     false
@@ -193,6 +209,7 @@ impl Connection {
             }
         }
         while !self.opening
+            && !self.is_changing
             && let Some((tag, request)) = self.queue.pop_front()
         {
             self.take_up(tag, request);

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use xrootd::header::Handle;
 use xrootd::message::dirlist::{Entry as ListedEntry, encode_part};
 use xrootd::message::readv;
+use xrootd::message::stat::{StatFlags, StatInfo};
 use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
-use super::answer::stat_info;
 use crate::clients::Client;
-use crate::files::{Entry, Files, Fragment, Listing, Opened};
+use crate::files::{Entry, Files, Fragment, Listing, Opened, Stat};
 use crate::memory::Reservation;
 
 /// Bytes read in one step where there is room for them.
@@ -302,4 +302,18 @@ async fn names(
 fn line_of(Entry { name, stat }: Entry, with_stat: bool) -> Option<ListedEntry> {
     let name = String::from_utf8(name).ok().filter(|name| !name.contains('\n'))?;
     Some(ListedEntry { name, stat: with_stat.then(|| stat_info(&stat)) })
+}
+
+pub fn stat_info(stat: &Stat) -> StatInfo {
+    let kind = match stat.is_folder {
+        true => StatFlags::DIRECTORY | StatFlags::EXECUTABLE,
+        false => StatFlags(0),
+    };
+    StatInfo {
+        id: stat.inode.to_string(),
+        size: stat.size,
+        flags: StatFlags::READABLE | kind,
+        mtime: i64::try_from(stat.modified.as_secs()).unwrap_or(i64::MAX),
+        more: None,
+    }
 }

@@ -1,0 +1,189 @@
+//! Changes of files and folders by path or open file, on the threads that addresses share.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use xrootd::pages;
+
+use super::changes::{Claims, WriteMode};
+use super::folder::Folder;
+use super::{Files, OpenHandle, Opened};
+use crate::clients::Client;
+
+/// Where pages that came damaged begin and end.
+pub type Damaged = Vec<std::ops::Range<u64>>;
+
+impl Opened {
+    pub fn is_writable(&self) -> bool {
+        self.file.writing.is_some()
+    }
+}
+
+impl Files {
+    /// Whether anything may be changed.
+    pub fn are_writable(&self) -> bool {
+        self.claims.is_some()
+    }
+
+    /// Opens a file for writing. A new one has its name once it is [finished](Self::finish), and
+    /// leaves nothing behind without that.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `AlreadyExists`; `ResourceBusy` while another client changes
+    /// it; `ReadOnlyFilesystem` where nothing may be changed.
+    pub async fn open_to_write(
+        &self,
+        client: &Client,
+        path: impl AsRef<Path>,
+        mode: WriteMode,
+    ) -> io::Result<Opened> {
+        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let path = path.as_ref().to_owned();
+        let open = move |folder: &Folder, claims: &Arc<Claims>| {
+            let (file, stat, writing) = folder.open_to_write(&path, mode, claims)?;
+            let handle = OpenHandle { file, writing: Some(writing), _place: place };
+            Ok(Opened { file: Arc::new(handle), stat })
+        };
+        self.change(client, open).await
+    }
+
+    /// Writes bytes at a place of the file.
+    ///
+    /// # Errors
+    /// What the file system says; `PermissionDenied` where it is open for reading only.
+    pub async fn write(
+        &self,
+        client: &Client,
+        file: &Opened,
+        offset: u64,
+        bytes: Bytes,
+    ) -> io::Result<()> {
+        self.with(client, file, move |handle| handle.file.write_all_at(&bytes, offset)).await
+    }
+
+    /// Writes pages, each behind its checksum; those that came damaged are to be sent again, or the
+    /// file cannot be finished.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write); `InvalidInput` for bytes that are no pages, `FileTooLarge`
+    /// where too many pages are damaged.
+    pub async fn write_pages(
+        &self,
+        client: &Client,
+        file: &Opened,
+        offset: u64,
+        wire: Bytes,
+    ) -> io::Result<Damaged> {
+        let write = move |handle: &OpenHandle| {
+            let (bytes, damaged) =
+                pages::decode(offset, &wire).ok_or(io::ErrorKind::InvalidInput)?;
+            handle.file.write_all_at(&bytes, offset)?;
+            if let Some(writing) = &handle.writing {
+                let starts: Vec<u64> = damaged.iter().map(|range| range.start).collect();
+                writing.note_damage(offset..offset + bytes.len() as u64, &starts)?;
+            }
+            Ok(damaged)
+        };
+        self.with(client, file, write).await
+    }
+
+    /// Waits until all bytes so far are safe from a crash of the machine.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub async fn sync(&self, client: &Client, file: &Opened) -> io::Result<()> {
+        self.with(client, file, |handle| handle.file.sync_all()).await
+    }
+
+    /// Cuts the file, or lengthens it with zeros.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub async fn truncate(&self, client: &Client, file: &Opened, size: u64) -> io::Result<()> {
+        self.with(client, file, move |handle| handle.file.set_len(size)).await
+    }
+
+    /// Gives a new file its name; nothing of it stays where that fails.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write); `AlreadyExists`; `InvalidData` where damaged pages have not
+    /// been sent again.
+    pub async fn finish(&self, client: &Client, file: Opened) -> io::Result<()> {
+        let finish = |handle: &OpenHandle| match &handle.writing {
+            Some(writing) => writing.finish(&handle.file),
+            None => Ok(()),
+        };
+        self.with(client, &file, finish).await
+    }
+
+    /// Gives a file or folder another name; a file that has it already is replaced if that may be.
+    ///
+    /// # Errors
+    /// As for [`open_to_write`](Self::open_to_write).
+    pub async fn rename(
+        &self,
+        client: &Client,
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        may_replace: bool,
+    ) -> io::Result<()> {
+        let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+        let rename = move |folder: &Folder, claims: &Arc<Claims>| {
+            folder.rename(&from, &to, may_replace, claims)
+        };
+        self.change(client, rename).await
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// As for [`open_to_write`](Self::open_to_write).
+    pub async fn remove(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<()> {
+        let path = path.as_ref().to_owned();
+        self.change(client, move |folder, claims| folder.remove(&path, claims)).await
+    }
+
+    /// Makes a folder; with those above it, and no error where it is there, if `with_path`.
+    ///
+    /// # Errors
+    /// As for [`open_to_write`](Self::open_to_write).
+    pub async fn make_folder(
+        &self,
+        client: &Client,
+        path: impl AsRef<Path>,
+        with_path: bool,
+    ) -> io::Result<()> {
+        let path = path.as_ref().to_owned();
+        let make = move |folder: &Folder, _: &Arc<Claims>| match with_path {
+            true => folder.make_folders(&path),
+            false => folder.make_folder(&path),
+        };
+        self.change(client, make).await
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        client: &Client,
+        change: impl FnOnce(&Folder, &Arc<Claims>) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let claims = self.claims.clone().ok_or(io::ErrorKind::ReadOnlyFilesystem)?;
+        let folder = self.folder.clone();
+        self.turns.run(client.address(), move || change(&folder, &claims)).await
+    }
+
+    async fn with<T: Send + 'static>(
+        &self,
+        client: &Client,
+        file: &Opened,
+        work: impl FnOnce(&OpenHandle) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        if !file.is_writable() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let handle = file.file.clone();
+        self.turns.run(client.address(), move || work(&handle)).await
+    }
+}

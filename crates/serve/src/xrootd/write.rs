@@ -1,0 +1,191 @@
+//! Changes: one at a time, in the order in which they come, and before what comes behind them.
+
+use std::io;
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+use xrootd::header::Handle;
+use xrootd::message::mkdir::MkdirOptions;
+use xrootd::message::open::OpenOptions;
+use xrootd::message::{Open, Request};
+use xrootd::server::Tag;
+
+use super::answer::{Outcome, path_of};
+use super::{Connection, slot_of};
+use crate::clients::Client;
+use crate::files::{Damaged, Files, Opened, WriteMode};
+
+/// A change, with the open file that it is about.
+#[derive(Debug)]
+enum Change {
+    Write { file: Opened, offset: u64, bytes: Bytes },
+    Pages { file: Opened, offset: u64, pages: Bytes },
+    Sync(Opened),
+    Cut { file: Opened, size: u64 },
+    CutPath { path: String, size: u64 },
+    Finish(Opened),
+    Move { from: String, to: String },
+    Remove(String),
+    MakeFolder { path: String, with_path: bool },
+}
+
+/// What has become of one.
+#[derive(Debug)]
+pub enum Changed {
+    Done,
+    Pages { offset: u64, damaged: Damaged },
+}
+
+/// Room in memory for a long write.
+#[derive(Debug)]
+pub enum WriteRoom {
+    None,
+    Asked,
+    Held(OwnedSemaphorePermit),
+}
+
+impl WriteRoom {
+    fn take(&mut self) -> Option<OwnedSemaphorePermit> {
+        match std::mem::replace(self, WriteRoom::None) {
+            WriteRoom::Held(permit) => Some(permit),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Starts a change, behind which all other requests wait; `false` for requests that change
+    /// nothing.
+    pub(super) fn take_up_change(&mut self, tag: Tag, request: &Request) -> bool {
+        let change = match request {
+            Request::Write(write) => self.open_file(write.handle).map(|file| {
+                let bytes = write.bytes.clone();
+                Change::Write { file, offset: write.offset, bytes }
+            }),
+            Request::Pgwrite(write) => self.open_file(write.handle).map(|file| {
+                let pages = write.pages.clone();
+                Change::Pages { file, offset: write.offset, pages }
+            }),
+            Request::Sync(sync) => self.open_file(sync.handle).map(Change::Sync),
+            Request::Truncate(cut) if cut.path.is_empty() => {
+                self.open_file(cut.handle).map(|file| Change::Cut { file, size: cut.size })
+            }
+            Request::Truncate(cut) => {
+                Some(Change::CutPath { path: path_of(&cut.path).to_owned(), size: cut.size })
+            }
+            Request::Close(close) if self.file(close.handle).is_some_and(Opened::is_writable) => {
+                let slot = self.opened.get_mut(slot_of(close.handle));
+                slot.and_then(Option::take).map(Change::Finish)
+            }
+            Request::Mv(names) => Some(Change::Move {
+                from: path_of(&names.from).to_owned(),
+                to: path_of(&names.to).to_owned(),
+            }),
+            Request::Rm(rm) => Some(Change::Remove(path_of(&rm.path).to_owned())),
+            Request::Mkdir(make) => Some(Change::MakeFolder {
+                path: path_of(&make.path).to_owned(),
+                with_path: make.options.intersects(MkdirOptions::MAKE_PATH),
+            }),
+            _ => return false,
+        };
+        let room = self.write_room.take();
+        let Some(change) = change else {
+            self.not_open(tag);
+            return true;
+        };
+        self.is_changing = true;
+        let (files, client) = (self.files.clone(), self.client.clone());
+        self.work.spawn(async move {
+            let found = change.make(&files, &client).await;
+            drop(room);
+            Outcome::Changed { tag, found }
+        });
+        true
+    }
+
+    fn open_file(&self, handle: Handle) -> Option<Opened> {
+        self.file(handle).cloned()
+    }
+
+    pub(super) fn finish_change(&mut self, tag: Tag, found: io::Result<Changed>) {
+        self.is_changing = false;
+        match found {
+            Ok(Changed::Done) => self.server.answer_done(tag),
+            Ok(Changed::Pages { offset, damaged }) => {
+                self.server.answer_pgwrite(tag, offset, &damaged);
+            }
+            Err(error) => self.refuse(tag, &error),
+        }
+    }
+
+    /// Asks for room in memory for a write that arrives, if it is a long one. Until there is some
+    /// the rest of it stays in the socket; whether that is so.
+    pub(super) fn waits_for_room(&mut self) -> bool {
+        let arriving = self.server.arriving_bytes() as usize;
+        let is_long = arriving > self.client.limits().answer_bytes;
+        match self.write_room {
+            WriteRoom::None if is_long => {
+                self.write_room = WriteRoom::Asked;
+                let client = self.client.clone();
+                self.work.spawn(async move { Outcome::Room(client.write_room().await) });
+                true
+            }
+            WriteRoom::Asked => is_long,
+            // What was to be written has been refused.
+            WriteRoom::Held(_) if arriving == 0 && self.queue.is_empty() => {
+                self.write_room = WriteRoom::None;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        matches!(self.write_room, WriteRoom::Held(_))
+    }
+}
+
+impl Change {
+    async fn make(self, files: &Files, client: &Client) -> io::Result<Changed> {
+        match self {
+            Change::Write { file, offset, bytes } => {
+                files.write(client, &file, offset, bytes).await?;
+            }
+            Change::Pages { file, offset, pages } => {
+                let damaged = files.write_pages(client, &file, offset, pages).await?;
+                return Ok(Changed::Pages { offset, damaged });
+            }
+            Change::Sync(file) => files.sync(client, &file).await?,
+            Change::Cut { file, size } => files.truncate(client, &file, size).await?,
+            Change::CutPath { path, size } => {
+                let file = files.open_to_write(client, path, WriteMode::Update).await?;
+                files.truncate(client, &file, size).await?;
+            }
+            Change::Finish(file) => files.finish(client, file).await?,
+            Change::Move { from, to } => files.rename(client, from, to, true).await?,
+            Change::Remove(path) => files.remove(client, path).await?,
+            Change::MakeFolder { path, with_path } => {
+                files.make_folder(client, path, with_path).await?;
+            }
+        }
+        Ok(Changed::Done)
+    }
+}
+
+/// How a file is to be opened; `None` for reading.
+pub fn write_mode(open: &Open) -> Option<WriteMode> {
+    let has = |option| open.options.intersects(option);
+    if !open.options.writes() {
+        return None;
+    }
+    Some(match has(OpenOptions::NEW | OpenOptions::DELETE) {
+        true => WriteMode::Create {
+            may_replace: has(OpenOptions::DELETE),
+            make_path: has(OpenOptions::MAKE_PATH),
+        },
+        false => WriteMode::Update,
+    })
+}

@@ -1,0 +1,219 @@
+//! A writable server, written to by farroot's own uploads and by the `xrdcp` of the machine.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use farroot_serve::{Config, Server};
+use remote::source::network::Tcp;
+use remote::{CreateOptions, ErrorKind, Remote, Result, Written};
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at / 7 + at / 4096 + at) as u8).collect()
+}
+
+fn served(writable: bool) -> (tempfile::TempDir, Server) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    let config = Config { writable, ..Config::new(folder.path()) };
+    // It has a runtime of its own.
+    let server = tokio::task::block_in_place(|| Server::start(config).unwrap());
+    (folder, server)
+}
+
+fn remote() -> Remote {
+    let config = remote::Config::default();
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    Remote::start(config, network)
+}
+
+async fn upload(remote: &Remote, url: &str, bytes: &[u8], overwrite: bool) -> Result<Written> {
+    let options = CreateOptions { overwrite, ..CreateOptions::default() };
+    let mut upload = remote.create(url, options).await?;
+    upload.write(0, Bytes::copy_from_slice(bytes), false).await?;
+    upload.finish().await
+}
+
+/// All names below a folder, hidden ones too.
+fn names(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        match entry.path().is_dir() {
+            true => {
+                let below = names(&entry.path());
+                found.extend(below.iter().map(|inner| format!("{name}/{inner}")));
+                found.push(name + "/");
+            }
+            false => found.push(name),
+        }
+    }
+    found.sort();
+    found
+}
+
+fn urls(server: &Server) -> Vec<String> {
+    vec![server.root_url()]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_arrive_whole_and_replace_only_when_told() {
+    let (folder, server) = served(true);
+    let remote = remote();
+    for url in urls(&server) {
+        let (file, whole) = (format!("{url}sub/f.root"), content(3_000_001));
+        let written = upload(&remote, &file, &whole, false).await.unwrap();
+        assert_eq!(written.size, whole.len() as u64);
+        assert!(fs::read(folder.path().join("sub/f.root")).unwrap() == whole);
+        let again = upload(&remote, &file, b"again", false).await.unwrap_err();
+        assert!(again.to_string().contains("there already"), "{again}");
+        assert!(fs::read(folder.path().join("sub/f.root")).unwrap() == whole);
+        upload(&remote, &file, b"replaced", true).await.unwrap();
+        assert_eq!(fs::read(folder.path().join("sub/f.root")).unwrap(), b"replaced");
+        upload(&remote, &format!("{url}empty"), b"", false).await.unwrap();
+        assert_eq!(names(folder.path()), ["empty", "sub/", "sub/f.root"]);
+        for path in ["sub/f.root", "empty"] {
+            fs::remove_file(folder.path().join(path)).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_given_up_leaves_nothing() {
+    let (folder, server) = served(true);
+    let remote = remote();
+    for url in urls(&server) {
+        let url = format!("{url}half.root");
+        let mut half = remote.create(&url, CreateOptions::default()).await.unwrap();
+        half.write(0, content(2 << 20).into(), false).await.unwrap();
+        half.sync().await.unwrap();
+        half.abandon().await;
+        // What the server does after the connection's end it does before the name is free again.
+        for _ in 0..1000 {
+            if names(folder.path()) == ["sub/"] {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(names(folder.path()), ["sub/"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_flag_nothing_is_changed() {
+    let (folder, server) = served(false);
+    fs::write(folder.path().join("f.root"), "before").unwrap();
+    let remote = remote();
+    for url in urls(&server) {
+        for (name, overwrite) in [("new", false), ("f.root", true)] {
+            let tried = upload(&remote, &format!("{url}{name}"), b"x", overwrite).await;
+            assert!(tried.is_err(), "{url}{name}");
+        }
+    }
+    assert_eq!(names(folder.path()), ["f.root", "sub/"]);
+    assert_eq!(fs::read(folder.path().join("f.root")).unwrap(), b"before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_do_not_leave_the_folder() {
+    let (folder, server) = served(true);
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("out")).unwrap();
+    let remote = remote();
+    for url in urls(&server) {
+        for path in ["out/new", "sub/../../new", "%2e%2e/new", ".ssh/new", ".secret"] {
+            let tried = upload(&remote, &format!("{url}{path}"), b"x", false).await;
+            // What is `%2e` in HTTP is a name like others in XRootD; clients resolve `..`.
+            let is_fine = path.contains("..") || path.contains('%');
+            assert!(tried.is_err() || is_fine, "{url}{path}");
+        }
+    }
+    assert!(names(outside.path()).is_empty());
+    let beside = folder.path().parent().unwrap().join("new");
+    assert!(!beside.exists() && !folder.path().join(".ssh").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_has_one_writer() {
+    let (folder, server) = served(true);
+    let (first, second) = (remote(), remote());
+    let url = format!("{}f.root", server.root_url());
+    let mut writer = first.create(&url, CreateOptions::default()).await.unwrap();
+    writer.write(0, content(2 << 20).into(), false).await.unwrap();
+    writer.sync().await.unwrap();
+    let options = CreateOptions { overwrite: true, in_place: true, size: None };
+    let mut other = second.create(&url, options).await.unwrap();
+    let tried = async {
+        other.write(0, Bytes::from_static(b"other"), false).await?;
+        other.sync().await
+    };
+    let refusal = tried.await.unwrap_err();
+    assert!(refusal.to_string().contains("another client writes it"), "{refusal}");
+    assert_ne!(refusal.kind(), ErrorKind::NotFound);
+    writer.finish().await.unwrap();
+    assert!(fs::read(folder.path().join("f.root")).unwrap() == content(2 << 20));
+}
+
+#[test]
+fn beyond_this_machine_a_writable_server_wants_to_know_who_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = std::net::Ipv4Addr::UNSPECIFIED.into();
+    let config = Config { writable: true, address, ..Config::new(folder.path()) };
+    let refusal = Server::start(config.clone()).unwrap_err();
+    assert!(refusal.to_string().contains("--token or --users"), "{refusal}");
+    assert!(Server::start(Config { writable: false, ..config }).is_ok());
+}
+
+/// Runs a tool of XRootD, where it is installed.
+fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
+    let mut command = Command::new(tool);
+    command.args(arguments).stdin(Stdio::null()).env("XRD_STREAMTIMEOUT", "20");
+    match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        output => Some(output.unwrap()),
+    }
+}
+
+#[test]
+fn xrdcp_and_xrdfs_write() {
+    let (folder, server) = served(true);
+    let local = tempfile::NamedTempFile::new().unwrap();
+    // Several of the 8 MiB that xrdcp sends at a time.
+    fs::write(local.path(), content(20_000_000)).unwrap();
+    let (local, url) = (local.path().to_str().unwrap(), server.root_url());
+    let target = format!("{url}new/deep/f.root");
+    let Some(copied) = run("xrdcp", &["-s", "-p", "--cksum", "adler32", local, &target]) else {
+        return println!("skipped: no xrdcp here");
+    };
+    assert!(copied.status.success(), "{copied:?}");
+    let there = folder.path().join("new/deep/f.root");
+    assert!(fs::read(&there).unwrap() == content(20_000_000));
+    let again = run("xrdcp", &["-s", local, &target]).unwrap();
+    assert!(!again.status.success(), "it is there already");
+    fs::write(local, content(1_000_000)).unwrap();
+    let forced = run("xrdcp", &["-s", "-f", "--posc", local, &target]).unwrap();
+    assert!(forced.status.success(), "{forced:?}");
+    assert!(fs::read(&there).unwrap() == content(1_000_000));
+    let host = url.trim_end_matches('/');
+    for (arguments, is_fine) in [
+        (&["mv", "/new/deep/f.root", "/sub/g.root"][..], true),
+        (&["truncate", "/sub/g.root", "5000"], true),
+        (&["mkdir", "/made"], true),
+        (&["mkdir", "/made"], false),
+        (&["mkdir", "-p", "/made/more"], true),
+        (&["rm", "/../../etc/hostname"], false),
+        (&["rm", "/sub/none"], false),
+        (&["mv", "/sub/g.root", "/../g.root"], false),
+    ] {
+        let done = run("xrdfs", &[&[host][..], arguments].concat()).unwrap();
+        assert_eq!(done.status.success(), is_fine, "{arguments:?}: {done:?}");
+    }
+    assert!(fs::read(folder.path().join("sub/g.root")).unwrap() == content(1_000_000)[..5000]);
+    let removed = run("xrdfs", &[host, "rm", "/sub/g.root"]).unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    let left = ["made/", "made/more/", "new/", "new/deep/", "sub/"];
+    assert_eq!(names(folder.path()), left);
+}
