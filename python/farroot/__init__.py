@@ -51,6 +51,7 @@ from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
 from .report import IoReport, Reporting, Timeline, report, reporting
+from .skimming import Skimmed, skim
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ __all__ = [
     "Report",
     "Reporting",
     "SettingWarning",
+    "Skimmed",
     "Skipped",
     "SkippedWarning",
     "Steps",
@@ -204,6 +206,7 @@ __all__ = [
     "register",
     "report",
     "reporting",
+    "skim",
     "unregister",
     "update",
     "with_credentials",

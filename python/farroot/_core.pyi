@@ -69,6 +69,7 @@ __all__ = [
     "open_tables",
     "parts",
     "report",
+    "skim",
     "slices",
     "split_tree",
     "strings",
@@ -750,13 +751,10 @@ class Merging:
         """Inputs that have been read, and all; bytes that have been copied, and all."""
 
 def merge(
-    output: str,
-    inputs: Sequence[str],
-    overwrite: bool,
-    missing: str,
-    tables: bool,
-    reproducible: bool,
-    progress: Merging,
+    output: str, inputs: Sequence[str], choice: Any, progress: Merging
+) -> tuple[Any, ...]: ...
+def skim(
+    places: Sequence[TableLocation], target: str, choice: Any, progress: Merging
 ) -> tuple[Any, ...]: ...
 def credentials_found() -> list[str]:
     """Where credentials are looked for and what is there, a line of JSON a place."""

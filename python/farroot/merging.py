@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from . import _core
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .errors import InvalidArgumentError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,17 @@ class Merged:
     seconds: float
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """How to merge, as the engine takes it."""
+
+    overwrite: bool
+    missing: str
+    tables: bool
+    skip_bad: bool
+    reproducible: bool
+
+
 def merge(
     output: str | os.PathLike[str],
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -47,6 +61,7 @@ def merge(
     overwrite: bool = False,
     missing: str = "strict",
     tables: bool = True,
+    skip_bad: bool = False,
     reproducible: bool = False,
     progress: Wanted = None,
 ) -> Merged:
@@ -63,6 +78,8 @@ def merge(
         missing: Branches that not all inputs have are an error (``"strict"``), or left out where
             the first input lacks them (``"filter"``).
         tables: Whether to merge trees and RNTuples, too.
+        skip_bad: Whether to leave out inputs that are not there or cannot be read; the notes of
+            what it gives name them.
         reproducible: Whether the same inputs are to give the same bytes, without the time.
         progress: As for :meth:`Tree.arrays`.
 
@@ -76,18 +93,24 @@ def merge(
     several = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(each) for each in several]
     now = _core.Merging()
+    choice = _Choice(overwrite, missing, tables, skip_bad, reproducible)
 
     def merged() -> Merged:
-        done = _core.merge(os.fspath(output), names, overwrite, missing, tables, reproducible, now)
+        done = _core.merge(os.fspath(output), names, choice, now)
         address, size, count, entries, *rest = done
         return Merged(address, size, count, dict(entries), *rest)
 
+    return told(progress, now, merged)
+
+
+def told(progress: Wanted, now: _core.Merging, call: Callable[[], T]) -> T:
+    """What a call gives; how far it is is told meanwhile, where that is wanted."""
     if not is_wanted(progress):
-        return merged()
+        return call()
     telling = Telling(progress, Progress())
     try:
         with while_waiting(lambda: telling.tell(**_so_far(now))):
-            result = merged()
+            result = call()
         telling.tell(**_so_far(now))
     finally:
         telling.close()

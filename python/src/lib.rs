@@ -27,6 +27,7 @@ mod progress;
 mod report;
 mod request;
 mod runtime;
+mod skim;
 mod steps;
 mod table;
 mod write;
@@ -71,6 +72,8 @@ mod _core {
     use super::request::{ColumnRequest, Decision, Request, StepSize};
     #[pymodule_export]
     use super::runtime::configure;
+    #[pymodule_export]
+    use super::skim::skim;
     #[pymodule_export]
     use super::steps::Batches;
     #[pymodule_export]

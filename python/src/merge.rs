@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use engine::{MergeOptions, MergeProgress, Missing};
 use parking_lot::Mutex;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -17,7 +16,7 @@ type MergedTuple =
 /// How far a merge is; looked at while it goes on.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Merging {
-    now: Arc<Mutex<MergeProgress>>,
+    pub now: Arc<Mutex<MergeProgress>>,
 }
 
 #[pymethods]
@@ -34,35 +33,39 @@ impl Merging {
     }
 }
 
+/// How to merge.
+#[derive(FromPyObject)]
+pub struct MergeChoice {
+    overwrite: bool,
+    missing: String,
+    tables: bool,
+    skip_bad: bool,
+    reproducible: bool,
+}
+
+impl MergeChoice {
+    fn options(self) -> MergeOptions {
+        MergeOptions {
+            overwrite: self.overwrite,
+            missing: if self.missing == "filter" { Missing::Filter } else { Missing::Strict },
+            without_tables: !self.tables,
+            skip_bad: self.skip_bad,
+            reproducible: self.reproducible,
+            ..MergeOptions::default()
+        }
+    }
+}
+
 /// Merges files.
 #[pyfunction]
-#[pyo3(signature = (output, inputs, overwrite, missing, tables, reproducible, progress))]
 pub fn merge(
     py: Python<'_>,
     output: String,
     inputs: Vec<String>,
-    overwrite: bool,
-    missing: &str,
-    tables: bool,
-    reproducible: bool,
+    choice: MergeChoice,
     progress: &Bound<'_, Merging>,
 ) -> PyResult<MergedTuple> {
-    let missing = match missing {
-        "strict" => Missing::Strict,
-        "filter" => Missing::Filter,
-        other => {
-            let text = format!("missing={other:?}: \"strict\" or \"filter\"");
-            return Err(PyValueError::new_err(text));
-        }
-    };
-    let without_tables = !tables;
-    let options = MergeOptions {
-        overwrite,
-        missing,
-        without_tables,
-        reproducible,
-        ..MergeOptions::default()
-    };
+    let options = choice.options();
     let engine = engine(py)?;
     let now = progress.get().now.clone();
     let record = |progress: MergeProgress| *now.lock() = progress;

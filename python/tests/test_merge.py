@@ -94,6 +94,92 @@ def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
         farroot.merge(output, [few])
 
 
+def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> None:
+    good = [made_of(tmp_path / f"{n}.root", 10 * n) for n in range(2)]
+    cut, gone = tmp_path / "cut.root", tmp_path / "gone.root"
+    cut.write_bytes(good[0].read_bytes()[:300])
+    inputs, output = [cut, good[0], gone, good[1]], tmp_path / "all.root"
+    with pytest.raises(farroot.Error, match=r"cut\.root"):
+        farroot.merge(output, inputs)
+    merged = farroot.merge(output, inputs, skip_bad=True)
+    assert (merged.inputs, merged.tables) == (2, {"t": 20})
+    notes = sorted(merged.notes)
+    assert len(notes) == 2
+    assert all(str(path) in " ".join(notes) for path in (cut, gone))
+    with pytest.raises(farroot.NotFoundError, match="no input"):
+        farroot.merge(tmp_path / "none.root", [cut, gone], skip_bad=True)
+
+
+#: Writes a tree of references to objects, as a process of its own, and prints its name.
+REFERENCES = """
+import sys
+import ROOT
+
+file = ROOT.TFile(sys.argv[1], "recreate")
+tree = ROOT.TTree("t", "")
+named = ROOT.TNamed()
+reference = ROOT.TRef(named)
+tree.Branch("reference", reference, 32000, 0)
+for _ in range(3):
+    tree.Fill()
+tree.Write()
+print(reference.GetPID().GetTitle())
+file.Close()
+"""
+
+#: Prints the name of a process.
+PROCESS = """
+import sys
+import ROOT
+
+print(ROOT.TFile(sys.argv[1]).Get(f"ProcessID{sys.argv[2]}").GetTitle())
+"""
+
+#: The same merge by ROOT.
+CHAINED = """
+import sys
+import ROOT
+
+chain = ROOT.TChain("t")
+for path in sys.argv[2:]:
+    chain.Add(path)
+chain.Merge(sys.argv[1], "fast")
+"""
+
+
+def shifts(path: Path) -> list[int]:
+    """What the keys of a tree's baskets say is to be added to numbers of processes."""
+    with uproot.open(path) as file:
+        branch = file["t"].branches[0]
+        seeks = branch.member("fBasketSeek")[: branch.num_baskets]
+    content = path.read_bytes()
+    return [int.from_bytes(content[seek + 26 : seek + 28], "big") for seek in map(int, seeks)]
+
+
+def by_root(script: str, *arguments: object) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.interop
+def test_references_name_the_process_of_their_input(tmp_path: Path) -> None:
+    """Those of later inputs were taken for the first one's, without a word."""
+    need_root()
+    paths = [tmp_path / f"{name}.root" for name in "abc"]
+    a, b, c = (by_root(REFERENCES, path).strip() for path in paths)
+    two, all_of_them = tmp_path / "two.root", tmp_path / "all.root"
+    farroot.merge(two, paths[:2])
+    notes = farroot.merge(all_of_them, [paths[2], two, paths[1]]).notes
+    assert [note.split()[2] for note in notes] == [f"{two}:", f"{paths[1]}:"]
+    processes = [by_root(PROCESS, all_of_them, number).strip() for number in range(3)]
+    assert processes == [c, a, b]
+    assert shifts(all_of_them) == [0, 1, 2, 2]
+    by_root(CHAINED, tmp_path / "root.root", *paths)
+    assert shifts(tmp_path / "root.root") == [0, 1, 2]
+
+
 #: Compares all entries of a tree with those of one that has them twice.
 BY_ROOT = """
 import sys
@@ -117,14 +203,4 @@ def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> 
     need_root()
     path = corpus / name
     farroot.merge(tmp_path / "twice.root", [path, path])
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-c",
-        BY_ROOT,
-        str(path),
-        str(tmp_path / "twice.root"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    by_root(BY_ROOT, path, tmp_path / "twice.root")

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import uproot
 
+import farroot
+
 from .test_merge import made_of
 
 
@@ -57,3 +59,49 @@ def test_a_tree_becomes_an_rntuple(tmp_path: Path) -> None:
     with uproot.open(tmp_path / "out.root") as file:
         assert file["t"].classname == "ROOT::RNTuple"
         assert file["t"].arrays()["n"].tolist() == list(range(30))
+
+
+def test_sources_as_iterate_takes_them(tmp_path: Path) -> None:
+    paths = inputs(tmp_path)
+    forms: list[Any] = [
+        dict.fromkeys(paths, "t"),
+        [f"{path}:t" for path in paths],
+        f"{tmp_path}/[0-2].root:t",
+        [farroot.open(path)["t"] for path in paths],
+    ]
+    for at, sources in enumerate(forms):
+        output = tmp_path / f"{at}" / "out.root"
+        output.parent.mkdir()
+        skimmed = farroot.skim(sources, output, cut="n > 7", reproducible=True)
+        assert (skimmed.entries, skimmed.table, skimmed.is_copied) == (22, "t", False)
+        assert [kept for _, *kept in skimmed.inputs] == [[10, 2], [10, 10], [10, 10]]
+        assert output.read_bytes() == (tmp_path / "0" / "out.root").read_bytes()
+        assert farroot.open(output)["t"].arrays()["n"].tolist() == list(range(8, 30))
+
+
+def test_what_a_caller_may_choose(tmp_path: Path) -> None:
+    one, *_ = inputs(tmp_path)
+    output = tmp_path / "out.root"
+    told: list[Any] = []
+    skimmed = farroot.skim(
+        f"{one}:t", output, ["n", "mo*"], as_="rntuple", compression=None, progress=told.append
+    )
+    assert skimmed.entries == 10
+    assert told
+    table = farroot.open(output)["t"]
+    assert isinstance(table, farroot.RNTuple)
+    assert table.keys() == ["n", "more"]
+    with pytest.raises(farroot.InvalidArgumentError, match="there already"):
+        farroot.skim(f"{one}:t", output)
+    assert farroot.skim(f"{one}:t", output, "x", keep_rest=True, overwrite=True).is_copied
+    assert farroot.open(output).keys(cycle=False) == ["below", "below/h", "t"]
+    cases: list[dict[str, Any]] = [
+        {"as_": "csv"},
+        {"columns": []},
+        {"cut": "n >"},
+        {"compression": 999},
+    ]
+    for wrong in cases:
+        with pytest.raises(farroot.InvalidArgumentError):
+            farroot.skim(f"{one}:t", tmp_path / "none.root", **wrong)
+    assert not (tmp_path / "none.root").exists()

@@ -37,17 +37,17 @@ pub struct MergeArguments {
     /// The same inputs give the same bytes, without the time of writing
     #[arg(long)]
     reproducible: bool,
-    /// As hadd's: inputs that cannot be read are an error all the same
-    #[arg(short = 'k', hide = true)]
-    skip: bool,
-    /// As hadd's: files open at a time
-    #[arg(short = 'n', hide = true, value_name = "N")]
+    /// Leave out inputs that are not there or cannot be read, with a warning
+    #[arg(short = 'k', long)]
+    skip_bad: bool,
+    /// For scripts written for hadd (files open at a time): changes nothing
+    #[arg(short = 'n', value_name = "N")]
     files_open: Option<u32>,
-    /// As hadd's: processes
-    #[arg(short = 'j', hide = true)]
+    /// For scripts written for hadd (processes): changes nothing
+    #[arg(short = 'j')]
     jobs: bool,
-    /// As hadd's: how much to say
-    #[arg(short = 'v', hide = true)]
+    /// For scripts written for hadd (how much to say): changes nothing
+    #[arg(short = 'v')]
     verbose: bool,
     /// For programs, one line of JSON
     #[arg(long)]
@@ -95,6 +95,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
             MissingBranches::Filter => Missing::Filter,
         },
         without_tables: arguments.no_trees,
+        skip_bad: arguments.skip_bad,
         reproducible: arguments.reproducible,
         ..MergeOptions::default()
     };

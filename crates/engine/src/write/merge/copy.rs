@@ -70,7 +70,7 @@ pub async fn run(
     let inputs = std::mem::take(&mut plan.inputs);
     let memory = session.config().memory_bytes_max;
     let mut source = Source::new(session.remote().clone(), &inputs, WINDOW_BYTES.min(memory / 2));
-    let mut target = Target { encoders: Encoders::default(), records: 0 };
+    let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0 };
     target.headers(&mut plan).located(url)?;
     while let Some(step) = source.next().await? {
         match step {
@@ -231,6 +231,8 @@ impl Piece {
 struct Target {
     encoders: Encoders,
     records: u64,
+    /// What is added to the numbers of processes in the present input's baskets.
+    processes: u16,
 }
 
 impl Target {
@@ -245,6 +247,7 @@ impl Target {
     }
 
     fn begin(&mut self, plan: &mut MergePlan, input: &PlannedInput) {
+        self.processes = input.processes;
         for (at, part) in &input.tables {
             match (&mut plan.outputs[*at].content, part) {
                 (OutputContent::Tree(tree), CopiedPart::Tree(part)) => tree.begin(part),
@@ -296,6 +299,7 @@ impl Target {
                     let place = plan.writer.place(*directory)?;
                     let place = RecordPlace { offset: place.offset + within, ..place };
                     let cycle = tree.place((first, second), record.len(), place);
+                    let cycle = (cycle, tree.process_shift(first, self.processes));
                     basket::move_record(record, piece.range.start, place, cycle)?;
                 }
                 OutputContent::NTuple(ntuple) => {
@@ -334,6 +338,7 @@ impl Target {
                         let place = plan.writer.place(*directory)?;
                         let cycle = tree.place((branch, at), record.len(), place);
                         tree.add_bytes(branch, record.len(), bytes.len());
+                        let cycle = (cycle, tree.process_shift(branch, self.processes));
                         basket::move_record(&mut record, 0, place, cycle)?;
                         plan.writer.append(record.into());
                     }

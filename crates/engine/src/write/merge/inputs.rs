@@ -11,6 +11,7 @@ use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
 use super::options::MergeOptions;
+use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::read::file::{File, Speculation};
@@ -27,6 +28,7 @@ pub struct Input {
     pub infos: Vec<StreamerInfo>,
     /// Every object and table, by directory and in the order of the keys.
     pub items: Vec<InputItem>,
+    pub processes: Processes,
 }
 
 /// An object or table of an input.
@@ -56,7 +58,9 @@ impl Input {
         let is_wanted = |(directory, key): &(String, Key)| {
             let is_left_out = options.without_tables && !file.format().is_object(key);
             let path = path_of(directory, &key.name);
-            !is_left_out && options.only.as_ref().is_none_or(|only| only.wants(&path))
+            let is_process = processes::number(directory, key).is_some();
+            let is_wanted = options.only.as_ref().is_none_or(|only| only.wants(&path));
+            !is_left_out && (is_process || is_wanted)
         };
         let keys: Vec<(String, Key)> = directories
             .readable
@@ -67,12 +71,18 @@ impl Input {
         file.reading(|format, known| records(format, known, &keys)).await?;
         let known = file.known();
         let mut items = Vec::with_capacity(keys.len());
+        let mut processes = Processes::new();
         for (directory, key) in keys {
             let content = match rootfile::ntuple::is_class(&key.class) {
                 true => ItemContent::NTuple(Box::new(ntuple(&file, &key).await?)),
                 false => content(&file, &known, &key)?,
             };
-            items.push(InputItem { directory, name: key.name, content });
+            match (processes::number(&directory, &key), content) {
+                (Some(number), ItemContent::Object(process)) => {
+                    processes.insert(number, process);
+                }
+                (_, content) => items.push(InputItem { directory, name: key.name, content }),
+            }
         }
         Ok(Input {
             address: address.to_owned(),
@@ -80,6 +90,7 @@ impl Input {
             info: file.remote().info().clone(),
             infos: infos(&file),
             items,
+            processes,
         })
     }
 }

@@ -13,6 +13,7 @@ mod copy;
 mod inputs;
 mod options;
 mod plan;
+mod processes;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
@@ -41,21 +42,16 @@ pub(crate) async fn merge(
 ) -> Result<MergeReport> {
     let remote = session.remote();
     let begun = remote.trace().now();
-    let mut addresses = Vec::new();
-    for input in inputs {
-        let found = remote.matching(&input).await?;
-        if found.is_empty() {
-            return Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(input));
-        }
-        addresses.extend(found);
-    }
+    let mut notes = Vec::new();
+    let addresses = addresses(session, inputs, &options, &mut notes).await?;
     if addresses.iter().any(|address| address == output) {
         let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
         return Err(error.with_url(output));
     }
     let create = CreateOptions { overwrite: options.overwrite, ..CreateOptions::default() };
     let mut carrier = Carrier::start(remote.create(output, create).await?);
-    let merged = merge_to(session, output, addresses, options, &mut carrier, progress).await;
+    let inputs = (addresses, notes);
+    let merged = merge_to(session, output, inputs, options, &mut carrier, progress).await;
     match merged {
         Ok(report) => {
             let written = carrier.finish().await?;
@@ -68,15 +64,43 @@ pub(crate) async fn merge(
     }
 }
 
+/// What the inputs' patterns match, in their order.
+async fn addresses(
+    session: &Session,
+    inputs: Vec<String>,
+    options: &MergeOptions,
+    notes: &mut Vec<String>,
+) -> Result<Vec<String>> {
+    let mut addresses = Vec::new();
+    for input in inputs {
+        let found = match session.remote().matching(&input).await {
+            Ok(found) if found.is_empty() => {
+                Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(input))
+            }
+            found => found,
+        };
+        match found {
+            Ok(found) => addresses.extend(found),
+            Err(why) if options.skips(&why) => notes.push(left_out(&why)),
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(addresses)
+}
+
+fn left_out(why: &Error) -> String {
+    format!("an input is left out: {why}")
+}
+
 async fn merge_to(
     session: &Session,
     output: &str,
-    addresses: Vec<String>,
+    (addresses, notes): (Vec<String>, Vec<String>),
     options: MergeOptions,
     carrier: &mut Carrier,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
-    let mut plan = MergePlan::new(writer(output, &options)?, options.clone());
+    let mut plan = MergePlan::new(writer(output, &options)?, options.clone(), notes);
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
     let mut reads: Vec<BoxFuture<'static, Result<Input>>> = Vec::with_capacity(addresses.len());
@@ -86,11 +110,18 @@ async fn merge_to(
     }
     let mut reads = stream::iter(reads).buffered(INPUTS_AHEAD);
     while let Some(input) = reads.next().await {
-        plan.add(input?)?;
+        match input {
+            Err(why) if options.skips(&why) => plan.notes.push(left_out(&why)),
+            input => plan.add(input?)?,
+        }
         (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
         progress(now);
     }
     drop(reads);
+    if plan.inputs.is_empty() {
+        let text = format!("no input could be read; {}", plan.notes.join("; "));
+        return Err(Error::new(ErrorKind::NotFound, text));
+    }
     copy::run(session, plan, carrier, output, &mut now, progress).await
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use remote::Written;
+use remote::{Error, ErrorKind, Written};
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 /// What to do where inputs do not have the same branches.
@@ -40,6 +40,8 @@ pub struct MergeOptions {
     pub missing: Missing,
     /// Leaves trees and RNTuples out.
     pub without_tables: bool,
+    /// Leaves out inputs that are not there or cannot be read, with a note.
+    pub skip_bad: bool,
     /// Of what is not copied as it is: objects and trees' metadata.
     pub compression: Compression,
     /// The same inputs give the same bytes, with no time in them.
@@ -48,12 +50,24 @@ pub struct MergeOptions {
     pub only: Option<Only>,
 }
 
+impl MergeOptions {
+    /// Whether an input that gives this error is left out.
+    pub(super) fn skips(&self, error: &Error) -> bool {
+        let is_ours = matches!(
+            error.kind(),
+            ErrorKind::Unsupported | ErrorKind::InvalidArgument | ErrorKind::Cancelled
+        );
+        self.skip_bad && !is_ours
+    }
+}
+
 impl Default for MergeOptions {
     fn default() -> Self {
         MergeOptions {
             overwrite: false,
             missing: Missing::Strict,
             without_tables: false,
+            skip_bad: false,
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             reproducible: false,
             only: None,

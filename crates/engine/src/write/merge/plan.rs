@@ -13,6 +13,7 @@ use rootfile::write::{DirectoryId, Encoders, FileWriter};
 
 use super::inputs::{Input, InputItem, ItemContent, OWN, path_of};
 use super::options::{MergeOptions, MergeReport, Missing};
+use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::core::select::Names;
 
@@ -24,7 +25,8 @@ pub struct MergePlan {
     /// Position of each in [`MergePlan::outputs`], by directory and name.
     places: BTreeMap<(String, String), usize>,
     pub inputs: Vec<PlannedInput>,
-    notes: Vec<String>,
+    processes: Processes,
+    pub notes: Vec<String>,
     total_bytes: u64,
 }
 
@@ -54,6 +56,8 @@ pub struct PlannedInput {
     pub info: FileInfo,
     /// Tables, by their position among the outputs.
     pub tables: Vec<(usize, CopiedPart)>,
+    /// What is added to the numbers of processes in its baskets.
+    pub processes: u16,
 }
 
 /// What is copied of a table.
@@ -63,14 +67,15 @@ pub enum CopiedPart {
 }
 
 impl MergePlan {
-    pub fn new(writer: FileWriter, options: MergeOptions) -> MergePlan {
+    pub fn new(writer: FileWriter, options: MergeOptions, notes: Vec<String>) -> MergePlan {
         MergePlan {
             writer,
             options,
             outputs: Vec::new(),
             places: BTreeMap::new(),
             inputs: Vec::new(),
-            notes: Vec::new(),
+            processes: Processes::new(),
+            notes,
             total_bytes: 0,
         }
     }
@@ -85,22 +90,41 @@ impl MergePlan {
     /// # Errors
     /// `Unsupported` where it does not fit those before.
     pub fn add(&mut self, input: Input) -> Result<()> {
-        let Input { address, url, info, infos, items } = input;
+        let Input { address, url, info, infos, items, processes } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
+        let processes = processes::add(&mut self.processes, processes).located(&*url)?;
         let mut tables = Vec::new();
         for item in items {
             let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
                 Some(at) => *at,
                 None => self.begin(&item, &url)?,
             };
+            self.note_references(&item, at, processes, &url);
             let InputItem { content, .. } = item;
             if let Some(part) = self.add_item(at, content, &url)? {
                 self.total_bytes += part.stored_bytes();
                 tables.push((at, part));
             }
         }
-        self.inputs.push(PlannedInput { address, url, info, tables });
+        self.inputs.push(PlannedInput { address, url, info, tables, processes });
         Ok(())
+    }
+
+    /// Says what readers find in references to objects of other processes than the first ones.
+    fn note_references(&mut self, item: &InputItem, at: usize, processes: u16, url: &str) {
+        let text = match &item.content {
+            _ if processes == 0 => return,
+            ItemContent::Object(_) if self.outputs[at].inputs == 0 => {
+                "references to other objects (TRef) in it may lead elsewhere"
+            }
+            ItemContent::Tree(tree) if tree.may_refer() => {
+                "of references to objects (TRef) its baskets' keys say whose they are, as after a \
+                 fast merge by ROOT; but ROOT 6.40 takes them for the first file's"
+            }
+            _ => return,
+        };
+        let path = path_of(&item.directory, &item.name);
+        self.notes.push(format!("{path} of {url}: {text}"));
     }
 
     /// Makes place for what no input before had.
@@ -192,7 +216,7 @@ impl MergePlan {
     /// # Errors
     /// As [`CopiedTree::finish`].
     pub fn finish(self, url: &str) -> Result<(FileWriter, MergeReport)> {
-        let MergePlan { mut writer, options, outputs, inputs, mut notes, .. } = self;
+        let MergePlan { mut writer, options, outputs, inputs, processes, mut notes, .. } = self;
         let (compression, mut encoders) = (options.compression, Encoders::default());
         let mut report = MergeReport {
             inputs: inputs.len(),
@@ -236,6 +260,9 @@ impl MergePlan {
                 }
                 OutputContent::Left => {}
             }
+        }
+        for (number, process) in processes {
+            writer.put(DirectoryId::TOP, &processes::name(number), Arc::new(*process));
         }
         OWN.iter().for_each(|class| writer.infos().need(class));
         writer.close();

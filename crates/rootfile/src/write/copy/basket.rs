@@ -22,17 +22,23 @@ const CLASS_AT_LONG: usize = 34;
 const CLASS_AT_SHORT: usize = 26;
 /// The name of the class, with its length in front.
 const CLASS: &[u8] = b"\x07TBasket";
-/// The bits of `fSeekPdir` that say which process wrote a basket's references.
-const PROCESS_BITS: u64 = 0xffff << 48;
+/// `fSeekPdir` has in the bits from here on what is added to the numbers of processes in a basket.
+const PROCESS_SHIFT: u32 = 48;
 /// Added to the flag of a basket whose entry offsets follow from a counter.
 const FLAG_GENERATE_OFFSETS: u8 = 80;
 
-/// Makes the record of a basket, which was at `from` of its file, one for another place.
+/// Makes the record of a basket, which was at `from` of its file, one for another place. Numbers
+/// of processes in it (`TRef`) are now greater by `processes`.
 ///
 /// # Errors
 /// `Corrupt` for what is no record of a basket, or that of another place; `Limit` where a key of
-/// four-byte offsets would have to say a place beyond 2 GB.
-pub fn move_record(record: &mut [u8], from: u64, to: RecordPlace, cycle: u16) -> Result<()> {
+/// four-byte offsets would have to say a place beyond 2 GB or something of processes.
+pub fn move_record(
+    record: &mut [u8],
+    from: u64,
+    to: RecordPlace,
+    (cycle, processes): (u16, u16),
+) -> Result<()> {
     let corrupt = |what: &str| Error::corrupt(what).at(from);
     let number = |record: &[u8], at: usize, len: usize| {
         let bytes = record.get(at..at + len).ok_or_else(|| corrupt("a basket that is cut"))?;
@@ -54,9 +60,17 @@ pub fn move_record(record: &mut [u8], from: u64, to: RecordPlace, cycle: u16) ->
         let what = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
         return Err(Error::limit(what).at(from));
     }
-    let process = if is_long { number(record, OFFSET_AT + 8, 8)? & PROCESS_BITS } else { 0 };
+    if !is_long && processes > 0 {
+        let what = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
+        return Err(Error::limit(what).at(from));
+    }
+    let before = if is_long { number(record, OFFSET_AT + 8, 2)? as u16 } else { 0 };
+    let process = before.checked_add(processes);
+    let process = process.ok_or_else(|| Error::limit("more than 65,536 processes").at(from))?;
     record[CYCLE_AT..CYCLE_AT + 2].copy_from_slice(&cycle.to_be_bytes());
-    for (n, place) in [to.offset, to.directory | process].into_iter().enumerate() {
+    for (n, place) in
+        [to.offset, to.directory | u64::from(process) << PROCESS_SHIFT].into_iter().enumerate()
+    {
         let at = OFFSET_AT + n * width;
         record[at..at + width].copy_from_slice(&place.to_be_bytes()[8 - width..]);
     }

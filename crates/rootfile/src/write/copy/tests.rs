@@ -78,7 +78,7 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
             };
             let place = out.place(DirectoryId::TOP).unwrap();
             let cycle = copied.place((branch, at), record.len(), place);
-            basket::move_record(&mut record, from, place, cycle).unwrap();
+            basket::move_record(&mut record, from, place, (cycle, 0)).unwrap();
             out.append(record.into());
         }
     }
@@ -145,8 +145,8 @@ fn a_basket_that_is_elsewhere_is_refused() {
     let record = input.slice(range.start as usize..range.end as usize).to_vec();
     for len in 0..record.len() {
         let cut = &mut record[..len].to_vec();
-        assert!(basket::move_record(cut, range.start, place, 0).is_err());
+        assert!(basket::move_record(cut, range.start, place, (0, 0)).is_err());
     }
-    assert!(basket::move_record(&mut record.clone(), range.start + 1, place, 0).is_err());
-    assert!(basket::move_record(&mut record.clone(), range.start, place, 0).is_ok());
+    assert!(basket::move_record(&mut record.clone(), range.start + 1, place, (0, 0)).is_err());
+    assert!(basket::move_record(&mut record.clone(), range.start, place, (0, 0)).is_ok());
 }

@@ -87,6 +87,11 @@ impl SourceTree {
         u32::try_from(self.tree.branches[branch].compress).unwrap_or(0)
     }
 
+    /// Whether it has objects, which may refer to others.
+    pub fn may_refer(&self) -> bool {
+        self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
+    }
+
     fn column(&self, branch: usize) -> ObjectRef<'_> {
         self.record.objects.get(self.columns[branch])
     }
@@ -216,6 +221,14 @@ impl CopiedTree {
         branch.lens[slot] = len as i64;
         branch.seeks[slot] = at.offset as i64;
         slot as u16
+    }
+
+    /// What to add to the numbers of processes in a branch's baskets: numbers and texts have none.
+    pub fn process_shift(&self, branch: usize, processes: u16) -> u16 {
+        match self.first.tree.branches[branch].kind {
+            BranchKind::Plain => 0,
+            _ => processes,
+        }
     }
 
     /// Adds the bytes of a basket that had no record of its own to its branch's.

@@ -1,0 +1,119 @@
+"""Some columns and entries of trees and RNTuples as a new file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from . import _core
+from ._places import places_of
+from ._progress import Wanted
+from ._uproot import taken
+from .compression import of as compression_of
+from .errors import InvalidArgumentError
+from .merging import told
+
+if TYPE_CHECKING:
+    from .dataset import Files
+
+
+@dataclass(frozen=True)
+class Skimmed:
+    """A file of what was kept.
+
+    Attributes:
+        output: Its address.
+        size: Its bytes.
+        table: The path of the tree or RNTuple in it.
+        inputs: Of each input its address, its entries, and how many of them were kept.
+        is_copied: Whether baskets were copied as they were stored.
+        notes: What was not the same in all inputs.
+        seconds: From the call to the end.
+    """
+
+    output: str
+    size: int
+    table: str
+    inputs: list[tuple[str, int, int]]
+    is_copied: bool
+    notes: list[str]
+    seconds: float
+
+    @property
+    def entries(self) -> int:
+        """How many entries were kept."""
+        return sum(kept for _, _, kept in self.inputs)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What is kept and how, as the engine takes it."""
+
+    columns: list[str]
+    cut: str | None
+    #: "tree", "rntuple", or what the first input is.
+    format: str | None
+    keep_rest: bool
+    overwrite: bool
+    reproducible: bool
+    #: ROOT's number.
+    compression: int
+
+
+@taken
+def skim(
+    sources: Files,
+    target: str | os.PathLike[str],
+    columns: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    *,
+    as_: Literal["tree", "rntuple"] | None = None,
+    keep_rest: bool = False,
+    compression: object = 505,
+    overwrite: bool = False,
+    reproducible: bool = False,
+    progress: Wanted = None,
+) -> Skimmed:
+    """Writes some columns and entries of trees or RNTuples to a new file.
+
+    Without a cut a tree's baskets are copied as they are stored, as :func:`farroot.merge` does.
+    With one, other columns than the cut's are fetched only where entries pass, and what passes is
+    compressed anew. Entries are in the order of the sources. Under the target's name there is
+    nothing, or what was there before, until it is complete.
+
+    Args:
+        sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.
+        target: A path or an address.
+        columns: Names, paths and globs such as ``"Jet_*"``; all if None.
+        cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None.
+        as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
+        keep_rest: Whether to keep other tables and objects, merged; without a cut only.
+        compression: Of what is compressed anew, as for :func:`farroot.recreate`.
+        overwrite: Whether to replace a file that is there.
+        reproducible: Whether the same sources are to give the same bytes, without the time.
+        progress: As for :meth:`Tree.arrays`.
+
+    Raises:
+        InvalidArgumentError: the target is there already, or the cut cannot be understood.
+        NotFoundError: no such file.
+        KeyInFileError: no such tree or column in the first source.
+        UnsupportedError: a column cannot be written in that way.
+    """
+    if as_ not in (None, "tree", "rntuple"):
+        raise InvalidArgumentError(f'as_={as_!r}: it is "tree", "rntuple" or None')
+    places = [place.located() for place in places_of(sources)]
+    names = [columns] if isinstance(columns, str) else list(columns or ())
+    if columns is not None and not names:
+        raise InvalidArgumentError("columns=[]: no column is left")
+    code = _code(compression)
+    choice = _Choice(names, cut, as_, keep_rest, overwrite, reproducible, code)
+    now = _core.Merging()
+    return told(progress, now, lambda: Skimmed(*_core.skim(places, os.fspath(target), choice, now)))
+
+
+def _code(said: object) -> int:
+    """ROOT's number; 0 for none."""
+    chosen = compression_of(said)
+    return 0 if chosen is None or chosen.level == 0 else chosen.code

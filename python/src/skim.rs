@@ -1,0 +1,74 @@
+//! Some columns and entries of tables as a new file.
+
+use engine::{Cut, MergeProgress, SkimOptions, TableFormat};
+use pyo3::prelude::*;
+
+use crate::error::exception;
+use crate::merge::Merging;
+use crate::parts::TableLocation;
+use crate::runtime::{engine, wait};
+use crate::write::compression_of;
+
+/// Output, size, table, inputs with their entries and those that were kept, whether baskets were
+/// copied, notes and seconds.
+type SkimmedTuple = (String, u64, String, Vec<(String, u64, u64)>, bool, Vec<String>, f64);
+
+/// What is kept, and how.
+#[derive(FromPyObject)]
+pub struct SkimChoice {
+    columns: Vec<String>,
+    cut: Option<String>,
+    format: Option<String>,
+    keep_rest: bool,
+    overwrite: bool,
+    reproducible: bool,
+    /// ROOT's number.
+    compression: u32,
+}
+
+impl SkimChoice {
+    fn options(self, py: Python<'_>) -> PyResult<SkimOptions> {
+        let cut = self.cut.as_deref().map(Cut::parse).transpose();
+        Ok(SkimOptions {
+            columns: self.columns,
+            cut: cut.map_err(|error| exception(py, &error))?,
+            format: match self.format.as_deref() {
+                None => TableFormat::Same,
+                Some("rntuple") => TableFormat::RNTuple,
+                Some(_) => TableFormat::Tree,
+            },
+            keep_rest: self.keep_rest,
+            overwrite: self.overwrite,
+            reproducible: self.reproducible,
+            compression: compression_of(py, self.compression)?,
+        })
+    }
+}
+
+/// Writes what is kept of tables to a new file.
+#[pyfunction]
+pub fn skim(
+    py: Python<'_>,
+    places: Vec<Py<TableLocation>>,
+    target: String,
+    choice: SkimChoice,
+    progress: &Bound<'_, Merging>,
+) -> PyResult<SkimmedTuple> {
+    let places: Vec<_> =
+        places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
+    let options = choice.options(py)?;
+    let engine = engine(py)?;
+    let now = progress.get().now.clone();
+    let record = |progress: MergeProgress| *now.lock() = progress;
+    let skimmed = wait(py, &engine, engine.skim(&target, &places, &options, &record))?;
+    let skimmed = skimmed.map_err(|error| exception(py, &error))?;
+    Ok((
+        skimmed.written.address,
+        skimmed.written.size,
+        skimmed.table,
+        skimmed.inputs,
+        skimmed.is_copied,
+        skimmed.notes,
+        skimmed.time.as_secs_f64(),
+    ))
+}
