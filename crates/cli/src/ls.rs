@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use engine::{Engine, ErrorKind, File, KeyInfo, Table};
@@ -17,6 +18,8 @@ use crate::table::{table, text};
 
 /// Of so many trees and RNTuples in a file it is said how many entries they have.
 const TABLES_MAX: usize = 256;
+/// Since 1970: the end of what four digits say.
+const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
 
 /// List the objects in files, and the files in directories
 #[derive(Debug, Args)]
@@ -28,6 +31,9 @@ pub struct LsArguments {
     /// Also what is in directories of a file
     #[arg(short, long)]
     recursive: bool,
+    /// Of files in directories, also when they were last changed, where the server says it
+    #[arg(short, long)]
+    long: bool,
     /// For programs, one line of JSON an object, or a file of a directory
     #[arg(long)]
     json: bool,
@@ -74,13 +80,13 @@ async fn listing(
     arguments: &LsArguments,
 ) -> engine::Result<String> {
     if engine.remote().is_directory(address) {
-        return Ok(files(address, engine.remote().list(address).await?, arguments.json));
+        return Ok(files(address, engine.remote().list(address).await?, arguments));
     }
     let file = match engine.open(address).await {
         // A server knows a directory by itself, only not before it is asked.
         Err(error) if error.kind() == ErrorKind::InvalidArgument => {
             return match engine.remote().list(address).await {
-                Ok(listed) => Ok(files(address, listed, arguments.json)),
+                Ok(listed) => Ok(files(address, listed, arguments)),
                 Err(_) => Err(error),
             };
         }
@@ -166,13 +172,22 @@ async fn described(file: &File, path: &str, is_tree: bool) -> engine::Result<(u6
     Ok((described.entries, described.stored_bytes, described.content_bytes))
 }
 
+/// As HTTP has it; nothing of a time that it cannot say.
+fn date(time: SystemTime) -> String {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) if since < YEAR_10000 => httpdate::fmt_http_date(time),
+        _ => String::new(),
+    }
+}
+
 /// What is in a directory.
-fn files(directory: &str, listed: Vec<Listed>, json: bool) -> String {
-    if json {
+fn files(directory: &str, listed: Vec<Listed>, arguments: &LsArguments) -> String {
+    if arguments.json {
         let line = |file: &Listed| {
+            let modified = file.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             let line = json!({
                 "directory": directory, "name": file.name, "address": file.address, "size": file.size,
-                "is_directory": file.is_directory,
+                "is_directory": file.is_directory, "modified": modified.map(|since| since.as_secs()),
             });
             format!("{line}\n")
         };
@@ -181,10 +196,30 @@ fn files(directory: &str, listed: Vec<Listed>, json: bool) -> String {
     if listed.iter().all(|file| file.is_directory.is_none()) {
         return listed.iter().map(|file| format!("{}\n", shown(&file.name))).collect();
     }
-    let mut rows = table(&["name", ">size"]);
-    for Listed { name, size: bytes, is_directory, .. } in listed {
+    let columns = if arguments.long { 3 } else { 2 };
+    let mut rows = table(&["name", ">size", "changed"][..columns]);
+    for Listed { name, size: bytes, is_directory, modified, .. } in listed {
         let slash = if is_directory == Some(true) { "/" } else { "" };
-        rows.add_row([format!("{name}{slash}"), bytes.map_or(String::new(), size)]);
+        let row = [
+            format!("{name}{slash}"),
+            bytes.map_or(String::new(), size),
+            modified.map_or(String::new(), date),
+        ];
+        rows.add_row(&row[..columns]);
     }
     text(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_any_year_are_shown_or_left_out() {
+        let day = Duration::from_secs(86_400);
+        assert_eq!(date(UNIX_EPOCH + day), "Fri, 02 Jan 1970 00:00:00 GMT");
+        assert_eq!(date(UNIX_EPOCH + YEAR_10000 - day), "Fri, 31 Dec 9999 00:00:00 GMT");
+        assert_eq!(date(UNIX_EPOCH - day), "");
+        assert_eq!(date(UNIX_EPOCH + YEAR_10000), "");
+    }
 }

@@ -153,6 +153,9 @@ fn ls_lists_several_files_and_directories() {
         local.starts_with("name ") && names(&local).contains(&"zlib.root".to_owned()),
         "{local}"
     );
+    let long = printed(&["ls", "-l", &folder().display().to_string()]);
+    assert!(long.lines().all(|line| line.ends_with("changed") || line.ends_with(" GMT")), "{long}");
+    assert_eq!(names(&long), names(&local));
     let far = printed(&["ls", &server.root_url()]);
     assert_eq!(far.lines().collect::<Vec<_>>(), names(&local));
     let two = printed(&["ls", &file(), &format!("{}zlib.root", server.http_url())]);
@@ -173,6 +176,7 @@ fn every_verb_speaks_to_programs() {
     let files = json(&printed(&["ls", "--json", &folder().display().to_string()]));
     let file = files.iter().find(|file| file["name"] == "zlib.root").expect("is there");
     assert_eq!(file["size"], std::fs::metadata(&place).expect("is there").len());
+    assert!(file["modified"].as_u64().is_some_and(|since| since > 1_700_000_000), "{file}");
     let plan = json(&printed(&["plan", "--json", &place, "-c", "n, numbers"]));
     assert_eq!(plan[0]["tables"][0]["columns"][1]["name"], "numbers");
     assert_eq!(plan[0]["stored_bytes"], 672);

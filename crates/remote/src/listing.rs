@@ -1,12 +1,13 @@
 //! What is in a directory, of a disk or of a server.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::Remote;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
-use crate::source::one_shot;
+use crate::source::{ListedName, one_shot};
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +20,8 @@ pub struct Listed {
     pub size: Option<u64>,
     /// `None` where the server does not say it.
     pub is_directory: Option<bool>,
+    /// When a file was last changed; `None` where the server does not say it.
+    pub modified: Option<SystemTime>,
 }
 
 impl Remote {
@@ -32,19 +35,18 @@ impl Remote {
             true => {
                 let url = Address::parse(directory)?;
                 let settings = self.settings();
-                let names =
+                let entries =
                     one_shot::list(&url, &settings.config, settings.network.clone()).await?;
                 let address = |name: &str| {
                     let child = url.child(name);
                     child.map_or_else(|_| String::new(), |child| child.as_str().to_owned())
                 };
-                let known = |name: String| Listed {
-                    address: address(&name),
-                    name,
-                    size: None,
-                    is_directory: None,
+                let listed = |entry: ListedName| {
+                    let address = address(&entry.name);
+                    let ListedName { name, is_directory, size, modified } = entry;
+                    Listed { name, address, size, is_directory, modified }
                 };
-                names.into_iter().map(known).collect()
+                entries.into_iter().map(listed).collect()
             }
         };
         listed.sort();
@@ -84,6 +86,7 @@ fn on_disk(directory: &str) -> Result<Vec<Listed>> {
             address: entry.path().to_string_lossy().into_owned(),
             name,
             size: there.as_ref().filter(|there| there.is_file()).map(std::fs::Metadata::len),
+            modified: there.as_ref().and_then(|there| there.modified().ok()),
             is_directory: there.map(|there| there.is_dir()),
         });
     }

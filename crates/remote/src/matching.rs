@@ -185,7 +185,7 @@ async fn on_server(
                 let mut names = match one_shot::list(&directory, config, network.clone()).await {
                     // Among what a pattern matches may be files.
                     Err(error) if is_no_directory(&error) => Vec::new(),
-                    names => names?,
+                    listed => listed?.into_iter().map(|entry| entry.name).collect(),
                 };
                 // No name leads out of its directory.
                 names.retain(|name| !matches!(&**name, "." | "..") && !name.contains('/'));

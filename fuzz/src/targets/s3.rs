@@ -11,12 +11,13 @@ pub fn run(data: &[u8]) {
         assert!(!refusal.code.is_empty(), "a refusal without a code");
     }
     let Ok(page) = Page::parse(data) else { return };
-    let bytes: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
+    let keys = page.objects.iter().map(|object| &object.key);
+    let bytes: usize = keys.chain(&page.prefixes).map(String::len).sum();
     // An entity of three letters may stand for a character of four bytes.
     assert!(bytes <= 2 * data.len(), "more text than there was");
     assert!(page.next.as_ref().is_none_or(|next| !next.is_empty()), "no token to go on with");
-    for name in page.names_below("d/") {
-        assert!(!name.is_empty(), "a name of nothing");
+    for entry in page.entries_below("d/") {
+        assert!(!entry.name.is_empty(), "a name of nothing");
     }
 }
 
@@ -24,7 +25,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let page = "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\
                 \"><Prefix>d/</Prefix><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>\
                 <NextContinuationToken>1/a+b=</NextContinuationToken><Contents><Key>d/a+%2B%25&amp;.root\
-                </Key><Size>12</Size></Contents><CommonPrefixes><Prefix>d/e/</Prefix></CommonPrefixes>\
+                </Key><LastModified>2013-05-24T00:00:00.000Z</LastModified>\
+                <Size>12</Size></Contents><CommonPrefixes><Prefix>d/e/</Prefix></CommonPrefixes>\
                 </ListBucketResult>";
     let refusal = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>&#34;x&apos;</Message>\
                    <Region>eu-central-1</Region></Error>";
@@ -34,6 +36,8 @@ fn seeds() -> Vec<Vec<u8>> {
 #[test]
 fn the_seeds_are_read() {
     let [page, refusal] = seeds().try_into().unwrap();
-    assert_eq!(Page::parse(&page).unwrap().names_below("d/"), ["a +%&.root", "e"]);
+    let entries = Page::parse(&page).unwrap().entries_below("d/");
+    assert_eq!(entries.iter().map(|entry| &*entry.name).collect::<Vec<_>>(), ["a +%&.root", "e"]);
+    assert!(entries[0].size == Some(12) && entries[0].modified.is_some());
     assert_eq!(Refusal::parse(&refusal).unwrap().region.as_deref(), Some("eu-central-1"));
 }

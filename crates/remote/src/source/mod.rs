@@ -99,6 +99,25 @@ pub enum FileEnd {
     Tail(u64),
 }
 
+/// What is in a directory, by one name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListedName {
+    /// Without the directory.
+    pub name: String,
+    /// `None` where the server does not say it.
+    pub is_directory: Option<bool>,
+    /// Bytes of a file, and when it was last changed; `None` where the server does not say it.
+    pub size: Option<u64>,
+    pub modified: Option<SystemTime>,
+}
+
+impl ListedName {
+    /// Of a server that says no more.
+    pub(crate) fn of_name(name: String) -> ListedName {
+        ListedName { name, ..ListedName::default() }
+    }
+}
+
 /// What a connection sends to the driver.
 #[derive(Debug)]
 pub enum ConnectionEvent {
@@ -133,10 +152,10 @@ pub enum ConnectionEvent {
         request: RequestTag,
         bytes: u64,
     },
-    /// Names without their directory; comes before the `Done` of a `List`.
+    /// Comes before the `Done` of a `List`.
     Listed {
         request: RequestTag,
-        names: Vec<String>,
+        entries: Vec<ListedName>,
     },
     /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server says it
     /// unasked.

@@ -15,7 +15,7 @@ use super::network::{Counted, Network, Stream};
 use super::servers::server_for;
 use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileLocation, FileRef,
-    RequestTag, Role,
+    ListedName, RequestTag, Role,
 };
 use crate::address::{Address, FileLocations};
 use crate::checksum::{Algorithm, Checksum};
@@ -32,7 +32,7 @@ const REQUEST: RequestTag = RequestTag(0);
 /// No question takes longer, whatever comes meanwhile.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The names in a directory, without it, in the server's order.
+/// What is in a directory, in the server's order.
 ///
 /// # Errors
 /// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory;
@@ -41,14 +41,14 @@ pub async fn list(
     directory: &Address,
     config: &Config,
     network: Arc<dyn Network>,
-) -> Result<Vec<String>> {
+) -> Result<Vec<ListedName>> {
     let question = |directory| Command::List { request: REQUEST, directory };
     let (_, events) = ask(directory, config, network, question).await?;
-    let names = events.into_iter().find_map(|event| match event {
-        ConnectionEvent::Listed { names, .. } => Some(names),
+    let entries = events.into_iter().find_map(|event| match event {
+        ConnectionEvent::Listed { entries, .. } => Some(entries),
         _ => None,
     });
-    Ok(names.unwrap_or_default())
+    Ok(entries.unwrap_or_default())
 }
 
 /// The checksum that a server keeps, or makes, of a file; without an algorithm, of the kind that

@@ -11,7 +11,9 @@ use super::session::{Purpose, Session};
 use super::{XrootdServer, locate, pages};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag, Server, no_clock};
+use crate::source::{
+    ConnectionEvent, DriverLink, FileInfo, FileRef, ListedName, RequestTag, Server, no_clock,
+};
 
 impl XrootdServer {
     /// Passes on what has become of a request.
@@ -152,8 +154,8 @@ impl XrootdServer {
             Some(Purpose::List { request, .. }) => {
                 session.tags.remove(&request);
                 if let Answer::Entries(entries) = answer {
-                    let names = entries.into_iter().map(|entry| entry.name).collect();
-                    link.send(ConnectionEvent::Listed { request, names });
+                    let names = entries.into_iter().map(|entry| ListedName::of_name(entry.name));
+                    link.send(ConnectionEvent::Listed { request, entries: names.collect() });
                 }
                 link.send(ConnectionEvent::Done { request });
             }

@@ -188,6 +188,13 @@ async fn directories_are_listed_and_patterns_found() {
         names("s3://bucket").await,
         ["d", "empty.bin", "large.bin", "many", "medium.bin", "small.bin"]
     );
+    let listed = remote.list("s3://bucket/d/").await.unwrap();
+    let sizes: Vec<_> = listed.iter().map(|there| (there.is_directory, there.size)).collect();
+    let file = fs::metadata(gateway.bucket.join("d/x.txt")).unwrap();
+    let directory = (Some(true), None);
+    assert_eq!(sizes, [directory, directory, (Some(false), Some(file.len()))]);
+    let ago = listed[2].modified.unwrap().elapsed().unwrap_or_default();
+    assert!(ago.as_secs() < 3600 && listed[0].modified.is_none(), "{listed:?}");
     assert_eq!(names("s3://bucket/d/").await, ["run1", "run2", "x.txt"]);
     assert_eq!(names("s3://bucket/d/run1").await, ["a b+%.root", "c#?.root"]);
     assert_eq!(names("s3://bucket/many/").await.len(), 2345);

@@ -130,7 +130,7 @@ impl Exchange<'_> {
             key => format!("{key}/"),
         };
         let _turn = self.transport.turn().await?;
-        let (mut names, mut token) = (Vec::new(), None::<String>);
+        let (mut entries, mut token) = (Vec::new(), None::<String>);
         let (mut pages, mut bytes) = (0u32, 0u64);
         loop {
             job.stop_if_cancelled()?;
@@ -147,14 +147,14 @@ impl Exchange<'_> {
             let too_long =
                 || Error::new(ErrorKind::LimitReached, "a page of a listing is too long");
             let page = Page::parse(&document.ok_or_else(too_long)?)?;
-            let come: usize =
-                page.keys.iter().chain(&page.prefixes).map(|name| name.len() + 64).sum();
+            let keys = page.objects.iter().map(|object| &object.key);
+            let come: usize = keys.chain(&page.prefixes).map(|name| name.len() + 64).sum();
             self.driver
                 .send(ConnectionEvent::Progress { request: job.request, bytes: come as u64 });
-            names.extend(page.names_below(&prefix));
+            entries.extend(page.entries_below(&prefix));
             (pages, bytes) = (pages + 1, bytes + come as u64);
-            if names.len() > NAMES_MAX || bytes > NAMES_BYTES_MAX || pages > PAGES_MAX {
-                let text = format!("more than {} names are listed here", names.len());
+            if entries.len() > NAMES_MAX || bytes > NAMES_BYTES_MAX || pages > PAGES_MAX {
+                let text = format!("more than {} names are listed here", entries.len());
                 let error = Error::new(ErrorKind::LimitReached, text);
                 return Err(error.with_advice("name a directory with fewer, or the files").into());
             }
@@ -168,13 +168,14 @@ impl Exchange<'_> {
                 None => break,
             }
         }
-        names.sort_unstable();
-        names.dedup();
-        if names.is_empty() && !prefix.is_empty() {
+        // Of an object and a directory of one name the object comes first, and stays.
+        entries.sort_unstable();
+        entries.dedup_by(|next, first| next.name == first.name);
+        if entries.is_empty() && !prefix.is_empty() {
             let text = "the bucket has no object below this";
             return Err(Error::new(ErrorKind::NotFound, text).into());
         }
-        self.driver.send(ConnectionEvent::Listed { request: job.request, names });
+        self.driver.send(ConnectionEvent::Listed { request: job.request, entries });
         Ok(())
     }
 }

@@ -1,12 +1,17 @@
 //! The documents of S3: what it refuses, and what is in a bucket (S3 API Reference, "Error
 //! responses" and "ListObjectsV2").
 
+use std::time::{Duration, SystemTime};
+
 use percent_encoding::percent_decode_str;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::metalink::meant;
+use crate::source::ListedName;
+
+use super::sign::seconds;
 
 /// Deeper documents are none of S3's.
 const DEPTH_MAX: usize = 16;
@@ -22,11 +27,21 @@ pub struct Refusal {
     pub region: Option<String>,
 }
 
+/// An object, as a listing has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Whole.
+    pub key: String,
+    /// Bytes; `None` where the server does not say it, or not as a number.
+    pub size: Option<u64>,
+    /// When it was written; `None` where the server does not say it in S3's form.
+    pub modified: Option<SystemTime>,
+}
+
 /// A page of what is in a bucket below a prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Whole keys of objects.
-    pub keys: Vec<String>,
+    pub objects: Vec<ListedObject>,
     /// What several keys begin with, up to and with a slash.
     pub prefixes: Vec<String>,
     /// To ask for the next page with.
@@ -55,10 +70,13 @@ impl Page {
     /// `Corrupt` for anything else.
     pub fn parse(document: &[u8]) -> Result<Page> {
         let (mut page, mut is_list, mut is_truncated) = (Page::default(), false, false);
-        let (mut is_encoded, mut next) = (false, None);
+        let (mut is_encoded, mut next, mut object) = (false, None, ListedObject::default());
         elements(document, |path, text| {
             match path {
-                ["ListBucketResult", "Contents", "Key"] => page.keys.push(text),
+                ["ListBucketResult", "Contents", "Key"] => object.key = text,
+                ["ListBucketResult", "Contents", "Size"] => object.size = text.parse().ok(),
+                ["ListBucketResult", "Contents", "LastModified"] => object.modified = time(&text),
+                ["ListBucketResult", "Contents"] => page.objects.push(std::mem::take(&mut object)),
                 ["ListBucketResult", "CommonPrefixes", "Prefix"] => page.prefixes.push(text),
                 ["ListBucketResult", "IsTruncated"] => is_truncated = text == "true",
                 ["ListBucketResult", "NextContinuationToken"] => next = Some(text),
@@ -72,7 +90,8 @@ impl Page {
             return Err(corrupt("something else"));
         }
         if is_encoded {
-            page.keys.iter_mut().chain(&mut page.prefixes).try_for_each(decode)?;
+            let keys = page.objects.iter_mut().map(|object| &mut object.key);
+            keys.chain(&mut page.prefixes).try_for_each(decode)?;
         }
         if is_truncated {
             let lacks = || corrupt("there is more, and no token to ask for it with");
@@ -83,15 +102,34 @@ impl Page {
 }
 
 impl Page {
-    /// Names of what is in the "directory" of this prefix; those of directories without their
-    /// slash. The prefix itself may be an object, which stands for the directory.
-    pub fn names_below(&self, prefix: &str) -> Vec<String> {
-        let names = self.keys.iter().chain(&self.prefixes).filter_map(|key| {
-            let name = key.strip_prefix(prefix)?;
-            Some(name.strip_suffix('/').unwrap_or(name))
-        });
-        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    /// What is in the "directory" of this prefix; names of directories are without their slash. The
+    /// prefix itself may be an object, which stands for the directory.
+    pub fn entries_below(&self, prefix: &str) -> Vec<ListedName> {
+        let directory = |key: &str| ListedName {
+            name: key.strip_suffix('/').unwrap_or(key).to_owned(),
+            is_directory: Some(true),
+            ..ListedName::default()
+        };
+        let of_object = |object: &ListedObject| {
+            let name = object.key.strip_prefix(prefix)?;
+            // Consoles make such objects to have directories without files.
+            if name.ends_with('/') {
+                return Some(directory(name));
+            }
+            let ListedObject { size, modified, .. } = *object;
+            Some(ListedName { name: name.to_owned(), is_directory: Some(false), size, modified })
+        };
+        let objects = self.objects.iter().filter_map(of_object);
+        let prefixes = self.prefixes.iter().filter_map(|key| key.strip_prefix(prefix));
+        let entries = objects.chain(prefixes.map(directory));
+        entries.filter(|entry| !entry.name.is_empty()).collect()
     }
+}
+
+/// `2009-10-12T17:50:30.000Z`; fractions of seconds are left out.
+fn time(text: &str) -> Option<SystemTime> {
+    let since = seconds(&text.replace(['-', ':'], ""))?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))
 }
 
 /// As queries encode: with a `+` for a blank.
@@ -152,7 +190,8 @@ mod tests {
     const PAGE: &str = r#"<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
 <Name>bucket</Name><Prefix>d%2F</Prefix><EncodingType>url</EncodingType>
 <IsTruncated>true</IsTruncated><NextContinuationToken>1/a+b=</NextContinuationToken>
-<Contents><Key>d/a+%2B%25%26.root</Key><Size>12</Size><Owner><ID>x</ID></Owner></Contents>
+<Contents><Key>d/a+%2B%25%26.root</Key><Size>12</Size><Owner><ID>x</ID></Owner>
+<LastModified>2013-05-24T00:00:00.000Z</LastModified></Contents>
 <Contents><Key>d/b.root</Key></Contents>
 <CommonPrefixes><Prefix>d/e/</Prefix></CommonPrefixes></ListBucketResult>"#;
 
@@ -171,14 +210,42 @@ mod tests {
     #[test]
     fn a_page_has_keys_prefixes_and_the_next_one() {
         let page = Page::parse(PAGE.as_bytes()).unwrap();
-        assert_eq!(page.keys, ["d/a +%&.root", "d/b.root"]);
+        let [a, b] = &*page.objects else { panic!("{page:?}") };
+        let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
+        let (key, size, modified) = ("d/a +%&.root".to_owned(), Some(12), Some(day));
+        assert_eq!(*a, ListedObject { key, size, modified });
+        assert_eq!(*b, ListedObject { key: "d/b.root".to_owned(), ..ListedObject::default() });
         assert_eq!(page.prefixes, ["d/e/"]);
         assert_eq!(page.next.as_deref(), Some("1/a+b="));
-        assert_eq!(page.names_below("d/"), ["a +%&.root", "b.root", "e"]);
+        let entries = page.entries_below("d/");
+        let known: Vec<_> =
+            entries.iter().map(|entry| (&*entry.name, entry.size, entry.is_directory)).collect();
+        let file = Some(false);
+        let expected =
+            [("a +%&.root", Some(12), file), ("b.root", None, file), ("e", None, Some(true))];
+        assert_eq!(known, expected);
+        assert_eq!(entries[0].modified, Some(day));
         let plain = PAGE.replace("<EncodingType>url</EncodingType>", "").replace("true", "false");
         let page = Page::parse(plain.as_bytes()).unwrap();
-        assert_eq!(page.keys[0], "d/a+%2B%25%26.root");
+        assert_eq!(page.objects[0].key, "d/a+%2B%25%26.root");
         assert_eq!(page.next, None);
+    }
+
+    #[test]
+    fn sizes_and_times_that_are_none_are_not_known() {
+        for (from, to) in [("12<", "-1<"), ("12<", "99999999999999999999<"), ("12<", "<")] {
+            let page = Page::parse(PAGE.replace(from, to).as_bytes()).unwrap();
+            assert_eq!(page.objects[0].size, None, "{to}");
+        }
+        for wrong in ["yesterday", "", "2013-13-24T00:00:00Z", "9999999-01-01T00:00:00Z"] {
+            let page = PAGE.replace("2013-05-24T00:00:00.000Z", wrong);
+            let modified = Page::parse(page.as_bytes()).unwrap().objects[0].modified;
+            assert_eq!(modified, None, "{wrong}");
+        }
+        // What makes a directory is no file in it.
+        let page = PAGE.replace("d/b.root", "d/b/");
+        let entries = Page::parse(page.as_bytes()).unwrap().entries_below("d/");
+        assert_eq!((&*entries[1].name, entries[1].is_directory), ("b", Some(true)));
     }
 
     #[test]
