@@ -46,7 +46,7 @@ pub struct ServeArguments {
     /// Serve files and folders whose names begin with a dot, too
     #[arg(long)]
     hidden: bool,
-    /// Let files be written, renamed and removed over XRootD; from beyond this machine only with
+    /// Let files be written, renamed and removed; from beyond this machine only with
     /// --token or --users
     #[arg(long)]
     writable: bool,

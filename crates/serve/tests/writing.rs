@@ -1,6 +1,8 @@
 //! A writable server, written to by farroot's own uploads and by the `xrdcp` of the machine.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -56,7 +58,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn urls(server: &Server) -> Vec<String> {
-    vec![server.root_url()]
+    vec![server.root_url(), server.http_url()]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,4 +218,44 @@ fn xrdcp_and_xrdfs_write() {
     assert!(removed.status.success(), "{removed:?}");
     let left = ["made/", "made/more/", "new/", "new/deep/", "sub/"];
     assert_eq!(names(folder.path()), left);
+}
+
+/// The status of a request that ends its connection; a body with a length breaks off.
+fn status(server: &Server, request: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    if request.contains("Content-Length") {
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+    }
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn http_takes_chunks_makes_folders_and_removes() {
+    let (folder, server) = served(true);
+    let end = "Host: x\r\nConnection: close\r\n";
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n3\r\nefg\r\n0\r\n\r\n";
+    assert_eq!(status(&server, &format!("PUT /sub/c HTTP/1.1\r\n{end}{chunked}")), "201");
+    assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");
+    let half = format!("PUT /sub/c HTTP/1.1\r\n{end}Content-Length: 100\r\n\r\nonly this");
+    assert_ne!(status(&server, &half), "201");
+    assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");
+    let to = "Destination: http://x/sub/d\r\n";
+    for (request, expected) in [
+        ("MKCOL /made", "201"),
+        ("MKCOL /made", "405"),
+        ("MKCOL /none/deeper", "404"),
+        ("MOVE /sub/c", "201"),
+        ("DELETE /sub/c", "404"),
+        ("DELETE /sub", "405"),
+        ("DELETE /sub/d", "200"),
+        ("DELETE /%2e%2e/x", "403"),
+    ] {
+        let sent = format!("{request} HTTP/1.1\r\n{end}{to}\r\n");
+        assert_eq!(status(&server, &sent), expected, "{request}");
+    }
+    let (_folder, plain) = served(false);
+    assert_eq!(status(&plain, &format!("MKCOL /made HTTP/1.1\r\n{end}\r\n")), "405");
 }

@@ -1,6 +1,8 @@
-//! Files over HTTP/1.1: `GET` and `HEAD` with ranges (one, several, suffix), validators, listings.
+//! Files over HTTP/1.1: `GET` and `HEAD` with ranges (one, several, suffix), validators, listings;
+//! and changes, where there may be any.
 
 mod body;
+mod change;
 mod listing;
 mod range;
 
@@ -51,6 +53,9 @@ pub async fn serve(
             serving.client.works();
             Ok::<_, Infallible>(match turned_away(&serving, &entry, request.headers()) {
                 Some(answer) => answer,
+                None if serving.files.are_writable() && change::is_change(request.method()) => {
+                    change::answer(&serving, request).await
+                }
                 None => answer(&serving, &request).await,
             })
         }
@@ -139,7 +144,7 @@ fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
             plain(StatusCode::NOT_FOUND, "no such file\n")
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => {
-            plain(StatusCode::FORBIDDEN, "not to be read here\n")
+            plain(StatusCode::FORBIDDEN, "not to be used here\n")
         }
         io::ErrorKind::QuotaExceeded => {
             let text = "too many files are open here: try again later\n";

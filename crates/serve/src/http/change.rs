@@ -1,0 +1,94 @@
+//! `PUT` and `DELETE`, and `MOVE` and `MKCOL` as WebDAV has them (RFC 4918).
+
+use std::ffi::OsStr;
+use std::future::poll_fn;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_RANGE, HeaderMap};
+use hyper::{Method, Request, StatusCode, Uri};
+use tokio::time::timeout;
+
+use super::body::Serving;
+use super::listing::percent_decoded;
+use super::{Answer, failure, plain};
+use crate::files::WriteMode;
+
+/// Whether requests of this kind change files.
+pub fn is_change(method: &Method) -> bool {
+    matches!(method.as_str(), "PUT" | "DELETE" | "MOVE" | "MKCOL")
+}
+
+/// Changes files, and says so.
+pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answer {
+    let Some(path) = percent_decoded(request.uri().path()) else {
+        return plain(serving, StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
+    };
+    let headers = request.headers();
+    let Serving { files, client } = &**serving;
+    let name = OsStr::from_bytes(&path);
+    let is_removal = request.method() == Method::DELETE;
+    let done = match request.method().as_str() {
+        "PUT" if headers.contains_key(CONTENT_RANGE) => {
+            return plain(serving, StatusCode::BAD_REQUEST, "a file is put as a whole\n");
+        }
+        "PUT" => put(serving, name, request.into_body()).await,
+        "MKCOL" => files.make_folder(client, name, false).await,
+        "MOVE" => {
+            let may_replace = headers.get("overwrite").is_none_or(|value| value != "F");
+            let Some(target) = destination(headers) else {
+                return plain(serving, StatusCode::BAD_REQUEST, "no Destination that is a path\n");
+            };
+            let moved = files.rename(client, name, OsStr::from_bytes(&target), may_replace).await;
+            if moved.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+                return plain(serving, StatusCode::PRECONDITION_FAILED, "it is there already\n");
+            }
+            moved
+        }
+        _ => files.remove(client, name).await,
+    };
+    match done {
+        Ok(()) if is_removal => plain(serving, StatusCode::OK, ""),
+        Ok(()) => plain(serving, StatusCode::CREATED, ""),
+        Err(error) => match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => {
+                plain(serving, StatusCode::METHOD_NOT_ALLOWED, "it is there already, or a folder\n")
+            }
+            io::ErrorKind::ResourceBusy => {
+                plain(serving, StatusCode::LOCKED, "another client writes it: try again later\n")
+            }
+            io::ErrorKind::StorageFull => {
+                plain(serving, StatusCode::INSUFFICIENT_STORAGE, "the disk is full\n")
+            }
+            _ => failure(serving, &error),
+        },
+    }
+}
+
+/// Writes a body as it comes; the file has its name when all of it is there.
+async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result<()> {
+    let Serving { files, client } = &**serving;
+    let mode = WriteMode::Create { may_replace: true, make_path: true };
+    let file = files.open_to_write(client, path, mode).await?;
+    let (mut body, mut offset) = (pin!(body), 0);
+    let stalled = client.limits().stalled;
+    // A client that sends no more keeps the name from others.
+    while let Some(frame) =
+        timeout(stalled, poll_fn(|context| body.as_mut().poll_frame(context))).await?
+    {
+        let Ok(bytes) = frame.map_err(io::Error::other)?.into_data() else { continue };
+        let count = bytes.len() as u64;
+        files.write(client, &file, offset, bytes).await?;
+        offset += count;
+    }
+    files.finish(client, file).await
+}
+
+/// The path of the `Destination` of a `MOVE`.
+fn destination(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let target: Uri = headers.get("destination")?.to_str().ok()?.parse().ok()?;
+    percent_decoded(target.path())
+}
