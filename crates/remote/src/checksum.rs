@@ -76,6 +76,11 @@ impl Checksum {
         self.algorithm
     }
 
+    /// Its bytes, most significant first.
+    pub fn value(&self) -> &[u8] {
+        &self.value
+    }
+
     /// Reads hexadecimal digits. Leading zeros may be missing, as some servers leave them out.
     ///
     /// # Errors

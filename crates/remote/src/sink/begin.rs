@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CreateOptions, Sink, Upload, http, local, xrootd};
+use super::{CreateOptions, Sink, Upload, http, local, s3, xrootd};
 use crate::Remote;
 use crate::address::{self, Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +45,11 @@ impl Remote {
                 let (config, network) = (&settings.config, settings.network.clone());
                 let file = http::HttpFile::create(url, options, config, network, self.notes());
                 Ok(Box::new(file.await?))
+            }
+            (Scheme::S3, _) => {
+                let settings = self.settings();
+                let (config, network) = (&settings.config, settings.network.clone());
+                Ok(Box::new(s3::S3File::create(url, options, config, network).await?))
             }
             _ => Err(not_written(url)),
         }

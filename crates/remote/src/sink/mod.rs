@@ -12,6 +12,7 @@ mod begin;
 mod content;
 mod http;
 mod local;
+mod s3;
 mod xrootd;
 
 use std::fmt;

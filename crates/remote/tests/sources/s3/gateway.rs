@@ -22,27 +22,32 @@ use crate::secured::Authority;
 use crate::talk::{Talk, file};
 use crate::{lay_out, over_tcp};
 
-const KEY: &str = "AKIDEXAMPLE";
-const SECRET: &str = "marker-of-a-secret/key+";
-const REGION: &str = "eu-test-7";
+pub const KEY: &str = "AKIDEXAMPLE";
+pub const SECRET: &str = "marker-of-a-secret/key+";
+pub const REGION: &str = "eu-test-7";
 
-struct Gateway {
+pub struct Gateway {
     scheme: &'static str,
     authority: Option<Authority>,
     _process: Process,
     port: u16,
     /// The bucket `bucket`.
-    bucket: PathBuf,
+    pub bucket: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl Gateway {
     /// Serves a folder; `None`, loudly, where there is no versitygw.
-    fn start() -> Option<Self> {
-        Self::start_as(None)
+    pub fn start() -> Option<Self> {
+        Self::start_as(None, false)
     }
 
-    fn start_as(authority: Option<Authority>) -> Option<Self> {
+    /// One that remembers parts and checksums, as one to which is written has to.
+    pub fn start_writable() -> Option<Self> {
+        Self::start_as(None, true)
+    }
+
+    fn start_as(authority: Option<Authority>, has_memory: bool) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let bucket = folder.path().join("data/bucket");
         fs::create_dir_all(&bucket).unwrap();
@@ -55,10 +60,20 @@ impl Gateway {
             let (certificate, key) = authority.host_files();
             command.arg("--cert").arg(certificate).arg("--key").arg(key);
         }
-        command
-            .args(["--quiet", "--access", KEY, "--secret", SECRET, "--region", REGION])
-            .args(["--port", &format!("127.0.0.1:{port}"), "--keep-alive", "posix", "--nometa"])
-            .arg(folder.path().join("data"));
+        command.args(["--quiet", "--access", KEY, "--secret", SECRET, "--region", REGION]).args([
+            "--port",
+            &format!("127.0.0.1:{port}"),
+            "--keep-alive",
+            "posix",
+        ]);
+        if has_memory {
+            let memory = folder.path().join("memory");
+            fs::create_dir(&memory).unwrap();
+            command.arg("--sidecar").arg(memory);
+        } else {
+            command.arg("--nometa");
+        }
+        command.arg(folder.path().join("data"));
         let process = start(&mut command, Some(port))?;
         let scheme = if authority.is_some() { "https" } else { "http" };
         Some(Gateway { scheme, authority, _process: process, port, bucket, _folder: folder })
@@ -82,7 +97,7 @@ impl Gateway {
         Config { wallet, ..Config::default() }
     }
 
-    fn remote(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Searched {
+    pub fn remote(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Searched {
         over_tcp(self.config(keys, region))
     }
 }
@@ -100,7 +115,7 @@ async fn signed_requests_keep_the_rules() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signed_requests_within_tls_keep_the_rules() {
-    let Some(gateway) = Gateway::start_as(Some(Authority::new())) else { return };
+    let Some(gateway) = Gateway::start_as(Some(Authority::new()), false) else { return };
     let config = gateway.config(Some((KEY, SECRET)), Some(REGION));
     conformance::check(server(&url(""), &config), url).await;
 }

@@ -2,3 +2,4 @@
 
 mod fake;
 mod gateway;
+mod written;

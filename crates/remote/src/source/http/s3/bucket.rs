@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use credentials::{S3Keys, S3Settings, Unusable, Wallet};
 use hyper::header::{AUTHORIZATION, DATE, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
-use super::explain::{Asked, Shown, explain, is_elsewhere};
+use super::explain::{Asked, RequestPurpose, Shown, explain, is_elsewhere};
 use super::place::{Configured, Place};
 use super::sign::{self, Scope, UNSIGNED_PAYLOAD};
 use super::xml::Refusal;
-use crate::address::Address;
+use crate::address::{Address, Object};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::http::address::anonymous;
@@ -75,7 +75,8 @@ impl Bucket {
     }
 
     /// The header lines by which a request says who asks, at a time in seconds since 1970; none
-    /// where there are no keys, as public buckets have it.
+    /// where there are no keys, as public buckets have it. Other lines of the request are signed
+    /// with it, and the hash of its body.
     ///
     /// # Errors
     /// `Unauthenticated` for keys that are there and cannot be used.
@@ -83,18 +84,21 @@ impl Bucket {
         &self,
         place: &Place,
         (method, path, query): (&str, &str, &str),
+        (headers, payload): (&HeaderMap, &str),
         now: u64,
     ) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let Some(keys) = self.keys()? else { return Ok(Vec::new()) };
         let stamp = sign::stamp(now);
         let token = keys.session_token.as_ref().map(|token| token.expose_secret());
         let authority = place.authority();
-        let mut signed = vec![(CONTENT_SHA256, UNSIGNED_PAYLOAD), (AMZ_DATE, &*stamp)];
+        let mut signed = vec![(CONTENT_SHA256, payload), (AMZ_DATE, &*stamp)];
         signed.extend(token.map(|token| (SECURITY_TOKEN, token)));
         let mut named = vec![("host", &*authority)];
         named.extend(signed.iter().map(|(name, value)| (name.as_str(), *value)));
-        let asked =
-            sign::Signable { method, path, query, headers: named, payload: UNSIGNED_PAYLOAD };
+        let texts =
+            |(name, value)| Some((HeaderName::as_str(name), HeaderValue::to_str(value).ok()?));
+        named.extend(headers.iter().filter_map(texts));
+        let asked = sign::Signable { method, path, query, headers: named, payload };
         let scope = Scope { stamp: &stamp, region: &place.region, service: "s3" };
         let value = sign::authorization(&asked, scope, &keys.access_key, &keys.secret_key);
         signed.push((AUTHORIZATION, value.expose_secret()));
@@ -137,12 +141,14 @@ impl Bucket {
         status: StatusCode,
         plain: Error,
         ahead: Option<i64>,
+        purpose: RequestPurpose,
     ) -> Error {
         let state = self.state.lock();
         let keys = state.keys.as_ref().and_then(|(_, keys)| keys.clone());
         let place = keys.map(|keys| keys.place.to_string());
         let shown = place.as_deref().map_or(Shown::Nothing, Shown::Keys);
-        explain(refusal, status, plain, Asked { shown, service: state.place.service(), ahead })
+        let service = state.place.service();
+        explain(refusal, status, plain, Asked { shown, service, ahead, purpose })
     }
 
     /// A request for these ranges of an object, or for all of it, at a time in seconds since 1970.
@@ -157,16 +163,9 @@ impl Bucket {
         http2: bool,
         now: u64,
     ) -> Result<Request<RequestBody>> {
-        let object = url.to_s3().filter(|object| !object.key.is_empty()).ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                "the address names a bucket, and no object in it",
-            )
-            .with_advice("write s3://bucket/key")
-        })?;
         let place = self.place();
-        let (path, query) = place.path_and_query(object);
-        self.request(place, (&path, &query), range, http2, now)
+        let (path, query) = place.path_and_query(object(url)?);
+        self.request(place, &Asking::get(path, query, range), http2, now)
     }
 
     /// A request for a page of what the bucket has below a prefix.
@@ -182,26 +181,75 @@ impl Bucket {
     ) -> Result<Request<RequestBody>> {
         let place = self.place();
         let (path, query) = place.listing(prefix, token);
-        self.request(place, (&path, &query), None, http2, now)
+        self.request(place, &Asking::get(path, query, None), http2, now)
+    }
+
+    /// A request that changes an object, with these header lines and this query, which is encoded;
+    /// `payload` is the SHA-256 of the body in hexadecimal.
+    ///
+    /// # Errors
+    /// As [`Bucket::get`].
+    pub fn change(
+        &self,
+        url: &Address,
+        (method, query): (Method, &str),
+        (headers, payload): (HeaderMap, &str),
+        now: u64,
+    ) -> Result<Request<RequestBody>> {
+        let place = self.place();
+        let (path, _) = place.path_and_query(object(url)?);
+        let query = query.to_owned();
+        let asking = Asking { method, path, query, range: None, headers, payload };
+        self.request(place, &asking, false, now)
     }
 
     /// The request carries the place that it is for: [`Bucket::moves`] wants it.
     fn request(
         &self,
         place: Arc<Place>,
-        (path, query): (&str, &str),
-        range: Option<&str>,
+        asking: &Asking<'_>,
         http2: bool,
         now: u64,
     ) -> Result<Request<RequestBody>> {
+        let Asking { method, path, query, range, headers, payload } = asking;
         let mark = if query.is_empty() { "" } else { "?" };
         let sent = format!("{path}{mark}{query}");
         let wrong = || Error::new(ErrorKind::InvalidArgument, "no request can name this object");
-        let mut request = anonymous(&place.authority(), &sent, range, http2).ok_or_else(wrong)?;
-        request.headers_mut().extend(self.sign(&place, ("GET", path, query), now)?);
+        let mut request = anonymous(&place.authority(), &sent, *range, http2).ok_or_else(wrong)?;
+        *request.method_mut() = method.clone();
+        let asked = (method.as_str(), &**path, &**query);
+        let signed = self.sign(&place, asked, (headers, payload), now)?;
+        request.headers_mut().extend(headers.clone());
+        request.headers_mut().extend(signed);
         request.extensions_mut().insert(place);
         Ok(request)
     }
+}
+
+/// What is asked of a bucket; path and query are encoded as they are signed.
+struct Asking<'a> {
+    method: Method,
+    path: String,
+    query: String,
+    range: Option<&'a str>,
+    /// Beside those that every request has.
+    headers: HeaderMap,
+    /// The hash of the body, or what stands for it.
+    payload: &'a str,
+}
+
+impl<'a> Asking<'a> {
+    fn get(path: String, query: String, range: Option<&'a str>) -> Self {
+        let (method, headers) = (Method::GET, HeaderMap::new());
+        Asking { method, path, query, range, headers, payload: UNSIGNED_PAYLOAD }
+    }
+}
+
+fn object(url: &Address) -> Result<&Object> {
+    url.to_s3().filter(|object| !object.key.is_empty()).ok_or_else(|| {
+        Error::new(ErrorKind::InvalidArgument, "the address names a bucket, and no object in it")
+            .with_advice("write s3://bucket/key")
+    })
 }
 
 /// Seconds that this machine's clock is ahead of the server's, as an answer has it.

@@ -21,6 +21,13 @@ pub enum Shown<'a> {
     Address(Option<Duration>),
 }
 
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestPurpose {
+    Read,
+    Write,
+}
+
 /// What is known of a request that was refused.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
@@ -29,6 +36,7 @@ pub struct Asked<'a> {
     pub service: &'a str,
     /// Seconds that this machine's clock is ahead of the server's.
     pub ahead: Option<i64>,
+    pub purpose: RequestPurpose,
 }
 
 /// The refusal in words of its cause, with what helps; `plain` is what the status alone says.
@@ -46,7 +54,22 @@ pub fn explain(refusal: &Refusal, status: StatusCode, plain: Error, asked: Asked
         }
         "RequestTimeTooSkewed" => skewed(asked.ahead),
         "SlowDown" => plain,
-        "AccessDenied" | "RequestExpired" => denied(refusal, shown),
+        "AccessDenied" | "RequestExpired" => denied(refusal, asked),
+        "PreconditionFailed" | "ConditionalRequestConflict"
+            if asked.purpose == RequestPurpose::Write =>
+        {
+            is_there_already()
+        }
+        "NoSuchUpload" => say(ErrorKind::Io, "the server has dropped the parts sent so far".into())
+            .with_advice("write the file again; the bucket's rules may end uploads too early"),
+        "BadDigest" | "XAmzContentSHA256Mismatch" | "XAmzContentChecksumMismatch" => {
+            say(ErrorKind::Corrupt, "the server has got other bytes than were sent".into())
+                .with_advice("write the file again; if it happens again, ask the site")
+        }
+        "EntityTooLarge" | "QuotaExceeded" | "StorageFull" => {
+            say(ErrorKind::LimitReached, format!("the bucket takes no more ({})", refusal.code))
+                .with_advice("remove something there, or write to another bucket")
+        }
         "InvalidAccessKeyId" | "InvalidClientTokenId" | "XAdminUserNotFound" => {
             unknown_key(shown, service)
         }
@@ -94,13 +117,20 @@ fn skewed(ahead: Option<i64>) -> Error {
     error.with_advice("set the clock: timedatectl set-ntp true")
 }
 
-fn denied(refusal: &Refusal, shown: Shown<'_>) -> Error {
+/// Of an object that may not be replaced.
+pub fn is_there_already() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the target is there already")
+        .with_advice_for("-f replaces it", "overwrite=True replaces it")
+}
+
+fn denied(refusal: &Refusal, Asked { shown, purpose, .. }: Asked<'_>) -> Error {
     let (denied, unknown) = (ErrorKind::PermissionDenied, ErrorKind::Unauthenticated);
     match shown {
         Shown::Nothing => Error::new(unknown, "the server wants an access key; none was found")
             .with_advice("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or type: aws configure"),
         Shown::Keys(place) => {
-            Error::new(denied, format!("the access key of {place} may not read this"))
+            let verb = if purpose == RequestPurpose::Read { "read" } else { "write" };
+            Error::new(denied, format!("the access key of {place} may not {verb} this"))
                 .with_advice("ask the bucket's owner, or name another profile in AWS_PROFILE")
         }
         Shown::Address(over) => {
@@ -201,7 +231,8 @@ mod tests {
     fn said(code: &str, shown: Shown<'_>, ahead: Option<i64>) -> Error {
         let refusal = Refusal { code: code.into(), message: "marker".into(), region: None };
         let plain = Error::new(ErrorKind::Io, "plain").retryable(true);
-        let asked = Asked { shown, service: "https://s3.cern.ch/", ahead };
+        let purpose = RequestPurpose::Read;
+        let asked = Asked { shown, service: "https://s3.cern.ch/", ahead, purpose };
         explain(&refusal, StatusCode::FORBIDDEN, plain, asked)
     }
 

@@ -1,10 +1,11 @@
-//! S3 over HTTP: `GET` of objects and of listings, signed where there are keys.
+//! S3 over HTTP: `GET` of objects and of listings, and what writes objects, signed where there are
+//! keys.
 //!
 //! [`sign`] computes signatures, [`place`] says which host and path a bucket has, [`bucket`] puts
 //! both together for all connections of a server, [`xml`] reads refusals and listings, [`explain`]
-//! has the words for refusals, and [`talk`] asks and answers. A bucket that turns out to be in
-//! another region is asked for there, once. Addresses of HTTP that are signed themselves have
-//! [`presigned`].
+//! has the words for refusals, [`talk`] asks and answers, and [`writer`] writes. A bucket that
+//! turns out to be in another region is asked for there, once. Addresses of HTTP that are signed
+//! themselves have [`presigned`].
 
 mod bucket;
 mod explain;
@@ -13,8 +14,11 @@ mod presigned;
 #[doc(hidden)]
 pub mod sign;
 mod talk;
+mod writer;
 #[doc(hidden)]
 pub mod xml;
 
 pub use bucket::{Bucket, ahead};
+pub use explain::is_there_already;
 pub use presigned::{expired, is_presigned};
+pub use writer::{ObjectWriter, PartUpload, SentPart};

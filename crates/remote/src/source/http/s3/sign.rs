@@ -70,7 +70,7 @@ pub fn authorization(
     let (request, names) = canonical(asked);
     let signature = hex(&mac(
         &signing_key(scope, secret),
-        &format!("{ALGORITHM}\n{}\n{}\n{}", scope.stamp, scope.text(), sha256(&request)),
+        &format!("{ALGORITHM}\n{}\n{}\n{}", scope.stamp, scope.text(), sha256(request.as_bytes())),
     ));
     let scope = scope.text();
     format!("{ALGORITHM} Credential={key_id}/{scope}, SignedHeaders={names}, Signature={signature}")
@@ -116,8 +116,9 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-fn sha256(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
+/// The hash of a body, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

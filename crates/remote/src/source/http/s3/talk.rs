@@ -5,7 +5,7 @@ use hyper::header::LOCATION;
 use hyper::{Request, Response, StatusCode};
 
 use super::bucket::BUCKET_REGION;
-use super::explain::{Asked, Shown, by_status, explain, is_final};
+use super::explain::{Asked, RequestPurpose, Shown, by_status, explain, is_final};
 use super::place::Place;
 use super::xml::{Page, Refusal};
 use super::{ahead, expired};
@@ -19,7 +19,7 @@ use crate::source::http::exchange::{Exchange, Next};
 use crate::source::http::job::{Ask, Job, Outcome};
 
 /// A refusal of S3 is a screen of text.
-const REFUSAL_BYTES_MAX: u64 = 64 << 10;
+pub(super) const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 /// A page has at most 1,000 keys of at most 1,024 bytes, each of which may be written as three.
 const PAGE_BYTES_MAX: u64 = 16 << 20;
 /// Names of one "directory" beyond which it is not listed further.
@@ -92,10 +92,11 @@ impl Exchange<'_> {
         let now = seconds_since_1970();
         let ahead = ahead(&headers, now);
         let error = match &self.server.bucket {
-            Some(bucket) => bucket.explain(&refusal, status, plain, ahead),
+            Some(bucket) => bucket.explain(&refusal, status, plain, ahead, RequestPurpose::Read),
             None => {
                 let shown = Shown::Address(url.to_http().and_then(|url| expired(url, now)));
-                explain(&refusal, status, plain, Asked { shown, service: "the server", ahead })
+                let (service, purpose) = ("the server", RequestPurpose::Read);
+                explain(&refusal, status, plain, Asked { shown, service, ahead, purpose })
             }
         };
         Ok(Some((error, is_final(&refusal.code))))

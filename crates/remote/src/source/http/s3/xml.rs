@@ -48,6 +48,54 @@ pub struct Page {
     pub next: Option<String>,
 }
 
+/// What a server says when it has put an object together of its parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// CRC-32C of the whole object, in base64, where it has one.
+    pub crc32c: Option<String>,
+}
+
+/// Reads the name of an upload that has begun (CreateMultipartUpload).
+///
+/// # Errors
+/// `Corrupt` for anything else.
+pub fn parse_upload_id(document: &[u8]) -> Result<String> {
+    let mut id = String::new();
+    let read = elements(document, |path, text| {
+        if path == ["InitiateMultipartUploadResult", "UploadId"] {
+            id = text;
+        }
+    });
+    let why = match read {
+        Ok(()) if !id.is_empty() => return Ok(id),
+        Ok(()) => "it names none".to_owned(),
+        Err(why) => why,
+    };
+    Err(Error::new(ErrorKind::Corrupt, format!("not an upload of S3: {why}")))
+}
+
+impl Whole {
+    /// Reads the answer to CompleteMultipartUpload that is no refusal.
+    ///
+    /// # Errors
+    /// `Corrupt` for anything else.
+    pub fn parse(document: &[u8]) -> Result<Whole> {
+        let (mut whole, mut is_whole) = (Whole::default(), false);
+        let read = elements(document, |path, text| {
+            is_whole |= path.first() == Some(&"CompleteMultipartUploadResult");
+            if path == ["CompleteMultipartUploadResult", "ChecksumCRC32C"] {
+                whole.crc32c = Some(text);
+            }
+        });
+        let why = match read {
+            Ok(()) if is_whole => return Ok(whole),
+            Ok(()) => "something else".to_owned(),
+            Err(why) => why,
+        };
+        Err(Error::new(ErrorKind::Corrupt, format!("not the end of an upload to S3: {why}")))
+    }
+}
+
 impl Refusal {
     /// Reads the body of an answer that is no success. Servers between may answer with something
     /// else, which says nothing.
@@ -267,6 +315,27 @@ mod tests {
         for end in 0..PAGE.len() {
             assert!(Page::parse(&PAGE.as_bytes()[..end]).is_err(), "{end}");
             let _ = Refusal::parse(&REFUSAL.as_bytes()[..end.min(REFUSAL.len())]);
+        }
+    }
+
+    #[test]
+    fn an_upload_has_a_name_and_an_end() {
+        let begun = "<?xml version='1.0'?><InitiateMultipartUploadResult xmlns='x'><Bucket>b\
+            </Bucket><Key>k</Key><UploadId>a&amp;b=</UploadId></InitiateMultipartUploadResult>";
+        assert_eq!(parse_upload_id(begun.as_bytes()).unwrap(), "a&b=");
+        let ended = "<CompleteMultipartUploadResult><ETag>\"x-2\"</ETag><ChecksumCRC32C>AAAAAA==\
+            </ChecksumCRC32C></CompleteMultipartUploadResult>";
+        let whole = Whole::parse(ended.as_bytes()).unwrap();
+        assert_eq!(whole.crc32c.as_deref(), Some("AAAAAA=="));
+        for end in 0..begun.len() {
+            assert!(parse_upload_id(&begun.as_bytes()[..end]).is_err(), "{end}");
+        }
+        for end in 0..ended.len() {
+            assert!(Whole::parse(&ended.as_bytes()[..end]).is_err(), "{end}");
+        }
+        for other in [REFUSAL, PAGE, &begun.replace("UploadId", "Else"), &format!("{begun}<a>")] {
+            assert_eq!(parse_upload_id(other.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt);
+            assert_eq!(Whole::parse(other.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt);
         }
     }
 }
