@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import uproot
 
@@ -105,3 +106,23 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
         with pytest.raises(farroot.InvalidArgumentError):
             farroot.skim(f"{one}:t", tmp_path / "none.root", **wrong)
     assert not (tmp_path / "none.root").exists()
+
+
+def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(tmp_path: Path) -> None:
+    path, numbers = tmp_path / "in.root", np.random.default_rng(1)
+    with uproot.recreate(path) as file:
+        tree = file.mktree("t", {"n": "i4", "x": "f8"})
+        for cluster in range(10):
+            tree.extend({"n": np.full(20_000, cluster, "i4"), "x": numbers.random(20_000)})
+    size = farroot.open(path)["t"]["x"].compressed_bytes / 10
+
+    def received(cut: str) -> int:
+        with farroot.reporting() as report:
+            farroot.skim({path: "t"}, tmp_path / "out.root", cut=cut, overwrite=True)
+        return int(report["bytes_received"])
+
+    none = received("n < 0")
+    # Beside the tree's metadata, which are read ahead.
+    assert none < 2 * size
+    for clusters, cut in ((1, "n == 4"), (2, "(n > 4) & (n < 7)")):
+        assert abs(received(cut) - none - clusters * size) < 0.05 * size
