@@ -33,6 +33,8 @@ def config(
     checksums: str | None = None,
     user: str | None = None,
     http2: bool | None = None,
+    plain_redirects: bool | None = None,
+    redirect_credentials: str | None = None,
     token_file: str | None = None,
     x509_proxy: str | None = None,
     ticket_cache: str | None = None,
@@ -77,6 +79,9 @@ def config(
             read where it cannot be; ``"never"``. What comes damaged is asked for again.
         user: The name sent at login.
         http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
+        plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
+        redirect_credentials: Hosts, with commas, that are shown a token or a proxy over ``https``
+            also when another server sends there; ``".site.org"`` are all in that domain.
         token_file: A file with a bearer token, in place of the usual ones.
         x509_proxy: A file with an X.509 proxy, or with a certificate and its key.
         ticket_cache: A cache of Kerberos tickets, as ``KRB5CCNAME`` names one.

@@ -79,6 +79,12 @@ pub struct Config {
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
     pub http2: bool,
+    /// Whether `https` servers may send on to where nothing is encrypted, as XRootD's and pools of
+    /// dCache do (`FARROOT_PLAIN_REDIRECTS`; 0: never).
+    pub plain_redirects: bool,
+    /// Hosts that get a token or a certificate within TLS when others send there, as if the caller
+    /// had named them; with a dot in front, all in a domain (`FARROOT_REDIRECT_CREDENTIALS`).
+    pub redirect_credentials: Vec<String>,
     /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
     /// default without the environment.
     pub wallet: Wallet,
@@ -119,6 +125,17 @@ impl Checksums {
     }
 }
 
+impl Config {
+    /// Whether a credential may follow to a host that the caller has not named.
+    pub(crate) fn may_follow(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.redirect_credentials.iter().any(|listed| match listed.starts_with('.') {
+            true => host.ends_with(&**listed) && host.len() > listed.len(),
+            false => host == *listed,
+        })
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -143,6 +160,8 @@ impl Default for Config {
             checksums: Checksums::Auto,
             user: "farroot".into(),
             http2: false,
+            plain_redirects: true,
+            redirect_credentials: Vec::new(),
             wallet: Wallet::empty(),
             insecure: false,
         }

@@ -39,6 +39,7 @@ enum Field {
     Switch(fn(&mut Config) -> &mut bool),
     Checksums(fn(&mut Config) -> &mut Checksums),
     Text(fn(&mut Config) -> &mut String),
+    Hosts(fn(&mut Config) -> &mut Vec<String>),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
     /// Which credential is used: what it takes, and how it is read and written. Empty: any.
     Credential(&'static str, fn(&Choice) -> String, fn(&mut Choice, &str) -> Option<()>),
@@ -94,7 +95,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 26] = [
+pub static SETTINGS: [Setting; 28] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -208,6 +209,18 @@ pub static SETTINGS: [Setting; 26] = [
         "Whether HTTP/2 is spoken without TLS, from the first byte, to `http` servers.",
     ),
     live(
+        "plain_redirects",
+        Field::Switch(|config| &mut config.plain_redirects),
+        "Whether an `https` server may send on to an `http` one, as those of XRootD and dCache do for the data alone; \
+         no credential follows there in either case.",
+    ),
+    live(
+        "redirect_credentials",
+        Field::Hosts(|config| &mut config.redirect_credentials),
+        "Hosts that are shown a token or a proxy over `https` also when another server sends there; `.site.org` are all \
+         hosts in that domain.",
+    ),
+    live(
         "token_file",
         Field::Credential(FILE, token_file, |choice, text| {
             choice.token = Some(TokenFrom::File(whole(Path::new(text))?));
@@ -314,7 +327,9 @@ impl Setting {
             Field::Count(..) | Field::Threads(..) => Kind::Count,
             Field::Seconds(..) => Kind::Seconds,
             Field::Switch(_) => Kind::Switch,
-            Field::Checksums(_) | Field::Text(_) | Field::Credential(..) => Kind::Text,
+            Field::Checksums(_) | Field::Text(_) | Field::Hosts(_) | Field::Credential(..) => {
+                Kind::Text
+            }
             Field::Folder(_) => Kind::Folder,
         }
     }
@@ -330,6 +345,7 @@ impl Setting {
             Field::Switch(at) => Value::Switch(*at(&mut config)),
             Field::Checksums(at) => Value::Text(at(&mut config).name().to_owned()),
             Field::Text(at) => Value::Text(at(&mut config).clone()),
+            Field::Hosts(at) => Value::Text(at(&mut config).join(",")),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
             Field::Credential(_, get, _) => Value::Text(get(config.wallet.choice())),
         }
@@ -365,6 +381,7 @@ impl Setting {
             {
                 text.clone_into(at(config));
             }
+            (Field::Hosts(at), Value::Text(text)) => *at(config) = hosts(text).ok_or_else(wrong)?,
             (Field::Folder(at), Value::Folder(Some(path))) => {
                 *at(config) = Some(whole(path).ok_or_else(wrong)?);
             }
@@ -415,6 +432,7 @@ impl Setting {
             Field::Switch(_) => "`1` or `0`, `on` or `off`".to_owned(),
             Field::Checksums(_) => "`auto`, `always` or `never`".to_owned(),
             Field::Text(_) => "a text".to_owned(),
+            Field::Hosts(_) => "names of hosts, with commas".to_owned(),
             Field::Credential(takes, ..) => takes.to_owned(),
             Field::Folder(_) => "an absolute path, or one that begins with `~/`".to_owned(),
         }
@@ -433,6 +451,7 @@ impl Setting {
             ("store_folder", _) => "`farroot` in the platform's cache folder".to_owned(),
             ("user", _) => "the user's".to_owned(),
             _ if matches!(self.field, Field::Credential(..)) => "what is there".to_owned(),
+            _ if matches!(self.field, Field::Hosts(_)) => "none".to_owned(),
             (_, Value::Number(bytes)) if bytes % (1 << 30) == 0 => format!("`{} GiB`", bytes >> 30),
             (_, Value::Number(bytes)) if self.kind() == Kind::Bytes => format!("`{}`", size(bytes)),
             (_, value) => format!("`{}`", shown(&value).trim_matches('"')),
@@ -518,6 +537,17 @@ fn switch(text: &str) -> Option<bool> {
         "0" | "off" | "false" | "no" => Some(false),
         _ => None,
     }
+}
+
+/// Without ports and schemes: those would be taken for parts of a name, which no host has.
+fn hosts(text: &str) -> Option<Vec<String>> {
+    let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+    let is_host = |name: &str| {
+        let bare = name.strip_prefix('.').unwrap_or(name);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        !bare.is_empty() && !bare.starts_with('.') && bare.chars().all(is_part)
+    };
+    names.map(|name| is_host(name).then(|| name.to_ascii_lowercase())).collect()
 }
 
 /// A path from the root on; what depends on where a program starts is none.
@@ -615,6 +645,9 @@ mod tests {
             ("FARROOT_USER", "a\u{1b}b"),
             ("FARROOT_AUTH", "password"),
             ("FARROOT_X509_PROXY", "proxy"),
+            ("FARROOT_REDIRECT_CREDENTIALS", "https://host"),
+            ("FARROOT_REDIRECT_CREDENTIALS", "*"),
+            ("FARROOT_REDIRECT_CREDENTIALS", "."),
         ] {
             let error = refused(name, value);
             assert!(
@@ -622,6 +655,29 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn credentials_follow_to_the_hosts_of_the_list_alone() {
+        let config = from(&[("FARROOT_REDIRECT_CREDENTIALS", "a.org, .B.org")]).unwrap();
+        for (host, may) in [
+            ("a.org", true),
+            ("A.org", true),
+            ("x.a.org", false),
+            ("a.org.evil", false),
+            ("evila.org", false),
+            ("b.org", false),
+            ("x.b.org", true),
+            ("x.y.b.org", true),
+            ("xb.org", false),
+        ] {
+            assert_eq!(config.may_follow(host), may, "{host}");
+        }
+        assert!(!Config::default().may_follow("a.org"));
+        let mut config = config;
+        let setting = Setting::named("redirect_credentials").unwrap();
+        setting.set(&mut config, Value::Text(String::new())).unwrap();
+        assert!(!config.may_follow("a.org"));
     }
 
     #[test]

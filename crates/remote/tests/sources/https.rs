@@ -159,6 +159,61 @@ async fn a_token_stays_with_its_origin() {
     assert!(log.lock().iter().all(|(_, _, shown)| shown.is_none()), "{:?}", log.lock());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_follows_to_hosts_of_the_list_within_tls() {
+    let authority = Authority::new();
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let b = noting("b", Some(authority.server()), &log).await;
+    let plain = noting("plain", None, &log).await;
+    let host = b.host_str().unwrap().to_owned();
+    for (list, target, shown) in [
+        (vec![host.clone()], &b, Some("Bearer marker-of-a-secret.token")),
+        (vec!["other.example".to_owned()], &b, None),
+        (vec![], &b, None),
+        (vec![host], &plain, None),
+    ] {
+        log.lock().clear();
+        let config = Config {
+            redirect_credentials: list.clone(),
+            ..authority.with_token("marker-of-a-secret.token")
+        };
+        let there = target.as_str().trim_end_matches('/').replace('/', "~");
+        let url = a.join(&format!("to/{there}/f")).unwrap();
+        assert_eq!(read(config, url.as_str()).await.unwrap(), CONTENT.as_bytes());
+        let asked: Vec<_> = log.lock().iter().filter(|(name, ..)| *name != "a").cloned().collect();
+        assert!(!asked.is_empty());
+        for (name, _, given) in asked {
+            assert_eq!(given.as_deref(), shown, "{name} {list:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_leads_out_of_tls_where_the_setting_says_so() {
+    let authority = Authority::new();
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let b = noting("b", Some(authority.server()), &log).await;
+    let plain = noting("plain", None, &log).await;
+    let config = || Config { plain_redirects: false, ..authority.config(Choice::default()) };
+    let to =
+        |url: &url::Url| format!("to/{}", url.as_str().trim_end_matches('/').replace('/', "~"));
+    for way in [format!("{}/f", to(&plain)), format!("{}/{}/f", to(&b), to(&plain))] {
+        let error = read(config(), a.join(&way).unwrap().as_str()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        let said = format!("{error}");
+        assert!(said.contains("without the encryption of https://"), "{said}");
+        assert!(said.contains("plain_redirects"), "{said}");
+    }
+    assert!(log.lock().iter().all(|(name, ..)| *name != "plain"), "{:?}", log.lock());
+    // What begins without TLS may go on so, and what stays within may be sent anywhere.
+    let there = plain.join(&format!("{}/f", to(&plain))).unwrap();
+    assert_eq!(read(config(), there.as_str()).await.unwrap(), CONTENT.as_bytes());
+    let there = a.join(&format!("{}/f", to(&b))).unwrap();
+    assert_eq!(read(config(), there.as_str()).await.unwrap(), CONTENT.as_bytes());
+}
+
 #[tokio::test]
 async fn one_credential_is_shown_and_the_address_has_the_first_word() {
     let authority = Authority::new();

@@ -63,11 +63,14 @@ impl Access {
     /// To the server of this address.
     pub fn new(url: &Address, config: &Config) -> Self {
         let has_password = url.to_http().is_some_and(|url| !url.username().is_empty());
+        // One that others send to, and that the user's list has.
+        let is_listed = || url.host().is_some_and(|host| config.may_follow(host));
+        let is_named = url.is_named() || is_listed();
         Access {
             wallet: config.wallet.clone(),
             is_encrypted: matches!(url.scheme(), Scheme::Https | Scheme::Pelican),
             // Of S3 its own keys, which are no concern of a connection.
-            is_named: AtomicBool::new(url.is_named() && url.scheme() == Scheme::Https),
+            is_named: AtomicBool::new(is_named && url.scheme() == Scheme::Https),
             has_password,
             is_insecure: config.insecure,
             has_warned: AtomicBool::new(false),

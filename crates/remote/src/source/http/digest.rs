@@ -10,7 +10,6 @@ use super::answer::{Head, judge};
 use super::body::RequestBody;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
-use crate::address::Way;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind};
 use crate::source::ConnectionEvent;
@@ -38,7 +37,7 @@ impl Exchange<'_> {
         drop(response);
         match judged? {
             Head::Redirected(location) => {
-                let to = job.url().led_to(&location, Way::Redirect)?;
+                let to = self.server.led_to(job.url(), &location)?;
                 Err(Stop::Redirected(Box::new(to)))
             }
             _ => {

@@ -21,7 +21,7 @@ use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, RemainingRanges};
 use super::server::HttpServer;
 use super::transport::Transport;
-use crate::address::{Address, Scheme, Way};
+use crate::address::{Address, Scheme};
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
 use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
@@ -195,7 +195,7 @@ impl Exchange<'_> {
                 Ok(Next::Again)
             }
             Ok(Head::Redirected(location)) => {
-                let to = job.url().led_to(&location, Way::Redirect)?;
+                let to = self.server.led_to(job.url(), &location)?;
                 let to = entrusted(job.url(), to, response.headers());
                 self.note_plain(job.url(), &to);
                 self.discard(job.url(), response).await?;

@@ -33,7 +33,7 @@ impl Exchange<'_> {
         let (judged, headers) = (judge(&response), response.headers().clone());
         self.discard(job.url(), response).await?;
         if let Head::Redirected(location) = judged?
-            && let Ok(url) = job.url().led_to(&location, Way::Redirect)
+            && let Ok(url) = self.server.led_to(job.url(), &location)
         {
             let url = entrusted(job.url(), url, &headers);
             locations.insert(0, FileLocation { url, role: Role::Server });

@@ -17,7 +17,7 @@ use super::address::get;
 use super::body::RequestBody;
 use super::server::HttpServer;
 use super::transport::Transport;
-use crate::address::{Address, Way};
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileRef;
 
@@ -98,7 +98,7 @@ impl Transport {
             return None;
         }
         let location = response.headers().get(LOCATION)?.to_str().ok()?;
-        let url = from.led_to(location, Way::Redirect).ok()?;
+        let url = self.server.led_to(from, location).ok()?;
         let is_for_one = url.query()?.split('&').any(|parameter| parameter.starts_with(KEY));
         is_for_one.then_some(url)
     }

@@ -11,7 +11,7 @@ use super::answer::{Head, judge};
 use super::body::{RequestBody, UploadBytes};
 use super::server::HttpServer;
 use super::transport::Transport;
-use crate::address::{Address, Way};
+use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
@@ -129,7 +129,7 @@ impl HttpChanger {
                 return Ok(());
             }
             match judge(&response) {
-                Ok(Head::Redirected(location)) => at = at.led_to(&location, Way::Redirect)?,
+                Ok(Head::Redirected(location)) => at = server.led_to(&at, &location)?,
                 Ok(_) => {
                     let text = format!("the server answers {status}, which is no answer to this");
                     return Err(Error::new(ErrorKind::Io, text).with_url(at.to_string()));

@@ -13,7 +13,7 @@ use super::address;
 use super::body::RequestBody;
 use super::director;
 use super::s3::{self, Bucket};
-use crate::address::{Address, Scheme};
+use crate::address::{Address, Scheme, Way};
 use crate::clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -141,6 +141,24 @@ impl HttpServer {
                 files: BTreeMap::new(),
             }),
         }
+    }
+
+    /// Where an answer sends to.
+    ///
+    /// # Errors
+    /// As [`Address::led_to`]; `Io` also for one without encryption, where the settings want it.
+    pub(super) fn led_to(&self, from: &Address, location: &str) -> Result<Address> {
+        let to = from.led_to(location, Way::Redirect)?;
+        if from.scheme() == Scheme::Https
+            && to.scheme() == Scheme::Http
+            && !self.config.plain_redirects
+        {
+            let text = format!("the server sends to {to}, without the encryption of https://");
+            return Err(Error::new(ErrorKind::Io, text)
+                .with_url(from.to_string())
+                .with_advice("plain_redirects is off: switched on, such servers are followed"));
+        }
+        Ok(to)
     }
 
     /// A request for these ranges of a file, or for all of it.
