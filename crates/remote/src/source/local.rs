@@ -69,7 +69,21 @@ fn open_at(url: &Address) -> Result<OpenFile> {
         Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
             .with_url(url.to_string())
     })?;
-    open_regular(path).map_err(|error| error.with_url(url.to_string()))
+    let opened = match open_regular(path) {
+        // fsspec and uproot, which take a % for itself, may have written the file.
+        Err(error) if error.kind() == ErrorKind::NotFound => match as_written(url) {
+            Some(path) => open_regular(path).map_err(|_| error),
+            None => Err(error),
+        },
+        opened => opened,
+    };
+    opened.map_err(|error| error.with_url(url.to_string()))
+}
+
+/// The path of a `file://` address as its text has it, where a % in it may be one.
+fn as_written(url: &Address) -> Option<&Path> {
+    let path = url.as_str().strip_prefix("file://").filter(|path| path.contains('%'))?;
+    path.starts_with('/').then(|| Path::new(path))
 }
 
 fn open_regular(path: &Path) -> Result<OpenFile> {
@@ -316,5 +330,18 @@ mod tests {
         let odd = directory.path().join("50% of #1?.root");
         std::fs::write(&odd, b"root").unwrap();
         assert_eq!(kind(&odd), Ok(4));
+    }
+
+    /// uproot writes `file:///a%20b` to a file that has the % in its name.
+    #[test]
+    fn a_url_is_decoded_unless_only_the_file_of_its_text_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("file://{}/a%20b", directory.path().display());
+        let size = || open_at(&Address::parse(&url).unwrap()).map(|open| open.info.size);
+        assert_eq!(size().map_err(|error| error.kind()), Err(ErrorKind::NotFound));
+        std::fs::write(directory.path().join("a%20b"), b"text").unwrap();
+        assert_eq!(size().unwrap(), 4);
+        std::fs::write(directory.path().join("a b"), b"decoded").unwrap();
+        assert_eq!(size().unwrap(), 7);
     }
 }
