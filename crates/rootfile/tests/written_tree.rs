@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use farroot_rootfile::tree::{BranchId, Tree};
 use farroot_rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions, TreeWriter};
-use farroot_rootfile::write::{Compression, DirectoryId, EntryType, TableColumn, check};
+use farroot_rootfile::write::{
+    Compression, DirectoryId, EntryType, TableColumn, TableWriter, check,
+};
 use farroot_rootfile::{Array, Codecs, File, Known, Numbers};
 
 #[path = "support/columns.rs"]
@@ -195,6 +197,30 @@ fn clusters_have_a_size_that_the_tree_says() {
             assert_eq!(&begins, starts, "one basket a cluster");
         }
     }
+}
+
+#[test]
+fn branches_are_compressed_as_each_was_told() {
+    let entries = 1000;
+    let (columns, arrays) =
+        columns_of(&[("x", ints(vec![7; entries])), ("y", ints(vec![7; entries]))]);
+    let options = TreeOptions { cluster: ClusterSize::Entries(1000), ..TreeOptions::default() };
+    let mut writer = TreeWriter::new(columns, options).unwrap();
+    let zlib = Compression::of_number(105).unwrap();
+    writer.set_compression(None, zlib).unwrap();
+    writer.set_compression(Some(1), Compression::NONE).unwrap();
+    assert!(writer.set_compression(Some(2), zlib).is_err());
+    let mut file = written::file();
+    let table = file.add_table(DirectoryId::TOP, "events", Box::new(writer));
+    let mut written = Written::new(file, 1);
+    let arrays = arrays.into_iter().map(Arc::new).collect();
+    written.file.extend(table, arrays).unwrap();
+    assert!(written.file.set_table_compression(table, None, zlib).is_err(), "after entries");
+    let opened = Opened::new(written.finish());
+    let told = opened.tree.branches.iter().map(|branch| (branch.compress, branch.zip_bytes));
+    let told: Vec<_> = told.collect();
+    assert!(matches!(told[..], [(105, ..200), (0, 4000..)]), "{told:?}");
+    assert_eq!(opened.column("x"), opened.column("y"));
 }
 
 /// A hundred thousand entries one by one once took memory and time for each of the arrays.

@@ -8,12 +8,12 @@ use rootfile::Array;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{
-    DirectoryId, Existing, FileOptions, FileWriter, TableColumn, TableId, TableWriter,
+    Compression, DirectoryId, Existing, FileOptions, FileWriter, TableColumn, TableId, TableWriter,
     WritableObject,
 };
 
 use super::carrier::carry;
-use super::flow::Flow;
+use super::flow::{Flow, FlowState};
 use super::options::WriteOptions;
 use super::parts::TablePart;
 use super::report::{TableReport, WriteReport};
@@ -274,6 +274,21 @@ impl TableOutput {
                 |state| state.counts.extend(&mut state.file, table, columns),
             )
             .await
+    }
+
+    /// Compresses all columns, or the one of that number, in another way than it was made with.
+    ///
+    /// # Errors
+    /// `Unsupported` after the first entries, and of RNTuples; else as [`TableOutput::extend`].
+    pub async fn set_compression(
+        &self,
+        column: Option<usize>,
+        compression: Compression,
+    ) -> Result<()> {
+        let set = |state: &mut FlowState| {
+            state.file.set_table_compression(self.table, column, compression)
+        };
+        self.flow.once(|_, _| true, set).await
     }
 
     /// Entries that have been added, those of parts whose turn has come included.

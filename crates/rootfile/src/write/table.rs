@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::buffer::Buffer;
-use super::compression::Encoders;
+use super::compression::{Compression, Encoders};
 use crate::array::Array;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A run of entries of one column that is to be turned into compressed bytes.
 pub struct Work {
@@ -111,6 +111,15 @@ pub struct Stored {
 pub trait TableWriter: Send {
     /// What its directory calls it. It comes before all else.
     fn named(&mut self, name: &str);
+
+    /// Compresses all columns, or one, in another way. It comes before all entries.
+    ///
+    /// # Errors
+    /// `Unsupported` after the first entries, and by tables of which all columns are compressed
+    /// alike; for a number that no column has.
+    fn set_compression(&mut self, _column: Option<usize>, _compression: Compression) -> Result<()> {
+        Err(Error::unsupported("another compression of a table that has been made"))
+    }
 
     /// Takes entries: an array a column, in the columns' order and of equal length. They are held
     /// until they are encoded.

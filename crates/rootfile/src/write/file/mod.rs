@@ -261,6 +261,20 @@ impl FileWriter {
         TableId(self.tables.len() - 1)
     }
 
+    /// Compresses a table in another way than it was made with, or one of its columns.
+    ///
+    /// # Errors
+    /// As [`TableWriter::set_compression`].
+    pub fn set_table_compression(
+        &mut self,
+        table: TableId,
+        column: Option<usize>,
+        compression: Compression,
+    ) -> Result<()> {
+        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
+        writer.set_compression(column, compression).map_err(|error| error.within(name))
+    }
+
     /// Adds entries to a table.
     ///
     /// # Errors

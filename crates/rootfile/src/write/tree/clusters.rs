@@ -75,9 +75,10 @@ impl Clusters {
     }
 
     /// Whether the first entries have to be compressed to know more.
-    pub fn needs_trial(&self, options: &TreeOptions) -> bool {
+    pub fn needs_trial(&self, branches: &[OpenBranch]) -> bool {
         let is_sized = matches!(self.size, ClusterSize::Bytes(_));
-        options.compression.level > 0 && (is_sized || options.compression.is_class())
+        let mut compressions = branches.iter().map(|branch| branch.compression);
+        compressions.any(|each| each.level > 0 && (is_sized || each.is_class()))
     }
 
     /// How many entries are the first ones; `None` where these are not there yet.

@@ -43,7 +43,7 @@ use self::plan::{PlannedKind, SameCounts, TreePlan};
 use self::record::TreeRecord;
 use self::trial::{EncodeTrial, TrialFacts};
 use self::view::View;
-use super::compression::Encoders;
+use super::compression::{Compression, Encoders};
 use super::rows::Rows;
 use super::schema::TableColumn;
 use super::table::{Encoded, Finished, RecordPlace, TableWriter, Work};
@@ -96,11 +96,9 @@ impl TreeWriter {
     /// `Unsupported` for types that a tree does not hold, which are those with missing values and
     /// with records in arrays of fixed length, for names that are lacking or there twice, and for
     /// no columns; `Limit` for arrays of huge fixed length.
-    pub fn new(columns: Vec<TableColumn>, mut options: TreeOptions) -> Result<Self> {
+    pub fn new(columns: Vec<TableColumn>, options: TreeOptions) -> Result<Self> {
         let TreePlan { branches, agreeing, .. } = TreePlan::new(&columns, &options)?;
-        if !options.is_level_tried {
-            options.compression.exact = Some(options.compression.library_level());
-        }
+        let compression = options.tried(options.compression);
         let names: Vec<_> = branches.iter().map(|branch| branch.name.clone()).collect();
         let branches: Vec<_> = branches
             .into_iter()
@@ -109,7 +107,7 @@ impl TreeWriter {
                     PlannedKind::Counted { counter, .. } => names[counter].clone(),
                     _ => String::new(),
                 };
-                OpenBranch::new(plan, counter_name, options.compression)
+                OpenBranch::new(plan, counter_name, compression)
             })
             .collect();
         Ok(TreeWriter {
@@ -147,7 +145,7 @@ impl TreeWriter {
     fn poll_trial(&mut self) -> Option<Work> {
         if matches!(self.stage, Stage::Sampling) {
             let entries = self.clusters.sample(&mut self.rows, &self.branches, self.is_closed)?;
-            self.stage = match self.clusters.needs_trial(&self.options) && entries > 0 {
+            self.stage = match self.clusters.needs_trial(&self.branches) && entries > 0 {
                 true => Stage::Trying { entries, given: 0, back: 0, stored_per_entry: 0.0 },
                 false => Stage::Writing,
             };
@@ -162,7 +160,7 @@ impl TreeWriter {
             branch: branch.plan.clone(),
             number,
             run,
-            compression: self.options.compression,
+            compression: branch.compression,
         };
         Some(Work { content_len, encode: Box::new(encode) })
     }
@@ -231,6 +229,20 @@ impl TreeWriter {
 impl TableWriter for TreeWriter {
     fn named(&mut self, name: &str) {
         name.clone_into(&mut self.name);
+    }
+
+    fn set_compression(&mut self, column: Option<usize>, compression: Compression) -> Result<()> {
+        if self.rows.end() > 0 {
+            return Err(Error::unsupported("another compression after the first entries"));
+        }
+        let compression = self.options.tried(compression);
+        let is_meant = |branch: &&mut OpenBranch| column.is_none_or(|n| branch.plan.column == n);
+        let mut is_there = false;
+        for branch in self.branches.iter_mut().filter(is_meant) {
+            branch.compression = compression;
+            is_there = true;
+        }
+        is_there.then_some(()).ok_or_else(|| Error::unsupported("a column that is not there"))
     }
 
     fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()> {

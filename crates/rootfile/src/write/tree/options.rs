@@ -77,6 +77,14 @@ impl Default for TreeOptions {
 }
 
 impl TreeOptions {
+    /// That compression, with the level that it names itself where none may be tried.
+    pub(super) fn tried(&self, compression: Compression) -> Compression {
+        match self.is_level_tried {
+            true => compression,
+            false => Compression { exact: Some(compression.library_level()), ..compression },
+        }
+    }
+
     pub(super) fn counter_of(&self, name: &str) -> String {
         if let Some(counter) = self.counters.get(name) {
             return counter.clone();
