@@ -23,6 +23,8 @@ const ENTRIES_MAX: i64 = 1_000_000_000_000;
 const ESTIMATE: i64 = 1_000_000;
 const SCAN_FIELDS: i32 = 25;
 const OFFSET_LEN: i32 = 1000;
+/// Bytes that ROOT keeps for the offsets of a basket's entries, at least.
+const OFFSET_BYTES_MIN: u64 = 10;
 const BASKET_SIZE_MIN: usize = 32_000;
 /// Colour and style of nothing that is drawn.
 const LINE_COLOUR: u16 = 602;
@@ -167,7 +169,7 @@ fn write_members(branch: &OpenBranch, counter: u32, to: &mut Buffer) -> u32 {
     fill_attributes(to);
     to.u32(branch.compression.number());
     to.u32(branch.basket_size.max(BASKET_SIZE_MIN) as u32);
-    to.i32(if kind.has_offsets() { OFFSET_LEN } else { 0 });
+    to.i32(if kind.has_offsets() { offset_bytes(branch) } else { 0 });
     to.u32(baskets.len() as u32); // fWriteBasket
     to.u64(branch.entries); // fEntryNumber
     io_features(to);
@@ -350,6 +352,14 @@ fn fill_attributes(to: &mut Buffer) {
     let fill = to.begin(2);
     [0, FILL_STYLE].into_iter().for_each(|number| to.u16(number));
     to.end(fill);
+}
+
+/// Bytes of the offsets of the basket with the most entries (`fEntryOffsetLen`).
+fn offset_bytes(branch: &OpenBranch) -> i32 {
+    let starts = branch.baskets.iter().map(|basket| basket.first_entry);
+    let ends = starts.clone().skip(1).chain([branch.entries]);
+    let most = ends.zip(starts).map(|(end, start)| 4 * (end - start)).max();
+    most.unwrap_or(0).max(OFFSET_BYTES_MIN).min(i32::MAX as u64) as i32
 }
 
 fn io_features(to: &mut Buffer) {
