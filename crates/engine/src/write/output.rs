@@ -133,6 +133,17 @@ impl FileOutput {
             .await
     }
 
+    /// Takes an object that an updated file had before out of its directory, by its path and cycle.
+    ///
+    /// # Errors
+    /// `Unsupported` for directories, and for what the file did not have before; else as
+    /// [`FileOutput::put`].
+    pub async fn remove(&self, path: &str, cycle: u16) -> Result<()> {
+        let (directory, name) = self.split(path)?;
+        let remove = |state: &mut FlowState| state.file.remove(directory, name, cycle);
+        self.flow.once(|_, _| true, remove).await
+    }
+
     /// Puts a table at a path, as [`FileOutput::put`] does an object. Entries are added to what
     /// this returns.
     ///

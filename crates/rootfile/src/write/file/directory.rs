@@ -7,7 +7,9 @@ use bytes::Bytes;
 
 use super::existing::ExistingDirectory;
 use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
+use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::key::Key;
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, string_len, write_offset};
 
@@ -86,6 +88,24 @@ impl OpenDirectory {
         (self.keys, self.cycles) = listed;
     }
 
+    /// Lists a record of an existing file no longer: its key, where there was one in front of that
+    /// end of the file.
+    fn drop_key(&mut self, name: &str, cycle: u16, end: u64) -> Option<Key> {
+        let of_image = |image: &Bytes| Key::read(&mut Cursor::new(image, 0)).ok();
+        let is_meant = |key: &Key| {
+            let is_object = key.offset < end && !key.is_directory();
+            is_object && (key.cycle as i16).unsigned_abs() == cycle
+        };
+        let mut of_name = self.keys.iter().enumerate().filter(|(_, (known, _))| known == name);
+        let (at, key) = of_name.find_map(|(at, (_, image))| {
+            let key = of_image(image).filter(is_meant)?;
+            Some((at, key))
+        })?;
+        self.keys.remove(at);
+        self.is_changed = true;
+        Some(key)
+    }
+
     /// The list that it had in an existing file.
     pub fn old_list(&self) -> Option<Span> {
         self.old.as_ref().map(|old| old.list)
@@ -112,6 +132,26 @@ impl FileWriter {
             self.slots.push_back(Slot::Directory(made));
             made
         }))
+    }
+
+    /// Takes an object of the file as it was out of the directory at a path, and frees its record.
+    /// Baskets and pages that it leads to stay where they are.
+    ///
+    /// # Errors
+    /// `Unsupported` for directories, and for what the file did not have before the update.
+    pub fn remove(&mut self, path: &str, name: &str, cycle: u16) -> Result<()> {
+        let mut names = path.split('/').filter(|name| !name.is_empty());
+        let directory = names.try_fold(DirectoryId::TOP, |mother, name| {
+            self.directories[mother.0].below.get(name).copied()
+        });
+        let end = self.old.as_ref().map_or(0, |old| old.end);
+        let key = directory.and_then(|id| self.directories[id.0].drop_key(name, cycle, end));
+        let Some(key) = key else {
+            let what = "to remove what is no object of the file as it was";
+            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+        };
+        self.free.add([key.offset..key.offset.saturating_add(key.record_len)]);
+        Ok(())
     }
 
     /// Takes the directories of an existing file in place of the top one of a new file.

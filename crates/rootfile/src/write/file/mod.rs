@@ -106,6 +106,8 @@ struct Checkpoints {
 
 /// Records of an existing file that an update may replace.
 struct Old {
+    /// Where the file ended.
+    end: u64,
     infos: Span,
     free: Span,
     /// How many classes the streamer infos describe.
@@ -218,6 +220,7 @@ impl FileWriter {
         file.version = header.version;
         file.free = Free::new(free);
         file.old = Some(Old {
+            end: header.end,
             infos: Span { offset: header.infos_offset, len: header.info_len },
             free: Span { offset: header.free_offset, len: header.free_len },
             infos_len: file.infos.len(),

@@ -89,6 +89,33 @@ fn an_update_adds_to_what_is_there() {
 }
 
 #[test]
+fn what_is_removed_is_free_afterwards() {
+    let mut bytes = first();
+    let mut file = reopened(&bytes);
+    file.put(DirectoryId::TOP, "same", text("second"));
+    assert!(file.remove("", "same", 2).is_err(), "not there before");
+    bytes = updated(&bytes, file);
+    let mut file = reopened(&bytes);
+    for (path, name, cycle) in
+        [("", "a", 1), ("a", "same", 1), ("none", "same", 1), ("", "same", 3)]
+    {
+        assert!(file.remove(path, name, cycle).is_err(), "{path}/{name};{cycle}");
+    }
+    file.remove("", "same", 1).unwrap();
+    file.remove("a/b", "inner", 1).unwrap();
+    assert!(file.remove("", "same", 1).is_err(), "twice");
+    bytes = updated(&bytes, file);
+    assert_eq!(check(&bytes), []);
+    assert!(texts(&bytes).keys().eq(["/same;2"]), "{:?}", texts(&bytes));
+    let mut file = reopened(&bytes);
+    file.put(DirectoryId::TOP, "same", text("third"));
+    bytes = updated(&bytes, file);
+    assert_eq!(check(&bytes), []);
+    assert!(texts(&bytes).keys().eq(["/same;2", "/same;3"]));
+    assert!(FileWriter::new(options()).unwrap().remove("", "same", 1).is_err(), "a new file");
+}
+
+#[test]
 fn an_update_of_nothing_writes_nothing() {
     assert!(writes(reopened(&first())).is_empty());
 }
