@@ -97,10 +97,9 @@ def copy(
     return [_copied(*outcome) for outcome in outcomes if not isinstance(outcome, Error)]
 
 
-def _copied(source: str, target: Path, *figures: Any) -> Copied:
+def _copied(source: str, target: str, *figures: Any) -> Copied:
     """An address is no path: it would lose its slashes."""
-    text = os.fspath(target)
-    return Copied(source, text if "://" in text else target, *figures)
+    return Copied(source, target if "://" in target else Path(target), *figures)
 
 
 def _so_far(progress: _core.CopyProgress) -> dict[str, int | None]:

@@ -1,5 +1,6 @@
 //! Copies of whole files.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::error::exception;
 use crate::runtime::{engine, wait};
 
 /// Source, target, size, bytes from an earlier try, and the checksum that was compared.
-type CopiedTuple = (String, PathBuf, u64, u64, Option<String>);
+type CopiedTuple = (String, OsString, u64, u64, Option<String>);
 
 /// Bytes that are here and bytes in all, of a file that has been begun.
 type DoneTuple = Option<(u64, u64)>;
@@ -59,7 +60,9 @@ pub fn copy(
     let outcome = |file: engine::Result<Copied>| match file {
         Ok(file) => {
             let checksum = file.checksum.map(|checksum| checksum.to_string());
-            let tuple: CopiedTuple = (file.source, file.target, file.size, file.resumed, checksum);
+            // No path: of an address it would leave one slash where there are two.
+            let target = file.target.into_os_string();
+            let tuple: CopiedTuple = (file.source, target, file.size, file.resumed, checksum);
             Ok(tuple.into_pyobject(py)?.into_any().unbind())
         }
         Err(error) => Ok(exception(py, &error).into_value(py).into_any()),
