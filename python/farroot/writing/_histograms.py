@@ -213,7 +213,8 @@ def _profile(
     found = sums(weights[within], squared[within], edges)
     found[f"fTsumw{letter}"] = float(contents[within].sum())
     found[f"fTsumw{letter}2"] = float(squares[within].sum())
-    metadata = getattr(histogram, "metadata", None)
+    # boost_histogram warns where it is asked for metadata that nobody has set.
+    metadata = getattr(histogram, "__dict__", {}).get("metadata")
     entries = metadata.get("fEntries") if isinstance(metadata, dict) else None
     found["fEntries"] = float(weights.sum() if entries is None else entries)
     flat = [each.T.reshape(-1) for each in (contents, squares, weights, squared)]
