@@ -193,11 +193,14 @@ class Array:
     def column(self) -> Column:
         """The same again, in memory of its own."""
 
+#: Name, title, and an array of no entries.
+_Columns = Sequence[tuple[str, str, Array]]
+
 class _TableChoice(Protocol):
     """What a user chooses for one table."""
 
     title: str
-    compression: int
+    compression: tuple[int, int | None]
     cluster_entries: int | None
     cluster_bytes: int | None
     counters: dict[str, str]
@@ -206,12 +209,12 @@ class _TableChoice(Protocol):
 
 @final
 class FileOptions:
-    """How a file is written; the compression is ROOT's number."""
+    """How a file is written; the compression is ROOT's number, and the library's level or None."""
 
     def __new__(
         cls,
         title: str,
-        compression: int,
+        compression: tuple[int, int | None],
         threads: int | None,
         memory_bytes: int | None,
         reproducible: bool,
@@ -227,14 +230,10 @@ class FileOutput:
     def update(address: str, options: FileOptions) -> FileOutput: ...
     def make_directory(self, path: str) -> None: ...
     def put(self, path: str, written: WritableObject) -> None: ...
-    def make_tree(
-        self, path: str, columns: Sequence[tuple[str, str, Array]], choice: _TableChoice
-    ) -> TableOutput:
-        """Columns are name, title, and an array of no entries."""
-
-    def make_ntuple(
-        self, path: str, columns: Sequence[tuple[str, str, Array]], choice: _TableChoice
-    ) -> TableOutput: ...
+    def remove(self, path: str, cycle: int) -> None: ...
+    def make_tree(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
+    def make_ntuple(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
+    def progress(self) -> tuple[int, int]: ...
     def finish(self) -> tuple[str, str]:
         """What it has become, as JSON and as text."""
 
@@ -244,6 +243,7 @@ class FileOutput:
 class TableOutput:
     """A table of a file that is being written."""
 
+    def set_compression(self, column: int | None, compression: tuple[int, int | None]) -> None: ...
     def extend(self, columns: Sequence[Array]) -> None: ...
     @property
     def num_entries(self) -> int: ...

@@ -1,11 +1,12 @@
 """How what is written is compressed, in uproot's words.
 
-ROOT's number (``505``) means the same as ``ZSTD(5)`` in ROOT: the size that ROOT reaches with it.
+ROOT's number (``505``) means the size that ROOT reaches with it; ``ZSTD(5)`` means level 5 of
+Zstandard itself, which is lower than what ROOT takes for its own level 5.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from .errors import InvalidArgumentError
@@ -15,9 +16,11 @@ __all__ = ["LZ4", "LZMA", "ZLIB", "ZSTD", "Compression"]
 
 @dataclass(frozen=True)
 class Compression:
-    """An algorithm and ROOT's level of it, 0 (none) to 9."""
+    """An algorithm and its level, 0 (none) to 9."""
 
     level: int
+    #: Whether the level is ROOT's, which means others of the algorithm's.
+    is_root_level: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
     #: ROOT's number of the algorithm.
     algorithm: ClassVar[int]
@@ -38,6 +41,12 @@ class Compression:
     def code(self) -> int:
         """ROOT's number for algorithm and level."""
         return self.algorithm * 100 + self.level
+
+    @property
+    def library_level(self) -> int | None:
+        """What Zstandard is told; None where ROOT's number says it, and of other algorithms."""
+        is_own = self.algorithm == ZSTD.algorithm and not self.is_root_level
+        return self.level if is_own else None
 
 
 class ZLIB(Compression):
@@ -77,12 +86,13 @@ def of(compression: object) -> Compression | None:
     """
     if compression is None or isinstance(compression, Compression):
         return compression
+    is_number = isinstance(compression, int)
     code = getattr(compression, "code", compression)
     if isinstance(code, int) and not isinstance(code, bool):
         number, level = divmod(code, 100)
         if code == 0:
             return None
         if number in (0, *_ALGORITHMS):
-            return _ALGORITHMS[number or 1](level)
+            return _ALGORITHMS[number or 1](level, is_root_level=is_number)
     said = "farroot.ZLIB(1), LZMA, LZ4 or ZSTD, ROOT's number (505), or None"
     raise InvalidArgumentError(f"a compression is {said}, not {compression!r}")

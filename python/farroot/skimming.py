@@ -58,8 +58,8 @@ class _Choice:
     keep_rest: bool
     overwrite: bool
     reproducible: bool
-    #: ROOT's number.
-    compression: int
+    #: ROOT's number, and the library's level where that is another.
+    compression: tuple[int, int | None]
 
 
 @taken
@@ -107,13 +107,15 @@ def skim(
     names = [columns] if isinstance(columns, str) else list(columns or ())
     if columns is not None and not names:
         raise InvalidArgumentError("columns=[]: no column is left")
-    code = _code(compression)
-    choice = _Choice(names, cut, as_, keep_rest, overwrite, reproducible, code)
+    chosen = _number_and_level(compression)
+    choice = _Choice(names, cut, as_, keep_rest, overwrite, reproducible, chosen)
     now = _core.Merging()
     return told(progress, now, lambda: Skimmed(*_core.skim(places, os.fspath(target), choice, now)))
 
 
-def _code(said: object) -> int:
-    """ROOT's number; 0 for none."""
+def _number_and_level(said: object) -> tuple[int, int | None]:
+    """ROOT's number, 0 for none, and the level of the algorithm itself."""
     chosen = compression_of(said)
-    return 0 if chosen is None or chosen.level == 0 else chosen.code
+    if chosen is None or chosen.level == 0:
+        return 0, None
+    return chosen.code, chosen.library_level

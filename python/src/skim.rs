@@ -7,7 +7,7 @@ use crate::error::exception;
 use crate::merge::Merging;
 use crate::parts::TableLocation;
 use crate::runtime::{engine, wait};
-use crate::write::compression_of;
+use crate::write::{NumberAndLevel, compression_of};
 
 /// Output, size, table, inputs with their entries and those that were kept, whether baskets were
 /// copied, notes and seconds.
@@ -22,8 +22,7 @@ pub struct SkimChoice {
     keep_rest: bool,
     overwrite: bool,
     reproducible: bool,
-    /// ROOT's number.
-    compression: u32,
+    compression: NumberAndLevel,
 }
 
 impl SkimChoice {

@@ -45,20 +45,31 @@ def served(made: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def real_xrootd(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    need_xrootd()
+    with running_xrootd(made.parent, tmp_path_factory.mktemp("xrootd")) as host:
+        yield host
+
+
+@contextmanager
+def running_xrootd(folder: Path, run: Path, is_http: bool = False) -> Iterator[str]:
+    """A real xrootd that serves a folder; gives ``host:port``.
+
+    Args:
+        run: Where it keeps what is its own.
+        is_http: Whether the port is that of XrdHttp.
+    """
     program = need_xrootd()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    run = tmp_path_factory.mktemp("xrootd")
+    port, other = _free_port(), _free_port()
     config = run / "xrootd.cfg"
     config.write_text(
-        f"xrd.port {port}\nall.export /\noss.localroot {made.parent}\n"
+        f"xrd.port {port}\nall.export /\noss.localroot {folder}\n"
         f"all.adminpath {run}\nall.pidpath {run}\nxrd.network nodnr\n"
+        + (f"xrd.port {other}\nxrd.protocol http:{port} libXrdHttp.so\n" if is_http else "")
     )
     # The server refuses to run as root; the folders must be nobody's to use then.
     run.chmod(0o777)
-    for folder in made.parents[:3]:
-        folder.chmod(0o755)
+    for above in (folder, *folder.parents[:3]):
+        above.chmod(above.stat().st_mode | 0o055)
     user = ["-R", "nobody"] if run.owner() == "root" else []
     command = [program, "-c", str(config), "-l", str(run / "log"), "-n", "test", *user]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -67,6 +78,13 @@ def real_xrootd(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             yield f"127.0.0.1:{port}"
         finally:
             process.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:

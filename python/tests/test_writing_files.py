@@ -106,6 +106,35 @@ def test_file_like_objects_and_what_fsspec_opens(tmp_path: Path) -> None:
         assert file["t"]["x"].array().tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
+@pytest.mark.parametrize("name", ["my%20file.root", "my file.root", "50%.root"])
+def test_a_path_is_taken_as_it_is(tmp_path: Path, scheme: str, name: str) -> None:
+    """``file://`` once meant another file than for uproot, which then did not find it."""
+    path = f"{scheme}{tmp_path}/{name}"
+    with farroot.create(path) as file:
+        file.mktree("t", {"x": np.arange(3)})
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    with uproot.open(path) as file:
+        assert file["t"]["x"].array().tolist() == [0, 1, 2]
+    if scheme != "file:" and name != "50%.root":
+        assert entries(path) == [0, 1, 2]
+    with pytest.raises(FileExistsError):
+        farroot.create(path)
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[Any] = []
+    with farroot.recreate(tmp_path / "f.root", progress=told.append) as file:
+        tree = file.mktree("t", {"x": "int64"})
+        for _ in range(3):
+            tree.extend({"x": np.arange(10_000)})
+    assert told[-1].entries == 30_000
+    assert told[-1].bytes >= (tmp_path / "f.root").stat().st_size
+    assert [each.entries for each in told] == sorted(each.entries for each in told)
+    with pytest.raises(farroot.ArgumentTypeError, match="progress is"):
+        farroot.recreate(tmp_path / "f.root", progress="yes")  # type: ignore[arg-type]
+
+
 def test_what_is_in_a_file_so_far(tmp_path: Path) -> None:
     with farroot.recreate(tmp_path / "f.root") as file:
         assert file.keys() == []
@@ -201,6 +230,25 @@ def test_a_file_is_added_to(tmp_path: Path) -> None:
         assert str(opened["sub/text;1"]) == "by uproot"
         assert opened["more"]["x"].array().tolist() == [0, 1, 2, 3, 4]
     assert entries(path) == [0, 1, 2]
+
+
+def test_what_a_file_had_is_taken_out(tmp_path: Path) -> None:
+    path = written(tmp_path / "f.root")
+    with uproot.update(path) as theirs:
+        theirs["sub/text"] = "first"
+        theirs["sub/text"] = "second"
+    with farroot.update(path) as file:
+        del file["sub/text"], file["t"]
+        file["new"] = "new"
+        assert file.keys() == ["sub;1", "sub/text;1", "new;1"]
+        for there in ("new", "sub"):
+            with pytest.raises(farroot.UnsupportedError, match="no object of the file as it was"):
+                del file[there]
+        with pytest.raises(farroot.KeyInFileError):
+            del file["t"]
+    for opened in (farroot.open(path), uproot.open(path)):
+        assert set(opened.keys()) == {"sub;1", "sub/text;1", "new;1"}
+        assert str(opened["sub/text"]) == "first"
 
 
 def test_an_exception_while_a_file_is_added_to_leaves_it(tmp_path: Path) -> None:

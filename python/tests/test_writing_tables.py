@@ -126,6 +126,44 @@ def test_counters_and_names_of_fields_are_the_user_s(tmp_path: Path) -> None:
     assert found["Muon_pt"].tolist() == muons.pt.tolist() * 2
 
 
+def test_branches_have_compressions_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    columns = {name: np.zeros(5000, np.int32) for name in "xyz"}
+    with farroot.recreate(path, compression=101) as file:
+        tree = file.mktree("t", dict.fromkeys("xyz", "int32"))
+        tree["y"].compression = farroot.LZMA(3)
+        tree.compression = {"z": None}
+        assert tree.compression == {"x": farroot.ZLIB(1), "y": farroot.LZMA(3), "z": None}
+        assert file["t"]["y"].compression == farroot.LZMA(3)
+        tree.extend(columns)
+        with pytest.raises(farroot.UnsupportedError, match="after the first entries"):
+            tree.compression = 404
+        alike = file.mktree("alike", {"x": "int32"})
+        alike.compression = uproot.LZ4(4)
+        assert (alike.compression, alike["x"].compression) == (farroot.LZ4(4), farroot.LZ4(4))
+    with uproot.open(path) as file:
+        branches = file["t"].branches
+        assert [branch.member("fCompress") for branch in branches] == [101, 203, 0]
+        assert [branch.compressed_bytes > 20_000 for branch in branches] == [False, False, True]
+        assert all(not branch.array(library="np").any() for branch in branches)
+
+
+def test_levels_of_zstandard_are_its_own_or_those_of_root(tmp_path: Path) -> None:
+    """Twice as many levels of Zstandard's are ROOT's: ``ZSTD(9)`` leaves more than 509."""
+    words = np.random.default_rng(3).integers(0, 40, (30_000, 5))
+    text = [" ".join(map(str, five)) for five in words]
+    sizes = []
+    for compression in (farroot.ZSTD(9), uproot.ZSTD(9), 509):
+        path = tmp_path / "f.root"
+        with farroot.recreate(path, compression=compression) as file:
+            file.mktree("t", {"x": text})
+            assert file.file.fCompress == 509
+        assert farroot.open(path)["t"]["x"].array().tolist() == text
+        sizes.append(path.stat().st_size)
+    assert sizes[0] == sizes[1]
+    assert sizes[0] > sizes[2]
+
+
 def test_titles_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "f.root"
     titles = {"x": "how far / cm"}

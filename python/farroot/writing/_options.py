@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .. import compression as compressions
+from .._progress import Wanted, is_wanted
 from .._uproot import IGNORED_WHEN_WRITING
 from ..errors import ArgumentTypeError, InvalidArgumentError
 
@@ -26,6 +27,7 @@ class Options:
     memory: str | int | None = None
     reproducible: bool = False
     keep_partial: bool = False
+    progress: Wanted = None
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Options:
@@ -42,12 +44,13 @@ class Options:
     def __post_init__(self) -> None:
         if self.jagged not in ("counter", "vector"):
             raise InvalidArgumentError(f'jagged is "counter" or "vector", not {self.jagged!r}')
+        is_wanted(self.progress)
 
     def core(self) -> _core.FileOptions:
         """The same for the engine."""
         return _core.FileOptions(
             self.title,
-            code(self.compression),
+            number_and_level(self.compression),
             self.threads,
             size(self.memory, "memory"),
             self.reproducible,
@@ -59,12 +62,18 @@ class TableChoice:
     """What a user chooses for one table, as the engine takes it."""
 
     title: str
-    compression: int
+    compression: tuple[int, int | None]
     cluster_entries: int | None
     cluster_bytes: int | None
     counters: dict[str, str]
     fields: dict[tuple[str, str], str]
     is_vector: bool
+
+
+def number_and_level(compression: object) -> tuple[int, int | None]:
+    """ROOT's number, and the level of the algorithm itself where another is meant."""
+    chosen = compressions.of(compression)
+    return code(chosen), None if chosen is None else chosen.library_level
 
 
 def code(compression: object) -> int:

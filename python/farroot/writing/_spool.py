@@ -13,7 +13,7 @@ from .._addresses import path_text
 _OWN = frozenset(
     (
         *("root", "roots", "xroot", "xroots", "http", "https", "dav", "davs", "s3", "osdf"),
-        *("pelican", "file"),
+        "pelican",
     )
 )
 
@@ -29,6 +29,9 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
         spool = Spool(target, str(getattr(target, "name", "")), is_read)
         return spool.path, spool
     address = path_text(target)
+    if address.startswith("file:") and "::" not in address:
+        # As in fsspec, what follows is the path itself: no % stands for another character.
+        address = address.removeprefix("file:").removeprefix("//")
     scheme, is_address, _ = address.partition("://")
     if "::" in address or (is_address and scheme not in _OWN):
         import fsspec
@@ -36,10 +39,7 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
         spool = Spool(None, address, is_read, fsspec.open(address, "wb"))
         return spool.path, spool
     if not is_address:
-        address = address.removeprefix("file:")
         os.makedirs(os.path.dirname(address) or ".", exist_ok=True)
-    elif scheme == "file":
-        os.makedirs(os.path.dirname(address.removeprefix("file://")), exist_ok=True)
     return address, None
 
 

@@ -89,6 +89,8 @@ def is_table(what: Any) -> bool:
         return all(isinstance(name, str) for name in what)
     if isinstance(what, np.ndarray):
         return what.dtype.names is not None
+    if isinstance(what, ak.contents.Content) and not what.is_record and not what.is_indexed:
+        raise ArgumentTypeError(f"a table has columns with names, and {what.form.type} has none")
     is_awkward = isinstance(what, (ak.Array, ak.contents.Content, ak.forms.Form))
     is_batches = isinstance(what, Iterator) or hasattr(what, "__arrow_c_stream__")
     return is_awkward or is_batches or _is_frame(what)

@@ -203,10 +203,15 @@ class WritableDirectory:
         return self._file.before("/".join((*directory._path, f"{key.name};{key.cycle}")))
 
     def __delitem__(self, where: str) -> None:
-        """Takes what is at that path out of its directory; of several cycles the last one."""
+        """Takes an object that :func:`farroot.update` found out of its directory; of several
+        cycles the last one. Its record is free then; baskets and pages of tables are not.
+
+        Raises:
+            UnsupportedError: for directories, and for what was written since.
+        """
         self._file.ensure_open()
         directory, key = self._found(where)
-        self._file.remove("/".join((*directory._path, key.name)), key.cycle)
+        self._file.core.remove("/".join((*directory._path, key.name)), key.cycle)
         directory._keys.remove(key)
 
     # What is written.
@@ -300,7 +305,8 @@ class WritableDirectory:
                     columns.types[counter] = COUNTER
             names = tables.TreeNames(columns.types, counter_name, field_name)
             core = self._file.make_tree("/".join(path), columns, names, titles or {}, options)
-            return tables.Open(tables.WritableTree, path, core, columns, names, self.compression)
+            of_all = tables.Compressions(self.compression)
+            return tables.Open(tables.WritableTree, path, core, columns, names, of_all)
 
         tree: WritableTree = self._make_table(name, branch_types_or_data, "TTree", make)
         return tree
@@ -330,7 +336,8 @@ class WritableDirectory:
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
             names = tables.TreeNames({}, _counter_name, _field_name)
             core = self._file.make_ntuple("/".join(path), columns, titles or {}, options)
-            return tables.Open(tables.WritableNTuple, path, core, columns, names, self.compression)
+            of_all = tables.Compressions(self.compression)
+            return tables.Open(tables.WritableNTuple, path, core, columns, names, of_all)
 
         ntuple: WritableNTuple = self._make_table(name, type_spec_or_data, _NTUPLE, make)
         return ntuple

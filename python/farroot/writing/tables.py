@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import awkward as ak
 import numpy as np
 
 from .. import _core
+from .. import compression as compressions
 from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
+from ._options import number_and_level
 from ._tables import Columns, batches, is_list
 
 if TYPE_CHECKING:
@@ -29,7 +31,15 @@ class Open(NamedTuple):
     core: _core.TableOutput
     columns: Columns
     names: TreeNames
-    compression: Compression | None
+    compressions: Compressions
+
+
+class Compressions:
+    """How the columns of a table are compressed: all alike, but for single ones."""
+
+    def __init__(self, of_all: Compression | None) -> None:
+        self.of_all = of_all
+        self.of_column: dict[str, Compression | None] = {}
 
 
 class WritableTable:
@@ -41,7 +51,7 @@ class WritableTable:
         self._path = table.path
         self._columns = table.columns
         self._names = table.names
-        self._compression = table.compression
+        self._compressions = table.compressions
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WritableTable) and self._core is other._core
@@ -83,9 +93,9 @@ class WritableTable:
         self._file.__exit__(kind, error, traceback)
 
     @property
-    def compression(self) -> Compression | None:
-        """As of the file when the table was made."""
-        return self._compression
+    def compression(self) -> Compression | dict[str, Compression | None] | None:
+        """As of the file when the table was made; of a tree, what it was set to."""
+        return self._compressions.of_all
 
     @property
     def num_entries(self) -> int:
@@ -121,7 +131,8 @@ class WritableTable:
         if "index" in batch and "index" not in self._columns.types:
             # Of a DataFrame, for whose index no column was made.
             batch = {name: column for name, column in batch.items() if name != "index"}
-        self._core.extend(self._columns.arrays(batch))
+        arrays = self._columns.arrays(batch)
+        self._file.telling(lambda: self._core.extend(arrays))
 
     def show(self, *, stream: TextIO | None = None) -> None:
         """Prints names and types of the columns."""
@@ -150,11 +161,52 @@ class WritableBranch:
 
     @property
     def compression(self) -> Compression | None:
-        return self._tree.compression
+        """Set it before the first entries.
+
+        Raises:
+            UnsupportedError: after them.
+        """
+        return self._tree.compression_of(self._name)
+
+    @compression.setter
+    def compression(self, compression: object) -> None:
+        self._tree.compression = {self._name: compression}
 
 
 class WritableTree(WritableTable):
     """A TTree that is being written; :meth:`WritableDirectory.mktree` makes it."""
+
+    @property
+    def compression(self) -> Compression | dict[str, Compression | None] | None:
+        """One for all branches, or a dict where they differ. Set it before the first entries, to
+        one, or to a dict of some branches.
+
+        Raises:
+            UnsupportedError: after the first entries.
+        """
+        known = self._compressions
+        each = {name: self.compression_of(name) for name in self._columns.types}
+        return each if set(known.of_column.values()) - {known.of_all} else known.of_all
+
+    @compression.setter
+    def compression(self, compression: object) -> None:
+        self._file.ensure_open()
+        known = self._compressions
+        if not isinstance(compression, Mapping):
+            chosen = compressions.of(compression)
+            self._core.set_compression(None, number_and_level(chosen))
+            known.of_all, known.of_column = chosen, {}
+            return
+        names = list(self._columns.types)
+        for name, each in compression.items():
+            self[name]
+            chosen = compressions.of(each)
+            self._core.set_compression(names.index(name), number_and_level(chosen))
+            known.of_column[name] = chosen
+
+    def compression_of(self, name: str) -> Compression | None:
+        """Of one branch."""
+        return self._compressions.of_column.get(name, self._compressions.of_all)
 
     def __getitem__(self, where: str) -> WritableBranch:
         if where not in self._columns.types:

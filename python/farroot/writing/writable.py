@@ -5,17 +5,17 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .. import _core
 from .. import compression as compressions
 from .._addresses import Address
 from .._kinds import as_file
+from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .._uproot import taken
 from ..compression import Compression
-from ..errors import InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
+from ..errors import InvalidArgumentError, UnfinishedWarning, warn
 from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from ._tables import Columns
     from .tables import TreeNames
+
+T = TypeVar("T")
 
 
 @taken
@@ -42,6 +44,7 @@ def recreate(
     memory: str | int | None = None,
     reproducible: bool = False,
     keep_partial: bool = False,
+    progress: Wanted = None,
 ) -> WritableDirectory:
     """Begins a file, in the place of one of that name when it is closed.
 
@@ -63,13 +66,15 @@ def recreate(
         reproducible: The same entries give the same bytes: no times, no random numbers.
         keep_partial: Whether an exception in the ``with`` block ends the file with what it has,
             in place of no file.
+        progress: As for :meth:`Tree.arrays`; told are entries that have been taken and bytes of
+            the file that its place has.
 
     Raises:
         PermissionDeniedError: the place cannot be written to.
     """
     options = Options(
         *(compression, title, cluster, jagged, threads),
-        *(memory, reproducible, keep_partial),
+        *(memory, reproducible, keep_partial, progress),
     )
     return _begin(path, True, options)
 
@@ -101,9 +106,10 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
 
 def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
     address, spool = place(path, is_read=False)
-    local = unquote(address.removeprefix("file://"))
-    is_there = os.path.exists(local) if spool is None else spool.exists()
+    is_there = os.path.exists(address) if spool is None else spool.exists()
     if is_there and not overwrite:
+        if spool is not None:
+            spool.close()
         said = "farroot.recreate replaces it, farroot.update adds to it"
         raise FileExistsError(f"{path!r} is there: {said}")
     core = _core.FileOutput.create(address, overwrite, options.core())
@@ -128,6 +134,8 @@ class WritableFile:
         self._keys = Keys()
         self._before: Any = None
         self._report: WriteReport | None = None
+        is_told = is_wanted(options.progress)
+        self._telling = Telling(options.progress, Progress()) if is_told else None
         self._closed = False
         _OPEN.add(self)
 
@@ -195,20 +203,39 @@ class WritableFile:
             return
         self._end()
         try:
-            self._report = WriteReport(self.core.finish())
+            self._report = WriteReport(self.telling(self.core.finish))
             if self._spool is not None:
                 self._spool.pour()
         finally:
-            if self._spool is not None:
-                self._spool.close()
+            self._let_go()
 
     def abandon(self) -> None:
         """Leaves nothing of what was written; a file from before stays as it was."""
         if not self._closed:
             self._end()
             self.core.abandon()
-            if self._spool is not None:
-                self._spool.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._spool is not None:
+            self._spool.close()
+        if self._telling is not None:
+            self._telling.close()
+
+    def telling(self, function: Callable[[], T]) -> T:
+        """Calls a function, and tells also while this thread waits in it how far the file is."""
+        telling = self._telling
+        if telling is None:
+            return function()
+
+        def tell() -> None:
+            entries, size = self.core.progress()
+            telling.tell(entries=entries, bytes=size)
+
+        with while_waiting(tell):
+            result = function()
+        tell()
+        return result
 
     def _end(self) -> None:
         self._closed = True
@@ -254,11 +281,6 @@ class WritableFile:
             else:
                 keys.add(name, classname, None, int(cycle))
 
-    def remove(self, path: str, cycle: int) -> None:
-        """Takes something out of its directory."""
-        instead = "write what is to stay into a new file"
-        raise UnsupportedError(f"{path};{cycle} is not taken out of {self!r}: {instead}")
-
     def before(self, key: str) -> Any:
         """What was at that key before."""
         return self._before[key]
@@ -288,9 +310,10 @@ class WritableFile:
         said = options["cluster"]
         entries, size = _options.cluster(self._options.cluster if said is None else said)
         is_vector = (options.get("jagged") or self._options.jagged) == "vector"
-        code, title = self.fCompress, options["title"]
+        compression = _options.number_and_level(self._compression)
         return _options.TableChoice(
-            title, code, entries, size, counters or {}, fields or {}, is_vector
+            *(options["title"], compression, entries, size),
+            *(counters or {}, fields or {}, is_vector),
         )
 
 

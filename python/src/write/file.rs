@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind, TableColumn, WriteReport};
+use engine::{Error, ErrorKind, TableColumn, WriteOptions, WriteProgress, WriteReport};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
-use super::options::{FileOptions, TableChoice};
+use super::options::{FileOptions, NumberAndLevel, TableChoice, compression_of};
 use super::{Array, WritableObject};
 use crate::error::exception;
 use crate::runtime::{Owned, engine, invalid, wait};
@@ -15,6 +15,7 @@ use crate::runtime::{Owned, engine, invalid, wait};
 #[pyclass(frozen, module = "farroot._core")]
 pub struct FileOutput {
     output: Owned<Mutex<Option<Arc<engine::FileOutput>>>>,
+    now: Arc<Mutex<WriteProgress>>,
 }
 
 /// A table of a file that is being written.
@@ -27,8 +28,20 @@ pub struct TableOutput {
 type Described<'py> = Vec<(String, String, PyRef<'py, Array>)>;
 
 impl FileOutput {
-    fn new(output: engine::FileOutput) -> Self {
-        FileOutput { output: Owned::new(Mutex::new(Some(Arc::new(output)))) }
+    fn begin<F>(
+        py: Python<'_>,
+        options: WriteOptions,
+        begin: impl FnOnce(WriteOptions) -> F,
+    ) -> PyResult<Self>
+    where
+        F: Future<Output = engine::Result<engine::FileOutput>> + Send,
+    {
+        let now = Arc::<Mutex<WriteProgress>>::default();
+        let recorded = now.clone();
+        let options = options.progress(move |progress| *recorded.lock() = progress);
+        let output = wait(py, &engine(py)?, begin(options))?;
+        let output = output.map_err(|error| exception(py, &error))?;
+        Ok(FileOutput { output: Owned::new(Mutex::new(Some(Arc::new(output)))), now })
     }
 
     fn output(&self, py: Python<'_>) -> PyResult<Arc<engine::FileOutput>> {
@@ -60,16 +73,14 @@ impl FileOutput {
         options: &FileOptions,
     ) -> PyResult<Self> {
         let engine = engine(py)?;
-        let output = wait(py, &engine, engine.create(address, options.options(overwrite)))?;
-        output.map(FileOutput::new).map_err(|error| exception(py, &error))
+        Self::begin(py, options.options(overwrite), |options| engine.create(address, options))
     }
 
     /// A file that is there, which is written further.
     #[staticmethod]
     fn update(py: Python<'_>, address: &str, options: &FileOptions) -> PyResult<Self> {
         let engine = engine(py)?;
-        let output = wait(py, &engine, engine.update(address, options.options(false)))?;
-        output.map(FileOutput::new).map_err(|error| exception(py, &error))
+        Self::begin(py, options.options(false), |options| engine.update(address, options))
     }
 
     fn make_directory(&self, py: Python<'_>, path: &str) -> PyResult<()> {
@@ -82,6 +93,12 @@ impl FileOutput {
         let output = self.output(py)?;
         let put = wait(py, &engine(py)?, output.put(path, written.object()))?;
         put.map_err(|error| exception(py, &error))
+    }
+
+    fn remove(&self, py: Python<'_>, path: &str, cycle: u16) -> PyResult<()> {
+        let output = self.output(py)?;
+        let removed = wait(py, &engine(py)?, output.remove(path, cycle))?;
+        removed.map_err(|error| exception(py, &error))
     }
 
     fn make_tree(
@@ -106,6 +123,12 @@ impl FileOutput {
         let (output, options) = (self.output(py)?, choice.ntuple(py)?);
         let made = wait(py, &engine(py)?, output.make_ntuple(path, described(&columns), options))?;
         table(py, made)
+    }
+
+    /// Entries that have been taken, and bytes of the file that have been handed to its place.
+    fn progress(&self) -> (u64, u64) {
+        let now = self.now.lock();
+        (now.entries, now.bytes)
     }
 
     /// What it has become.
@@ -135,6 +158,18 @@ impl TableOutput {
         let arrays = columns.iter().map(|array| array.array()).collect();
         let extended = wait(py, &engine(py)?, output.extend(arrays))?;
         extended.map_err(|error| exception(py, &error))
+    }
+
+    /// Of all columns, or of one by its number.
+    fn set_compression(
+        &self,
+        py: Python<'_>,
+        column: Option<usize>,
+        compression: NumberAndLevel,
+    ) -> PyResult<()> {
+        let (output, compression) = (self.output.here(py)?, compression_of(py, compression)?);
+        let set = wait(py, &engine(py)?, output.set_compression(column, compression))?;
+        set.map_err(|error| exception(py, &error))
     }
 
     #[getter]

@@ -8,4 +8,4 @@ mod options;
 pub use array::Array;
 pub use file::{FileOutput, TableOutput};
 pub use object::WritableObject;
-pub use options::{FileOptions, compression_of};
+pub use options::{FileOptions, NumberAndLevel, compression_of};

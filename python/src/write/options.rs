@@ -16,12 +16,11 @@ pub struct FileOptions {
 
 #[pymethods]
 impl FileOptions {
-    /// The compression is ROOT's number.
     #[new]
     fn new(
         py: Python<'_>,
         title: String,
-        compression: u32,
+        compression: NumberAndLevel,
         threads: Option<usize>,
         memory_bytes: Option<usize>,
         reproducible: bool,
@@ -46,20 +45,23 @@ impl FileOptions {
     }
 }
 
-/// What ROOT's number means.
-pub fn compression_of(py: Python<'_>, number: u32) -> PyResult<Compression> {
-    Compression::of_number(number).map_err(|error| {
+/// A compression: ROOT's number, and the level of the algorithm's library where it is not the one
+/// that ROOT means by it.
+pub type NumberAndLevel = (u32, Option<i32>);
+
+pub fn compression_of(py: Python<'_>, (number, exact): NumberAndLevel) -> PyResult<Compression> {
+    let compression = Compression::of_number(number).map_err(|error| {
         let error = Error::new(ErrorKind::InvalidArgument, error.to_string());
         exception(py, &error)
-    })
+    })?;
+    Ok(Compression { exact, ..compression })
 }
 
 /// What a user chooses for one table.
 #[derive(FromPyObject)]
 pub struct TableChoice {
     pub title: String,
-    /// ROOT's number.
-    pub compression: u32,
+    pub compression: NumberAndLevel,
     pub cluster_entries: Option<u64>,
     pub cluster_bytes: Option<u64>,
     /// Names of the branches that count lists, by column.

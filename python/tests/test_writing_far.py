@@ -1,0 +1,69 @@
+"""Trees that are written to servers, and files that are copied there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import farroot
+
+from .skips import need_xrootd
+from .test_remote import running_xrootd
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What a server lets others write to."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
+@pytest.fixture(params=["root", "http"])
+def far(
+    request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Where files of that folder are."""
+    need_xrootd()
+    is_http = request.param == "http"
+    with running_xrootd(folder, tmp_path_factory.mktemp("run"), is_http) as host:
+        yield f"{request.param}://{host}" if is_http else f"root://{host}/"
+
+
+def test_a_tree_is_written_to_a_server(far: str, folder: Path) -> None:
+    x = np.arange(100_000, dtype=np.float32)
+    with farroot.recreate(f"{far}/new/f.root", reproducible=True) as file:
+        tree = file.mktree("t", {"x": np.float32, "y": "var * int32"})
+        for part in np.split(x, 4):
+            tree.extend({"x": part, "y": [[1, 2], []] * (len(part) // 2)})
+        file["h"] = np.histogram(x)
+        assert not (folder / "new/f.root").exists()
+    with farroot.open(f"{far}/new/f.root") as file:
+        assert file["t"]["x"].array(library="np").tolist() == x.tolist()
+        assert file["t"]["y"].array()[:2].tolist() == [[1, 2], []]
+        assert file["h"].values().sum() == len(x)
+    assert [path.name for path in (folder / "new").iterdir()] == ["f.root"]
+
+
+def test_an_exception_leaves_nothing_on_a_server(far: str, folder: Path) -> None:
+    def broken() -> None:
+        with farroot.recreate(f"{far}/f.root") as file:
+            file.mktree("t", {"x": np.arange(100)})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+    assert list(folder.iterdir()) == []
+
+
+def test_files_are_copied_to_a_server(far: str, folder: Path, several: list[Path]) -> None:
+    copied = farroot.copy(several, f"{far}/new/")
+    assert [each.target for each in copied] == [f"{far}/new/{path.name}" for path in several]
+    for path in several:
+        assert (folder / "new" / path.name).read_bytes() == path.read_bytes()
+    with pytest.raises(farroot.InvalidArgumentError, match="there already"):
+        farroot.copy(several[0], f"{far}/new/{several[0].name}")
