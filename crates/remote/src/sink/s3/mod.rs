@@ -11,6 +11,7 @@ mod part;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -32,6 +33,11 @@ use crate::source::network::Network;
 const PARTS_UNDER_WAY_MAX: usize = 4;
 const BYTES_UNDER_WAY_MAX: usize = 48 << 20;
 
+/// How long an upload that is given up waits for the answers to its parts.
+const ANSWERS_TIMEOUT: Duration = Duration::from_secs(5);
+
+type PartsUnderWay = JoinSet<Result<(u32, SentPart)>>;
+
 /// An object that is being written.
 pub struct S3File {
     url: Address,
@@ -46,7 +52,7 @@ pub struct S3File {
 struct Begun {
     writer: Arc<ObjectWriter>,
     upload: PartUpload,
-    under_way: JoinSet<Result<(u32, SentPart)>>,
+    under_way: PartsUnderWay,
     sent: BTreeMap<u32, SentPart>,
     is_over: bool,
     runtime: Handle,
@@ -183,13 +189,21 @@ impl Begun {
         Ok(())
     }
 
-    /// Parts that arrive behind it would stay: none is under way then.
     async fn abort(&mut self) {
         self.is_over = true;
-        self.under_way.shutdown().await;
-        // Nothing more can be done; buckets have rules for what is left.
-        let _ = self.writer.abort(&self.upload).await;
+        let under_way = std::mem::take(&mut self.under_way);
+        abort(&self.writer, &self.upload, under_way).await;
     }
+}
+
+/// A part that the server has got whole, and not yet put in its place, would stay: such parts are
+/// waited for. Those that are cut off are none.
+async fn abort(writer: &ObjectWriter, upload: &PartUpload, mut under_way: PartsUnderWay) {
+    let all = async { while under_way.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(ANSWERS_TIMEOUT, all).await;
+    under_way.shutdown().await;
+    // Nothing more can be done; buckets have rules for what is left.
+    let _ = writer.abort(upload).await;
 }
 
 impl Drop for Begun {
@@ -198,11 +212,8 @@ impl Drop for Begun {
             return;
         }
         let (writer, upload) = (self.writer.clone(), self.upload.clone());
-        let mut under_way = std::mem::take(&mut self.under_way);
-        self.runtime.spawn(async move {
-            under_way.shutdown().await;
-            let _ = writer.abort(&upload).await;
-        });
+        let under_way = std::mem::take(&mut self.under_way);
+        self.runtime.spawn(async move { abort(&writer, &upload, under_way).await });
     }
 }
 
