@@ -1,6 +1,6 @@
-//! The documents of S3: refusals, and pages of what is in a bucket.
+//! The documents of S3: refusals, pages of what is in a bucket, and answers to uploads.
 
-use remote::source::http::s3::xml::{Page, Refusal};
+use remote::source::http::s3::xml::{Page, Refusal, Whole, parse_upload_id};
 
 use crate::Target;
 
@@ -10,6 +10,10 @@ pub fn run(data: &[u8]) {
     if let Some(refusal) = Refusal::parse(data) {
         assert!(!refusal.code.is_empty(), "a refusal without a code");
     }
+    if let Ok(id) = parse_upload_id(data) {
+        assert!(!id.is_empty(), "an upload without a name");
+    }
+    let _ = Whole::parse(data);
     let Ok(page) = Page::parse(data) else { return };
     let keys = page.objects.iter().map(|object| &object.key);
     let bytes: usize = keys.chain(&page.prefixes).map(String::len).sum();
@@ -30,14 +34,20 @@ fn seeds() -> Vec<Vec<u8>> {
                 </ListBucketResult>";
     let refusal = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>&#34;x&apos;</Message>\
                    <Region>eu-central-1</Region></Error>";
-    vec![page.into(), refusal.into()]
+    let begun = "<InitiateMultipartUploadResult><UploadId>a&amp;b</UploadId>\
+                 </InitiateMultipartUploadResult>";
+    let ended = "<CompleteMultipartUploadResult><ChecksumCRC32C>AAAAAA==</ChecksumCRC32C>\
+                 </CompleteMultipartUploadResult>";
+    vec![page.into(), refusal.into(), begun.into(), ended.into()]
 }
 
 #[test]
 fn the_seeds_are_read() {
-    let [page, refusal] = seeds().try_into().unwrap();
+    let [page, refusal, begun, ended] = seeds().try_into().unwrap();
     let entries = Page::parse(&page).unwrap().entries_below("d/");
     assert_eq!(entries.iter().map(|entry| &*entry.name).collect::<Vec<_>>(), ["a +%&.root", "e"]);
     assert!(entries[0].size == Some(12) && entries[0].modified.is_some());
     assert_eq!(Refusal::parse(&refusal).unwrap().region.as_deref(), Some("eu-central-1"));
+    assert_eq!(parse_upload_id(&begun).unwrap(), "a&b");
+    assert_eq!(Whole::parse(&ended).unwrap().crc32c.as_deref(), Some("AAAAAA=="));
 }
