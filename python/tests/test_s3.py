@@ -105,7 +105,7 @@ def test_a_tree_is_read_and_no_secret_is_seen(
 
 
 def test_a_shell_lists_and_copies(gateway: dict[str, str], made: Path, tmp_path: Path) -> None:
-    assert "d" in run(gateway, "-m", "farroot", "ls", "s3://bucket").split()
+    assert "d/" in run(gateway, "-m", "farroot", "ls", "s3://bucket").split()
     assert "a.root" in run(gateway, "-m", "farroot", "ls", "s3://bucket/d/")
     said = run(gateway, "-m", "farroot", "cp", "s3://bucket/d/*.root", str(tmp_path))
     assert (tmp_path / "a.root").read_bytes() == made.read_bytes(), said
