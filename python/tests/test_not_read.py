@@ -164,7 +164,3 @@ def test_servers_that_want_to_know_who_asks() -> None:
         finally:
             server.shutdown()
             thread.join()
-
-
-def test_nothing_is_written() -> None:
-    assert not {"recreate", "update", "create"} & set(dir(farroot))
