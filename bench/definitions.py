@@ -457,6 +457,13 @@ EXPERIMENTS = {
                 "farroot_write",
                 "--as tree --jagged counter --level 5",
             ),
+        ),
+        figure="cpu_s",
+    ),
+    "write-ntuple": Experiment(
+        about="the same columns as an RNTuple, ZSTD 505, one thread",
+        file="write100",
+        peers=writers(
             ("ROOT RNTuple", "root_write", "--as ntuple"),
             ("uproot mkrntuple, its ZSTD(5)", "uproot_write", "--as ntuple"),
             ("farroot RNTuple", "farroot_write", "--as ntuple"),
@@ -471,6 +478,12 @@ EXPERIMENTS = {
             ("ROOT TTree", "root_write", "--as tree --compression 0"),
             ("uproot mktree", "uproot_write", "--as tree --level 0"),
             ("farroot TTree of vectors", "farroot_write", "--as tree --compression 0"),
+        ),
+    ),
+    "write-none-ntuple": Experiment(
+        about="the same as an RNTuple, not compressed",
+        file="write100",
+        peers=writers(
             ("ROOT RNTuple", "root_write", "--as ntuple --compression 0"),
             ("uproot mkrntuple", "uproot_write", "--as ntuple --level 0"),
             ("farroot RNTuple", "farroot_write", "--as ntuple --compression 0"),
@@ -484,6 +497,12 @@ EXPERIMENTS = {
             ("ROOT TBufferMerger", "root_write", "--as merger --threads 2"),
             ("farroot TTree, one thread", "farroot_write", "--as tree"),
             ("farroot TTree", "farroot_write", "--as tree --threads 2"),
+        ),
+    ),
+    "write-threads-ntuple": Experiment(
+        about="the same as an RNTuple, ZSTD 505, two threads",
+        file="write100",
+        peers=writers(
             ("ROOT RNTuple, implicit threads", "root_write", "--as ntuple --threads 2"),
             ("ROOT RNTupleParallelWriter", "root_write", "--as parallel --threads 2"),
             ("farroot RNTuple, one thread", "farroot_write", "--as ntuple"),
