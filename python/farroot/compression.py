@@ -43,7 +43,7 @@ class Compression:
         return self.algorithm * 100 + self.level
 
     @property
-    def library_level(self) -> int | None:
+    def codec_level(self) -> int | None:
         """What Zstandard is told; None where ROOT's number says it, and of other algorithms."""
         is_own = self.algorithm == ZSTD.algorithm and not self.is_root_level
         return self.level if is_own else None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _core, _html
+from ._account import Account
 from .errors import InvalidArgumentError
 
 
-class IoReport(Mapping[str, Any]):
+class IoReport(Account):
     """A mapping of figures; as text, a short account.
 
     Keys:
@@ -41,25 +41,6 @@ class IoReport(Mapping[str, Any]):
             ``history``: ``rates`` in each tenth of the time, ``states`` with their times.
         notes: Things worth knowing: redirections, servers without ranges.
     """
-
-    def __init__(self, json_and_text: tuple[str, str]) -> None:
-        figures, self._text = json_and_text
-        self._figures: dict[str, Any] = json.loads(figures)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._figures[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._figures)
-
-    def __len__(self) -> int:
-        return len(self._figures)
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return f"<IoReport {self._figures!r}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self._text)

@@ -118,4 +118,4 @@ def _number_and_level(said: object) -> tuple[int, int | None]:
     chosen = compression_of(said)
     if chosen is None or chosen.level == 0:
         return 0, None
-    return chosen.code, chosen.library_level
+    return chosen.code, chosen.codec_level

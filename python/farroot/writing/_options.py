@@ -73,7 +73,7 @@ class TableChoice:
 def number_and_level(compression: object) -> tuple[int, int | None]:
     """ROOT's number, and the level of the algorithm itself where another is meant."""
     chosen = compressions.of(compression)
-    return code(chosen), None if chosen is None else chosen.library_level
+    return code(chosen), None if chosen is None else chosen.codec_level
 
 
 def code(compression: object) -> int:

@@ -78,13 +78,13 @@ impl Compression {
     /// Whether it stands for files of ROOT's size, at whichever level gives that: see
     /// [`Encoders::lowest_level`].
     pub fn is_class(self) -> bool {
-        let tried = self.library_level() > LEVELS_TRIED[0];
+        let tried = self.codec_level() > LEVELS_TRIED[0];
         self.algorithm == CompressionAlgorithm::Zstd && self.exact.is_none() && tried
     }
 
     /// The level of the algorithm's library. ROOT passes twice its own to ZSTD; libdeflate's first
     /// leaves 2 % more than zlib's, its second 2 % less.
-    pub fn library_level(self) -> i32 {
+    pub fn codec_level(self) -> i32 {
         self.exact.unwrap_or(match self.algorithm {
             CompressionAlgorithm::Zstd => 2 * i32::from(self.level),
             CompressionAlgorithm::Zlib if self.level == 1 => 2,
@@ -168,7 +168,7 @@ impl Encoders {
         if !compression.is_class() {
             return Ok((compression, payload.len()));
         }
-        let (level, len) = (compression.library_level(), payload.len());
+        let (level, len) = (compression.codec_level(), payload.len());
         for lower in LEVELS_TRIED.into_iter().filter(|lower| *lower < level) {
             let lower = Compression { exact: Some(lower), ..compression };
             payload.clear();
@@ -190,7 +190,7 @@ impl Encoders {
     ) -> Result<bool> {
         let header = to.len();
         to.resize(header + HEADER_LEN, 0);
-        let level = compression.library_level();
+        let level = compression.codec_level();
         let fits = match compression.algorithm {
             CompressionAlgorithm::Zlib => self.zlib.compress(level, part, to)?,
             CompressionAlgorithm::Lzma => codec::compress_lzma(level, part, to)?,
