@@ -19,6 +19,21 @@ pub enum Number {
 }
 
 impl Number {
+    /// All there are.
+    pub const ALL: [Number; 11] = [
+        Number::Bool,
+        Number::I8,
+        Number::I16,
+        Number::I32,
+        Number::I64,
+        Number::U8,
+        Number::U16,
+        Number::U32,
+        Number::U64,
+        Number::F32,
+        Number::F64,
+    ];
+
     /// Bytes in the file.
     pub fn size(self) -> usize {
         match self {

@@ -29,20 +29,6 @@ impl Dice {
     }
 }
 
-const NUMBERS: [Number; 11] = [
-    Number::Bool,
-    Number::I8,
-    Number::I16,
-    Number::I32,
-    Number::I64,
-    Number::U8,
-    Number::U16,
-    Number::U32,
-    Number::U64,
-    Number::F32,
-    Number::F64,
-];
-
 /// Columns of seeded types.
 pub fn columns(dice: &mut Dice) -> Vec<TableColumn> {
     let count = 1 + dice.roll(7);
@@ -55,7 +41,7 @@ pub fn columns(dice: &mut Dice) -> Vec<TableColumn> {
 }
 
 fn entry(dice: &mut Dice, depth: usize) -> EntryType {
-    let number = EntryType::Number(NUMBERS[dice.roll(NUMBERS.len())]);
+    let number = EntryType::Number(Number::ALL[dice.roll(Number::ALL.len())]);
     let fixed =
         |content: EntryType, length| EntryType::Regular { length, content: Box::new(content) };
     match dice.roll(if depth < 3 { 9 } else { 3 }) {

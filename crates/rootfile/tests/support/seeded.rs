@@ -9,20 +9,6 @@ use farroot_rootfile::{Array, Numbers};
 /// SplitMix64.
 pub struct Seeded(pub u64);
 
-const NUMBERS: [Number; 11] = [
-    Number::Bool,
-    Number::I8,
-    Number::I16,
-    Number::I32,
-    Number::I64,
-    Number::U8,
-    Number::U16,
-    Number::U32,
-    Number::U64,
-    Number::F32,
-    Number::F64,
-];
-
 impl Seeded {
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -43,7 +29,7 @@ impl Seeded {
             Box::new(seeded.entry_type(depth.saturating_sub(1), records))
         };
         match self.below(if depth == 0 { 4 } else { 10 }) {
-            0..3 => EntryType::Number(NUMBERS[self.below(11) as usize]),
+            0..3 => EntryType::Number(Number::ALL[self.below(11) as usize]),
             3 => EntryType::String,
             4 | 5 => EntryType::List(inner(self, records)),
             6 => {

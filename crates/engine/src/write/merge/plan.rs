@@ -240,9 +240,8 @@ impl MergePlan {
             }
             match content {
                 OutputContent::Tree(tree) => {
-                    let record = tree.finish().located(url)?;
-                    report.tables.push((path, record.entries));
-                    writer.put(directory, &name, Arc::new(record));
+                    report.tables.push((path, tree.entries()));
+                    writer.put(directory, &name, Arc::new(tree.finish().located(url)?));
                 }
                 OutputContent::NTuple(ntuple) => {
                     let coding = (compression, &mut encoders);

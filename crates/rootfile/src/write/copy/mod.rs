@@ -19,4 +19,4 @@ pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
 pub use plan::{BasketPart, PlannedBasket, TreePart};
 pub use record::SourceRecord;
-pub use tree::{CopiedTree, CopiedTreeRecord, SourceTree};
+pub use tree::{CopiedTree, SourceTree};

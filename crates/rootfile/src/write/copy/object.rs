@@ -12,8 +12,8 @@ use crate::write::table::WritableObject;
 /// The object of a key, with what has been changed of it.
 #[derive(Debug)]
 pub struct CopiedObject {
-    class: String,
-    title: String,
+    pub(super) class: String,
+    pub(super) title: String,
     pub(super) record: SourceRecord,
     pub(super) edits: Edits,
 }

@@ -1,10 +1,10 @@
 //! A tree of copied baskets, with the record of the first input's tree.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use super::object::CopiedObject;
 use super::plan::{BranchPart, ClusterRun, TreePart, clusters, join};
-use super::record::{Copier, Edits, SourceRecord};
+use super::record::{Edits, SourceRecord};
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
@@ -12,7 +12,7 @@ use crate::known::{Known, Progress};
 use crate::object::{ObjectId, ObjectRef};
 use crate::tree::{Branch, BranchId, BranchKind, LeafKind, Tree, read_tree_and_columns};
 use crate::write::buffer::{BITS, Buffer};
-use crate::write::table::{RecordPlace, WritableObject};
+use crate::write::table::RecordPlace;
 
 /// Room for baskets that a branch has at least (ROOT: `fMaxBaskets`).
 const BASKETS_MIN: usize = 10;
@@ -242,7 +242,7 @@ impl CopiedTree {
     /// # Errors
     /// `Limit` where the version of a class that the first input has cannot say it;
     /// `Unsupported` where a branch has an object that cannot be read.
-    pub fn finish(self) -> Result<CopiedTreeRecord> {
+    pub fn finish(self) -> Result<CopiedObject> {
         let mut edits = Edits::default();
         let unread = self.first.record.unreadable()?;
         edits.dropped.extend(unread.into_iter().map(|id| (0, id)));
@@ -257,14 +257,8 @@ impl CopiedTree {
             let path = &self.first.paths[at];
             self.edit_branch(at, &mut edits).map_err(|error| error.within(path))?;
         }
-        let CopiedTree { first, entries, .. } = self;
-        Ok(CopiedTreeRecord {
-            title: first.tree.title,
-            class: first.class,
-            record: first.record,
-            edits,
-            entries,
-        })
+        let SourceTree { tree, class, record, .. } = self.first;
+        Ok(CopiedObject { class, title: tree.title, record, edits })
     }
 
     fn edit_tree(&self, edits: &mut Edits) -> Result<()> {
@@ -352,35 +346,6 @@ impl CopiedTree {
     }
 }
 
-/// The record of a tree that was copied.
-#[derive(Debug)]
-pub struct CopiedTreeRecord {
-    title: String,
-    class: String,
-    record: SourceRecord,
-    edits: Edits,
-    pub entries: u64,
-}
-
-impl WritableObject for CopiedTreeRecord {
-    fn class(&self) -> &str {
-        &self.class
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// None: the inputs' streamer infos are copied.
-    fn classes(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn write(&self, to: &mut Buffer) {
-        Copier::new(vec![&self.record], &self.edits).root(to);
-    }
-}
-
 /// The names of each branch and those above it.
 fn paths(tree: &Tree) -> Vec<String> {
     let mut paths: Vec<String> = Vec::with_capacity(tree.branches.len());
@@ -455,11 +420,4 @@ fn same(mine: &Branch, their: &Branch) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl CopiedTreeRecord {
-    /// As an object of a directory.
-    pub fn shared(self) -> Arc<dyn WritableObject> {
-        Arc::new(self)
-    }
 }

@@ -195,8 +195,8 @@ impl FileWriter {
 
     /// Goes on with an existing file: what is new is written behind its end. In the end its header
     /// is replaced, then the records of directories with new keys, those further below first, and
-    /// last the first bytes of what has become free. So whoever opens the file in between finds
-    /// each directory as it was or as it becomes.
+    /// last the first bytes of what has become free. So a reader that opens the file in between
+    /// finds each directory as it was or as it becomes.
     ///
     /// A further object of a name gets the next cycle; the older ones stay. Without anything new
     /// nothing is written.

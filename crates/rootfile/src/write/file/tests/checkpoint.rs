@@ -62,7 +62,7 @@ fn writes(table: Box<dyn TableWriter>, step: u64, is_last_first: bool) -> Vec<Wr
     let mut file = FileWriter::new(options()).unwrap();
     file.set_checkpoint(EVERY);
     let below = file.directory("a/b").unwrap();
-    file.put(DirectoryId::TOP, "events", Arc::new(Text("an older one".into())));
+    file.put(DirectoryId::TOP, "events", Arc::new(ObjString("an older one".into())));
     let table = file.add_table(below, "events", table);
     for start in (0..ENTRIES).step_by(step as usize) {
         file.extend(table, columns(start..ENTRIES.min(start + step))).unwrap();
@@ -71,7 +71,7 @@ fn writes(table: Box<dyn TableWriter>, step: u64, is_last_first: bool) -> Vec<Wr
         }
     }
     drive(&mut file);
-    file.put(below, "last", Arc::new(Text("x".repeat(30))));
+    file.put(below, "last", Arc::new(ObjString("x".repeat(30))));
     file.close();
     drive(&mut file);
     assert!(file.is_finished());

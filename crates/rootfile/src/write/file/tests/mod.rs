@@ -5,31 +5,8 @@ mod update;
 
 use super::*;
 use crate::write::compression::CompressionAlgorithm;
+use crate::write::objects::ObjString;
 use crate::{File, Known, Progress};
-
-/// A `TObjString`, or bytes that pretend to be one.
-struct Text(String);
-
-impl WritableObject for Text {
-    fn class(&self) -> &'static str {
-        "TObjString"
-    }
-
-    fn title(&self) -> &'static str {
-        "Collectable string class"
-    }
-
-    fn classes(&self) -> Vec<&str> {
-        vec!["TObjString"]
-    }
-
-    fn write(&self, to: &mut Buffer) {
-        let count = to.begin(1);
-        to.tobject(crate::write::buffer::BITS);
-        to.string(&self.0);
-        to.end(count);
-    }
-}
 
 pub fn options() -> FileOptions {
     let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
@@ -74,9 +51,9 @@ fn objects_in_directories() {
     let mut file = FileWriter::new(options()).unwrap();
     let below = file.directory("a/b").unwrap();
     assert_eq!(file.directory("a/b").unwrap(), below);
-    file.put(below, "inner", Arc::new(Text("x".repeat(1000))));
-    file.put(DirectoryId::TOP, "same", Arc::new(Text("first".into())));
-    file.put(DirectoryId::TOP, "same", Arc::new(Text("second".into())));
+    file.put(below, "inner", Arc::new(ObjString("x".repeat(1000))));
+    file.put(DirectoryId::TOP, "same", Arc::new(ObjString("first".into())));
+    file.put(DirectoryId::TOP, "same", Arc::new(ObjString("second".into())));
     let bytes = written(file);
     let (file, known) = opened(&bytes);
     let keys: Vec<_> = file.top.keys.iter().map(|key| (&*key.name, key.cycle)).collect();
