@@ -118,7 +118,7 @@ impl TableOutput {
     }
 
     /// A part of the entries, for one of several producers: those of part 0 come first, then those
-    /// of part 1, whoever is faster. Each number is used once and none is left out.
+    /// of part 1, whichever producer is faster. Each number is used once and none is left out.
     ///
     /// # Errors
     /// `InvalidArgument` for a part that there is, or was.

@@ -1,5 +1,5 @@
 //! What keeps a file going: callers, threads that encode and the carrier change it under one lock,
-//! and whoever has changed something moves on what can be moved on.
+//! and each of them, after its change, advances the file as far as it can.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -143,7 +143,7 @@ impl Flow {
         }
     }
 
-    /// Looks at the state, or changes what nobody waits for.
+    /// Looks at the state, or changes what no caller and no task waits for.
     pub fn with<T>(&self, look: impl FnOnce(&mut FlowState) -> T) -> T {
         look(&mut self.state.lock())
     }
@@ -329,7 +329,7 @@ impl FlowState {
         }
     }
 
-    /// Gives places to what has come, in the order of the file.
+    /// Gives finished work its places, in the order of the file.
     fn advance(&mut self) -> rootfile::Result<()> {
         while self.is_alive() {
             while let Some(write) = self.file.poll_write()? {

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! [`rootfile::write::FileWriter`] decides all that shows in the file. Here it is kept going
-//! (`flow.rs`): whoever changes something, a caller, a thread with a result or the carrier with
-//! room, takes the lock, moves on what can be moved on, and wakes the others. Callers wait where
-//! more would be held than [`WriteOptions::memory_bytes`].
+//! (`flow.rs`): a caller with entries, a thread with a result or the carrier with room takes the
+//! lock, advances the file as far as it can, and wakes the others. Callers wait where more would
+//! be held than [`WriteOptions::memory_bytes`].
 
 mod carrier;
 mod flow;

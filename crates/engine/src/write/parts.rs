@@ -103,7 +103,7 @@ pub struct Line {
 
 #[derive(Default)]
 struct Part {
-    /// What has come before its turn.
+    /// Entries that were given before the turn of their part.
     held: VecDeque<Extend>,
     is_finished: bool,
 }

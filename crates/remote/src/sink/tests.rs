@@ -1,4 +1,4 @@
-//! What holds for all sinks, with one that fails when it is told to.
+//! What holds for all sinks, tried on one that fails at a chosen call.
 
 use std::sync::Arc;
 

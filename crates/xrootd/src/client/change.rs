@@ -45,7 +45,7 @@ pub(super) struct WritePart {
     /// Pages that came damaged and are sent again one after the other.
     bad: VecDeque<Range<u64>>,
     retries: u32,
-    /// What has come of the list of bad pages.
+    /// Received bytes of the list of bad pages.
     said: Vec<u8>,
 }
 

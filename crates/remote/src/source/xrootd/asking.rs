@@ -186,7 +186,7 @@ impl OneFile {
             (FileRequest::Move { from, to }, _) => client.mv(now, &from, &to),
             (FileRequest::Remove(path), _) => client.rm(now, &path),
             (FileRequest::EndSession(session), _) => client.endsess(now, session),
-            // Whoever asks hears that there was no answer.
+            // The caller receives the error that there was no answer.
             (_, None) => return,
         };
         self.waiting.insert(id, sender);

@@ -1,4 +1,4 @@
-//! One connection: the client's bytes go to the socket and back, whoever asks of it.
+//! One connection: the client's bytes go to the socket and back, for the driver and for uploads.
 
 use std::io;
 use std::sync::Arc;

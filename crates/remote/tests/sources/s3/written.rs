@@ -119,7 +119,7 @@ async fn nothing_stays_of_an_object_that_is_given_up() {
         until(&gateway.bucket, true).await;
         match is_dropped {
             false => upload.abandon().await,
-            // Its end is told to the server in the background.
+            // The upload is aborted on the server in the background.
             true => drop(upload),
         }
         until(&gateway.bucket, false).await;
