@@ -2,11 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core_columns import Column as Column
+from ._core_columns import List as List
+from ._core_columns import Numbers as Numbers
+from ._core_columns import Optional as Optional
+from ._core_columns import Record as Record
+from ._core_columns import Regular as Regular
+from ._core_columns import Strings as Strings
+from ._core_columns import Union as Union
+from ._core_columns import WithParameter as WithParameter
+from ._core_writing import Array as Array
+from ._core_writing import FileOptions as FileOptions
+from ._core_writing import FileOutput as FileOutput
+from ._core_writing import TableOutput as TableOutput
+from ._core_writing import WritableObject as WritableObject
+from ._core_writing import _TableChoice as _TableChoice
 from .errors import Error
 
 __version__: str
@@ -76,207 +91,6 @@ __all__ = [
     "timeline",
     "with_access",
 ]
-
-@final
-class Numbers:
-    """Numbers; the array's first dimension is the entry."""
-
-    __match_args__ = ("array",)
-    def __new__(cls, array: NDArray[Any]) -> Self: ...
-    @property
-    def array(self) -> NDArray[Any]: ...
-
-@final
-class List:
-    """Entry ``i`` is ``content[offsets[i]:offsets[i + 1]]``."""
-
-    __match_args__ = ("offsets", "content")
-    def __new__(cls, offsets: NDArray[np.int64], content: Column) -> Self: ...
-    @property
-    def offsets(self) -> NDArray[np.int64]: ...
-    @property
-    def content(self) -> Column: ...
-
-@final
-class Strings:
-    """Entry ``i`` is ``bytes[offsets[i]:offsets[i + 1]]``, in whatever encoding was written."""
-
-    __match_args__ = ("offsets", "bytes")
-    def __new__(cls, offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> Self: ...
-    @property
-    def offsets(self) -> NDArray[np.int64]: ...
-    @property
-    def bytes(self) -> NDArray[np.uint8]: ...
-
-@final
-class Record:
-    """Fields of equal length."""
-
-    __match_args__ = ("name", "length", "fields")
-    def __new__(
-        cls, name: str | None, length: int, fields: Sequence[tuple[str, Column]]
-    ) -> Self: ...
-    @property
-    def name(self) -> str | None:
-        """The class; None for a leaf list."""
-
-    @property
-    def length(self) -> int: ...
-    @property
-    def fields(self) -> list[tuple[str, Column]]: ...
-
-@final
-class Regular:
-    """Entry ``i`` is ``content[i * size:(i + 1) * size]``."""
-
-    __match_args__ = ("size", "length", "content")
-    def __new__(cls, size: int, length: int, content: Column) -> Self: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def content(self) -> Column: ...
-
-@final
-class Optional:
-    """Entry ``i`` is ``content[index[i]]``, or missing where that is -1."""
-
-    __match_args__ = ("index", "content")
-    def __new__(cls, index: NDArray[np.int64], content: Column) -> Self: ...
-    @property
-    def index(self) -> NDArray[np.int64]: ...
-    @property
-    def content(self) -> Column: ...
-
-@final
-class Union:
-    """Entry ``i`` is ``contents[tags[i]][index[i]]``, or missing where the tag is -1."""
-
-    __match_args__ = ("tags", "index", "contents")
-    @property
-    def tags(self) -> NDArray[np.int8]: ...
-    @property
-    def index(self) -> NDArray[np.int64]: ...
-    @property
-    def contents(self) -> list[Column]: ...
-
-@final
-class WithParameter:
-    """The same entries as ``content``, with a meaning: Awkward's parameter ``__array__``."""
-
-    __match_args__ = ("parameter", "content")
-    @property
-    def parameter(self) -> str: ...
-    @property
-    def content(self) -> Column: ...
-
-Column = Numbers | List | Strings | Record | Regular | Optional | Union | WithParameter
-
-@final
-class Array:
-    """One column, or a part of one, as it is written: a copy of the arrays that it was made of.
-
-    Raises:
-        InvalidArgumentError: where offsets, an index or lengths contradict each other.
-        UnsupportedError: for unions.
-    """
-
-    def __new__(cls, column: Column) -> Self: ...
-    def __len__(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-    @property
-    def type(self) -> str:
-        """As Awkward spells it: ``var * float32``."""
-
-    def column(self) -> Column:
-        """The same again, in memory of its own."""
-
-#: Name, title, and an array of no entries.
-_Columns = Sequence[tuple[str, str, Array]]
-
-class _TableChoice(Protocol):
-    """What a user chooses for one table."""
-
-    title: str
-    compression: tuple[int, int | None]
-    cluster_entries: int | None
-    cluster_bytes: int | None
-    counters: dict[str, str]
-    fields: dict[tuple[str, str], str]
-    is_vector: bool
-
-@final
-class FileOptions:
-    """How a file is written; the compression is ROOT's number, and the library's level or None."""
-
-    def __new__(
-        cls,
-        title: str,
-        compression: tuple[int, int | None],
-        threads: int | None,
-        memory_bytes: int | None,
-        reproducible: bool,
-    ) -> Self: ...
-
-@final
-class FileOutput:
-    """A file that is being written. Dropped without ``finish`` nothing of it is kept."""
-
-    @staticmethod
-    def create(address: str, overwrite: bool, options: FileOptions) -> FileOutput: ...
-    @staticmethod
-    def update(address: str, options: FileOptions) -> FileOutput: ...
-    def make_directory(self, path: str) -> None: ...
-    def put(self, path: str, written: WritableObject) -> None: ...
-    def remove(self, path: str, cycle: int) -> None: ...
-    def make_tree(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
-    def make_ntuple(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
-    def progress(self) -> tuple[int, int]: ...
-    def finish(self) -> tuple[str, str]:
-        """What it has become, as JSON and as text."""
-
-    def abandon(self) -> None: ...
-
-@final
-class TableOutput:
-    """A table of a file that is being written."""
-
-    def set_compression(self, column: int | None, compression: tuple[int, int | None]) -> None: ...
-    def extend(self, columns: Sequence[Array]) -> None: ...
-    @property
-    def num_entries(self) -> int: ...
-
-@final
-class WritableObject:
-    """An object that can be put into a file."""
-
-    @staticmethod
-    def text(text: str) -> WritableObject: ...
-    @staticmethod
-    def list(name: str, items: Sequence[WritableObject]) -> WritableObject: ...
-    @staticmethod
-    def histogram(
-        name: str,
-        title: str,
-        axes: Sequence[tuple[str, int, float, float, NDArray[np.float64], Sequence[str]]],
-        cells: Array,
-        squares: NDArray[np.float64],
-        entries: float,
-        sums: Sequence[float],
-        profile: tuple[NDArray[np.float64], NDArray[np.float64], int] | None,
-    ) -> WritableObject:
-        """Axes are title, bins, both ends, edges and labels; ``sums`` in ROOT's order."""
-
-    @staticmethod
-    def graph(
-        name: str,
-        title: str,
-        points: tuple[NDArray[np.float64], NDArray[np.float64]],
-        errors: Sequence[NDArray[np.float64]],
-        limits: tuple[float, float],
-    ) -> WritableObject: ...
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]

@@ -1,0 +1,114 @@
+"""What the extension module writes with."""
+
+from collections.abc import Sequence
+from typing import Protocol, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core_columns import Column
+
+@final
+class Array:
+    """One column, or a part of one, as it is written: a copy of the arrays that it was made of.
+
+    Raises:
+        InvalidArgumentError: where offsets, an index or lengths contradict each other.
+        UnsupportedError: for unions.
+    """
+
+    def __new__(cls, column: Column) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def type(self) -> str:
+        """As Awkward spells it: ``var * float32``."""
+
+    def column(self) -> Column:
+        """The same again, in memory of its own."""
+
+#: Name, title, and an array of no entries.
+_Columns = Sequence[tuple[str, str, Array]]
+
+class _TableChoice(Protocol):
+    """What a user chooses for one table."""
+
+    title: str
+    compression: tuple[int, int | None]
+    cluster_entries: int | None
+    cluster_bytes: int | None
+    counters: dict[str, str]
+    fields: dict[tuple[str, str], str]
+    is_vector: bool
+
+@final
+class FileOptions:
+    """How a file is written; the compression is ROOT's number, and the library's level or None."""
+
+    def __new__(
+        cls,
+        title: str,
+        compression: tuple[int, int | None],
+        threads: int | None,
+        memory_bytes: int | None,
+        reproducible: bool,
+    ) -> Self: ...
+
+@final
+class FileOutput:
+    """A file that is being written. Dropped without ``finish`` nothing of it is kept."""
+
+    @staticmethod
+    def create(address: str, overwrite: bool, options: FileOptions) -> FileOutput: ...
+    @staticmethod
+    def update(address: str, options: FileOptions) -> FileOutput: ...
+    def make_directory(self, path: str) -> None: ...
+    def put(self, path: str, written: WritableObject) -> None: ...
+    def remove(self, path: str, cycle: int) -> None: ...
+    def make_tree(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
+    def make_ntuple(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
+    def progress(self) -> tuple[int, int]: ...
+    def finish(self) -> tuple[str, str]:
+        """What it has become, as JSON and as text."""
+
+    def abandon(self) -> None: ...
+
+@final
+class TableOutput:
+    """A table of a file that is being written."""
+
+    def set_compression(self, column: int | None, compression: tuple[int, int | None]) -> None: ...
+    def extend(self, columns: Sequence[Array]) -> None: ...
+    @property
+    def num_entries(self) -> int: ...
+
+@final
+class WritableObject:
+    """An object that can be put into a file."""
+
+    @staticmethod
+    def text(text: str) -> WritableObject: ...
+    @staticmethod
+    def list(name: str, items: Sequence[WritableObject]) -> WritableObject: ...
+    @staticmethod
+    def histogram(
+        name: str,
+        title: str,
+        axes: Sequence[tuple[str, int, float, float, NDArray[np.float64], Sequence[str]]],
+        cells: Array,
+        squares: NDArray[np.float64],
+        entries: float,
+        sums: Sequence[float],
+        profile: tuple[NDArray[np.float64], NDArray[np.float64], int] | None,
+    ) -> WritableObject:
+        """Axes are title, bins, both ends, edges and labels; ``sums`` in ROOT's order."""
+
+    @staticmethod
+    def graph(
+        name: str,
+        title: str,
+        points: tuple[NDArray[np.float64], NDArray[np.float64]],
+        errors: Sequence[NDArray[np.float64]],
+        limits: tuple[float, float],
+    ) -> WritableObject: ...
