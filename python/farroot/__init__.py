@@ -50,6 +50,7 @@ from .merging import Merged, merge
 from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
+from .ranges import ByteFile, open_bytes
 from .report import IoReport, Reporting, Timeline, report, reporting
 from .skimming import Skimmed, skim
 from .tree import Branch, Tree
@@ -139,6 +140,7 @@ __all__ = [
     "AttributeSet",
     "AttributeSets",
     "Branch",
+    "ByteFile",
     "ChainFile",
     "ChangedError",
     "ConnectionFailedError",
@@ -202,6 +204,7 @@ __all__ = [
     "merge",
     "num_entries",
     "open",
+    "open_bytes",
     "recreate",
     "register",
     "report",

@@ -16,6 +16,9 @@ from ._core_columns import Regular as Regular
 from ._core_columns import Strings as Strings
 from ._core_columns import Union as Union
 from ._core_columns import WithParameter as WithParameter
+from ._core_ranges import ByteFile as ByteFile
+from ._core_ranges import Ranges as Ranges
+from ._core_ranges import open_bytes as open_bytes
 from ._core_writing import Array as Array
 from ._core_writing import FileOptions as FileOptions
 from ._core_writing import FileOutput as FileOutput
@@ -31,6 +34,7 @@ __all__ = [
     "Basket",
     "Batch",
     "Batches",
+    "ByteFile",
     "ColumnInfo",
     "ColumnRequest",
     "Contents",
@@ -50,6 +54,7 @@ __all__ = [
     "Optional",
     "Parts",
     "PlannedColumn",
+    "Ranges",
     "ReadPlan",
     "Record",
     "Regular",
@@ -79,6 +84,7 @@ __all__ = [
     "mark",
     "matching",
     "merge",
+    "open_bytes",
     "open_file",
     "open_table",
     "open_tables",

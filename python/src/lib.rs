@@ -24,6 +24,7 @@ mod parquet;
 mod parts;
 mod plan;
 mod progress;
+mod ranges;
 mod report;
 mod request;
 mod runtime;
@@ -66,6 +67,8 @@ mod _core {
     use super::plan::{PlannedColumn, ReadPlan};
     #[pymodule_export]
     use super::progress::call_while_waiting;
+    #[pymodule_export]
+    use super::ranges::{ByteFile, Ranges, open_bytes};
     #[pymodule_export]
     use super::report::{Mark, mark, report, timeline};
     #[pymodule_export]

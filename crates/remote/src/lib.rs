@@ -24,6 +24,7 @@ pub mod source;
 pub mod store;
 mod user;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -43,7 +44,7 @@ use address::{Address, FileLocations};
 use fetch::activity::Activity;
 use fetch::ledger::Phase;
 use fetch::trace::Trace;
-use fetch::{Fetcher, RemoteFile};
+use fetch::{Fetcher, RemoteFile, Wants};
 use live::Settings;
 use report::Report;
 use source::network::Network;
@@ -128,6 +129,22 @@ impl Remote {
         let _waiting = activity.waiting();
         // Nothing of it is needed but its size.
         self.inner.fetcher.open(locations, 1, 0, &activity).await
+    }
+
+    /// As [`Remote::open_bytes`], of a file of which these ranges are read first: they leave
+    /// together with the open, and come as [`RemoteFile::read`] gives them.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened. That a range reaches beyond its end is said where it is read.
+    pub async fn open_ranges(
+        &self,
+        address: &str,
+        ranges: &[Range<u64>],
+    ) -> Result<(RemoteFile, Wants)> {
+        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
+        let activity = Activity::begin(self.trace(), Phase::Connecting, None);
+        let _waiting = activity.waiting();
+        self.inner.fetcher.open_wanting(locations, ranges, &activity).await
     }
 
     /// What was asked of whom, and when, by everything that has been read.

@@ -36,6 +36,19 @@ pub struct Want {
     pub order: u64,
 }
 
+impl Want {
+    /// Ranges that a caller waits for, in this order.
+    pub fn demands(ranges: &[Range<u64>]) -> Vec<Want> {
+        let demand = |(order, range): (usize, &Range<u64>)| Want {
+            cost: range.end.saturating_sub(range.start),
+            range: range.clone(),
+            urgency: Urgency::Demand,
+            order: order as u64,
+        };
+        ranges.iter().enumerate().map(demand).collect()
+    }
+}
+
 /// What handles ask of the driver.
 pub enum DriverCommand {
     Open {

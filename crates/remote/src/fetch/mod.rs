@@ -202,6 +202,21 @@ impl Fetcher {
         Ok((file, Answer { opened, url: shown }))
     }
 
+    /// As [`Fetcher::open`], of a file of which these ranges are read first: they leave together
+    /// with the open.
+    pub async fn open_wanting(
+        &self,
+        locations: FileLocations,
+        ranges: &[Range<u64>],
+        activity: &Activity,
+    ) -> Result<(RemoteFile, Wants)> {
+        let unknown = FileInfo::default();
+        let (mut file, answer) = self.open_early(locations, 1, unknown, activity).await?;
+        let wants = file.read(ranges);
+        file.info = answer.wait().await?.0;
+        Ok((file, wants))
+    }
+
     fn send_open(
         &self,
         locations: FileLocations,
@@ -347,15 +362,14 @@ impl RemoteFile {
         &self.fetcher
     }
 
+    /// Reads ranges for a caller who waits for them.
+    pub fn read(&self, ranges: &[Range<u64>]) -> Wants {
+        self.want(Want::demands(ranges))
+    }
+
     /// Fetches a few ranges whole, for metadata.
     pub async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Bytes)>> {
-        let want = |(order, range): (usize, &Range<u64>)| Want {
-            cost: range.end - range.start,
-            range: range.clone(),
-            urgency: Urgency::Demand,
-            order: order as u64,
-        };
-        let mut wants = self.ask(ranges.iter().enumerate().map(want).collect(), true);
+        let mut wants = self.ask(Want::demands(ranges), true);
         let mut fetched = Vec::with_capacity(ranges.len());
         while let Some(delivery) = wants.next().await {
             let delivery = delivery?;

@@ -1,0 +1,32 @@
+"""What the extension module reads files of any kind with."""
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: First and last byte, half open.
+_Range = tuple[int, int]
+
+@final
+class ByteFile:
+    """An open file of any kind."""
+
+    @property
+    def url(self) -> str: ...
+    def info(self) -> tuple[int, int | None, str | None]:
+        """Bytes, seconds since 1970 of the last change, and the server's name for this version."""
+
+    def read(self, ranges: Sequence[_Range]) -> Ranges:
+        """Asks for ranges, and does not wait for them."""
+
+@final
+class Ranges:
+    """Ranges on their way."""
+
+    def next(self) -> tuple[int, NDArray[np.uint8]] | None:
+        """Position and bytes of the next range that has come; None after the last one."""
+
+def open_bytes(address: str, ranges: Sequence[_Range]) -> tuple[ByteFile, Ranges]:
+    """Opens a file; the ranges of it that are wanted first leave together with the open."""

@@ -1,0 +1,195 @@
+"""Files of any kind, read as ranges of bytes."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._addresses import Address, path_text
+from ._credentials import Access
+from ._process import Live, NothingToClose
+from ._uproot import Explained, taken
+from .errors import ArgumentTypeError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+#: First and last byte, half open.
+Range = tuple[int, int]
+#: Called with the position of a range among those that were asked for, and its bytes.
+OnArrival = Callable[[int, memoryview], object]
+
+
+@taken
+def open_bytes(
+    path: Address,
+    ranges: Iterable[Range] = (),
+    *,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
+) -> ByteFile:
+    """Opens a file of any kind, to read ranges of its bytes.
+
+    Args:
+        path: A URL or a local path, as for :func:`farroot.open`, but with nothing after it: a colon
+            belongs to the name.
+        ranges: What :meth:`ByteFile.read` will be asked for first, pairs of first and last byte
+            (half open): it leaves together with the open, and costs no round trip of its own.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`.
+
+    Raises:
+        NotFoundError: no such file.
+        InvalidArgumentError: for ranges that are none, or reach beyond the end of the file.
+    """
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    return ByteFile(access.added_to(path_text(path)), ranges)
+
+
+class ByteFile(NothingToClose, Explained):
+    """An open file of any kind; :func:`open_bytes` opens it.
+
+    It can be pickled, and used in several threads at a time.
+    """
+
+    def __init__(self, url: str, ranges: Iterable[Range] = ()) -> None:
+        first = checked(ranges)
+        core, begun = _core.open_bytes(url, first)
+        self._url, self._url_shown = url, core.url
+        self._core: Live[_core.ByteFile] | None = Live(core, lambda: _core.open_bytes(url, [])[0])
+        self._size, self._modified, self._version = core.info()
+        self._within(first)
+        #: Ranges that have left with the open, until they are read.
+        self._begun: tuple[list[Range], _core.Ranges] | None = (first, begun) if first else None
+
+    @property
+    def url(self) -> str:
+        """The file's address, without secrets."""
+        return self._url_shown
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file."""
+        return self._size
+
+    @property
+    def modified(self) -> int | None:
+        """When it was changed last, seconds since 1970; None where the server does not say it."""
+        return self._modified
+
+    @property
+    def version(self) -> str | None:
+        """What else distinguishes this version, in the server's words: ``ETag`` of HTTP, the id of
+        XRootD's ``stat``; None where the server does not say it."""
+        return self._version
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return f"<ByteFile {self._url_shown!r}, {self._size} bytes>"
+
+    @taken
+    def read(
+        self, ranges: Iterable[Range], on_arrival: OnArrival | None = None
+    ) -> list[memoryview]:
+        """Reads ranges, all of which are asked for together.
+
+        Args:
+            ranges: Pairs of first and last byte, half open; they may overlap.
+            on_arrival: Called with the position of a range in ``ranges`` and its bytes, as soon as
+                it is complete: in the order in which they come.
+
+        Returns:
+            The bytes of each, in the order of ``ranges``: read-only, over the memory in which they
+            have come. ``bytes(...)`` copies one.
+
+        Raises:
+            InvalidArgumentError: for ranges that are none, or reach beyond the end of the file.
+            ChangedError: the file has been replaced since it was opened.
+        """
+        wanted = checked(ranges)
+        buffers: list[memoryview | None] = [None] * len(wanted)
+        for position, buffer in self.begin(wanted):
+            buffers[position] = buffer
+            if on_arrival is not None:
+                on_arrival(position, buffer)
+        return [buffer for buffer in buffers if buffer is not None]
+
+    def begin(self, ranges: Iterable[Range]) -> Iterator[tuple[int, memoryview]]:
+        """Asks for ranges at once, and gives position and bytes of each as it comes.
+
+        The arguments and errors are those of :meth:`read`.
+        """
+        wanted = checked(ranges)
+        self._within(wanted)
+        begun, self._begun = self._begun, None
+        if begun is not None and begun[0] == wanted:
+            return _arriving(begun[1])
+        return _arriving(self._live().read(wanted))
+
+    def _within(self, ranges: list[Range]) -> None:
+        for start, stop in ranges:
+            if stop > self._size:
+                raise InvalidArgumentError(
+                    f"bytes {start} to {stop} reach beyond the end of the file, which has "
+                    f"{self._size} bytes: {self._url_shown}"
+                )
+
+    def _live(self) -> _core.ByteFile:
+        if self._core is None:
+            raise InvalidArgumentError(f"the file was closed: {self._url_shown}")
+        return self._core.here()
+
+    @property
+    def closed(self) -> bool:
+        return self._core is None
+
+    def close(self) -> None:
+        """Lets go of the file; buffers that were read stay."""
+        self._core = self._begun = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ByteFile, (self._url,)
+
+
+def checked(ranges: Iterable[Range]) -> list[Range]:
+    """Pairs of numbers, as they are asked for.
+
+    Raises:
+        ArgumentTypeError: for what is no pair of whole numbers.
+        InvalidArgumentError: for a range that begins before 0 or ends before it begins.
+    """
+    found = []
+    for each in ranges:
+        try:
+            start, stop = map(operator.index, each)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                f"a range is a pair of its first and last byte (half open), not {each!r}"
+            ) from None
+        if not 0 <= start <= stop:
+            raise InvalidArgumentError(f"bytes {start} to {stop} are no range")
+        found.append((start, stop))
+    return found
+
+
+def _arriving(ranges: _core.Ranges) -> Iterator[tuple[int, memoryview]]:
+    while (come := ranges.next()) is not None:
+        position, array = come
+        yield position, array.data
