@@ -424,8 +424,9 @@ impl Writing {
         let undo = match is_update {
             true if self.replaced => return,
             true => vec![FileRequest::Truncate(self.before), FileRequest::Close],
-            // Removed while it is open, as a close would keep it.
-            false => vec![FileRequest::Remove(self.place.part_path())],
+            // Removed while it is open, as a close would keep it; then closed, so that the server
+            // unlocks its name.
+            false => vec![FileRequest::Remove(self.place.part_path()), FileRequest::Close],
         };
         let asked: Vec<Outlook> = undo.into_iter().map(|what| self.asking.ask(what)).collect();
         for outlook in asked {

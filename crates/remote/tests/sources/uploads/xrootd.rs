@@ -89,7 +89,8 @@ async fn what_is_dropped_or_given_up_leaves_nothing() {
     let Some(place) = Place::start() else { return };
     let remote = over_tcp(Config::default());
     for size in [10, 3_000_000] {
-        let address = format!("{}dropped", place.origin);
+        // Names of their own: a server has a file locked for a while after it is removed.
+        let address = format!("{}dropped-{size}", place.origin);
         let mut upload = remote.create(&address, CreateOptions::default()).await.unwrap();
         upload.write(0, content(size).into(), false).await.unwrap();
         upload.sync().await.unwrap();
