@@ -58,12 +58,22 @@ pub(crate) struct Inner {
     decoders: Decoders,
     profiles: Profiles,
     file: rootfile::File,
-    pub(crate) known: Mutex<Known>,
+    pub(crate) known: Arc<Mutex<Known>>,
     /// Bytes of objects among what is known.
     pub(crate) kept_bytes: AtomicU64,
     /// Those that have been looked into, by the offset of their records.
     pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
     cached: Option<CachedMetadata>,
+    speculation: Speculation,
+}
+
+/// A file whose server has answered, and of which nothing has been understood yet.
+pub(crate) struct OpenBytes {
+    pub remote: Arc<RemoteFile>,
+    /// The bytes of metadata that have come; what is read of them later is added.
+    pub known: Arc<Mutex<Known>>,
+    cached: Option<CachedMetadata>,
+    profiles: Profiles,
     speculation: Speculation,
 }
 
@@ -89,10 +99,9 @@ pub struct KeyInfo {
     pub problem: Option<Error>,
 }
 
-impl File {
-    pub(crate) async fn open(
+impl OpenBytes {
+    pub async fn open(
         fetcher: &Fetcher,
-        decoders: &Decoders,
         store: Option<&Store>,
         locations: FileLocations,
         speculation: Speculation,
@@ -112,21 +121,44 @@ impl File {
         if let Some(cached) = &cached {
             cached.recall(&remote, remote.info(), &mut known);
         }
+        let (remote, known) = (Arc::new(remote), Arc::new(Mutex::new(known)));
+        let profiles = Profiles::new(store.map(Store::parent));
+        Ok(OpenBytes { remote, known, cached, profiles, speculation })
+    }
+}
+
+impl File {
+    pub(crate) async fn open(
+        fetcher: &Fetcher,
+        decoders: &Decoders,
+        store: Option<&Store>,
+        locations: FileLocations,
+        speculation: Speculation,
+    ) -> Result<Self> {
+        let bytes = OpenBytes::open(fetcher, store, locations, speculation).await?;
+        File::of_bytes(bytes, decoders).await
+    }
+
+    /// Reads what an open ROOT file says of itself.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unsupported` for what is no ROOT file; those of fetching.
+    pub(crate) async fn of_bytes(bytes: OpenBytes, decoders: &Decoders) -> Result<Self> {
+        let OpenBytes { remote, known, speculation, .. } = &bytes;
+        let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = activity.waiting();
         let opened =
-            progress(&remote, &mut known, &speculation, |known| {
-                match rootfile::File::open(known) {
-                    Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
-                        Ok(Progress::Ready(None))
-                    }
-                    opened => Ok(opened?.map(Some)),
+            progress(remote, known, speculation, |known| match rootfile::File::open(known) {
+                Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
+                    Ok(Progress::Ready(None))
                 }
+                opened => Ok(opened?.map(Some)),
             });
         let file = match opened.await? {
             Some(file) => file,
-            None => recover(&remote, &mut known).await?,
+            None => recover(remote, known).await?,
         };
-        let profiles = Profiles::new(store.map(Store::parent));
-        Ok(File::new(remote, decoders, profiles, file, known, cached, speculation))
+        Ok(File::new(bytes, decoders, file))
     }
 
     /// Takes a file for what is remembered of it, so that it can be read from before it is open;
@@ -142,28 +174,26 @@ impl File {
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let (remote, answer) = fetcher.open_early(locations, LINK.head(), info, &activity).await?;
-        let profiles = Profiles::new(Some(store.parent()));
-        // The connections are there, and nothing else to be done meanwhile.
-        let speculation = Speculation::Eager;
-        let file = File::new(remote, decoders, profiles, file, known, Some(cached), speculation);
+        let bytes = OpenBytes {
+            remote: Arc::new(remote),
+            known: Arc::new(Mutex::new(known)),
+            cached: Some(cached),
+            profiles: Profiles::new(Some(store.parent())),
+            // The connections are there, and nothing else to be done meanwhile.
+            speculation: Speculation::Eager,
+        };
+        let file = File::new(bytes, decoders, file);
         Ok(Some(SpeculativeOpen { file, answer, activity }))
     }
 
-    fn new(
-        remote: RemoteFile,
-        decoders: &Decoders,
-        profiles: Profiles,
-        file: rootfile::File,
-        known: Known,
-        cached: Option<CachedMetadata>,
-        speculation: Speculation,
-    ) -> Self {
+    fn new(bytes: OpenBytes, decoders: &Decoders, file: rootfile::File) -> Self {
+        let OpenBytes { remote, known, cached, profiles, speculation } = bytes;
         let inner = Inner {
-            remote: Arc::new(remote),
+            remote,
             decoders: decoders.clone(),
             profiles,
             file,
-            known: Mutex::new(known),
+            known,
             kept_bytes: AtomicU64::new(0),
             directories: Mutex::default(),
             cached,
@@ -311,13 +341,8 @@ impl File {
         let remote = &self.inner.remote;
         let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = activity.waiting();
-        // A copy shares the bytes; what others have fetched meanwhile stays.
-        let mut known = self.known();
-        let file = &self.inner.file;
-        let speculation = &self.inner.speculation;
-        let result = progress(remote, &mut known, speculation, |known| read(file, known)).await;
-        self.inner.known.lock().absorb(known);
-        result
+        let Inner { file, known, speculation, .. } = &*self.inner;
+        progress(remote, known, speculation, |known| read(file, known)).await
     }
 }
 
@@ -337,15 +362,18 @@ impl SpeculativeOpen {
     }
 }
 
-/// Supplies what `read` lacks until it is ready.
+/// Supplies what `read` lacks until it is ready. What comes is there for others at once.
 pub(crate) async fn progress<T>(
     remote: &RemoteFile,
-    known: &mut Known,
+    known: &Mutex<Known>,
     speculation: &Speculation,
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
 ) -> Result<T> {
     for _ in 0..STEPS_MAX {
-        let progress = read(known).located(remote.url())?;
+        // A copy shares the bytes.
+        let here = known.lock().clone();
+        let progress = read(&here).located(remote.url())?;
+        drop(here);
         let mut needs = match progress {
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
@@ -363,19 +391,19 @@ pub(crate) async fn progress<T>(
     .with_url(remote.url()))
 }
 
-pub(crate) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
+pub(crate) async fn supply(remote: &RemoteFile, known: &Mutex<Known>, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
     let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
     let Needs { required, speculative, next } = needs;
     let asked = required.iter().chain(speculative).chain(next).map(within);
-    let lacking = known.lacking(asked);
+    let lacking = known.lock().lacking(asked);
     if lacking.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")
             .with_url(remote.url())
             .with_advice("it may be truncated, or still being written"));
     }
     for (offset, bytes) in remote.fetch(&lacking).await? {
-        known.supply(offset, bytes);
+        known.lock().supply(offset, bytes);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Files that were never closed: their objects are found by going from record to record.
 
+use parking_lot::Mutex;
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
@@ -10,17 +11,19 @@ use remote::Result;
 use remote::fetch::RemoteFile;
 
 /// Goes through the whole file, in stretches that grow to megabytes and are forgotten when passed.
-pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
+pub async fn recover(remote: &RemoteFile, head: &Mutex<Known>) -> Result<rootfile::File> {
     let size = remote.info().size;
     let start = |known: &Known| Recovery::start(known, size);
     let learned = Speculation::Learned(MetadataHints::default());
     let mut recovery = progress(remote, head, &learned, start).await?;
     let wrong = |error: rootfile::Error| error.located(remote.url());
-    let mut known = head.clone();
-    while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
+    let known = Mutex::new(head.lock().clone());
+    loop {
+        let advanced = recovery.advance(&known.lock()).map_err(wrong)?;
+        let Progress::NeedsData(needs) = advanced else { break };
         let position = recovery.position();
-        known.forget_before(position);
-        supply(remote, &mut known, &needs).await?;
+        known.lock().forget_before(position);
+        supply(remote, &known, &needs).await?;
     }
     let file = progress(remote, head, &learned, |known| recovery.finish(known)).await?;
     let found = recovery.found();

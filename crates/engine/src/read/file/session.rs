@@ -2,7 +2,7 @@
 
 use remote::{Config, Remote, Result};
 
-use super::{File, Speculation, SpeculativeOpen};
+use super::{File, OpenBytes, Speculation, SpeculativeOpen};
 use crate::read::threads::decoders::Decoders;
 
 /// Opens files. Cheap to clone.
@@ -38,6 +38,14 @@ impl Session {
         let locations = remote.locations(address).await?;
         File::open(remote.fetcher(), decoders, remote.store().as_ref(), locations, speculation)
             .await
+    }
+
+    /// Opens a file of any kind, and understands nothing of it yet.
+    pub async fn open_bytes(&self, address: &str) -> Result<OpenBytes> {
+        let remote = &self.remote;
+        let locations = remote.locations(address).await?;
+        let store = remote.store();
+        OpenBytes::open(remote.fetcher(), store.as_ref(), locations, Speculation::Eager).await
     }
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
