@@ -13,7 +13,7 @@ const FLOORS: [&[&str]; 8] = [
     &["joined"],
     &["many"],
     &["open"],
-    &["inspect", "export"],
+    &["inspect", "export", "watch"],
 ];
 
 /// What `write` has from the readers: the threads, and files that are to be written further.

@@ -27,6 +27,7 @@ use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
+use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
 use crate::write::skim::{SkimOptions, SkimReport, skim};
 use crate::write::{FileOutput, WriteOptions};
@@ -40,6 +41,7 @@ pub struct Engine {
 
 struct Inner {
     session: Session,
+    watches: Watches,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -59,13 +61,17 @@ impl Engine {
             Remote::start(config.clone(), network)
         };
         let session = Session::start(remote)?;
-        Ok(Engine { inner: Arc::new(Inner { session, runtime: Some(runtime) }) })
+        Ok(Engine {
+            inner: Arc::new(Inner { session, watches: Watches::default(), runtime: Some(runtime) }),
+        })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let session = Session::start(Remote::start(config.clone(), network))?;
-        Ok(Engine { inner: Arc::new(Inner { session, runtime: None }) })
+        Ok(Engine {
+            inner: Arc::new(Inner { session, watches: Watches::default(), runtime: None }),
+        })
     }
 
     /// Files as ranges of bytes, over the same connections: listed, copied, read.
@@ -151,6 +157,16 @@ impl Engine {
     /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
     pub fn open_tables(&self, places: Vec<TableLocation>) -> OpenAhead {
         OpenAhead::new(self.inner.session.clone(), places)
+    }
+
+    /// Opens a file of any kind for a client that asks for ranges of its bytes, one handle a
+    /// client; clients of one address share one open. Of a ROOT file the metadata are read
+    /// meanwhile, so that they are here before the client asks.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn watch(&self, address: &str) -> Result<Watched> {
+        self.inner.watches.watch(&self.inner.session, address).await
     }
 
     /// The tree, RNTuple or chain at a path of a file.

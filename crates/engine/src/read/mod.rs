@@ -10,6 +10,7 @@ pub mod ntuple;
 pub mod open;
 pub mod threads;
 pub mod tree;
+pub mod watch;
 
 pub(crate) use file::profile::Profiles;
 pub(crate) use threads::decoders::Decoders;
