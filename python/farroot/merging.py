@@ -75,8 +75,9 @@ def merge(
         output: A path or an address.
         inputs: One or several addresses, which may be globs as for :func:`farroot.iterate`.
         overwrite: Whether to replace a file that is there.
-        missing: Branches that not all inputs have are an error (``"strict"``), or left out where
-            the first input lacks them (``"filter"``).
+        missing: Branches that not all inputs have are an error (``"strict"``), left out where the
+            first input lacks them (``"filter"``), or filled with zeros, empty texts and empty lists
+            where an input lacks them (``"union"``).
         tables: Whether to merge trees and RNTuples, too.
         skip_bad: Whether to leave out inputs that are not there or cannot be read; the notes of
             what it gives name them.
@@ -88,8 +89,8 @@ def merge(
             both the file and the branch.
         InvalidArgumentError: the output is there already, or is one of the inputs.
     """
-    if missing not in ("strict", "filter"):
-        raise InvalidArgumentError(f'missing={missing!r}: it is "strict" or "filter"')
+    if missing not in ("strict", "filter", "union"):
+        raise InvalidArgumentError(f'missing={missing!r}: it is "strict", "filter" or "union"')
     several = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(each) for each in several]
     now = _core.Merging()

@@ -47,7 +47,11 @@ impl MergeChoice {
     fn options(self) -> MergeOptions {
         MergeOptions {
             overwrite: self.overwrite,
-            missing: if self.missing == "filter" { Missing::Filter } else { Missing::Strict },
+            missing: match &*self.missing {
+                "filter" => Missing::Filter,
+                "union" => Missing::Union,
+                _ => Missing::Strict,
+            },
             without_tables: !self.tables,
             skip_bad: self.skip_bad,
             reproducible: self.reproducible,

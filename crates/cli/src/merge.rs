@@ -28,7 +28,8 @@ pub struct MergeArguments {
     /// Replace what is there
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
-    /// Branches that not all inputs have: an error, or left out where the first input lacks them
+    /// Branches that not all inputs have: an error, left out where the first input lacks them
+    /// (filter), or filled with zeros and empty lists where an input lacks them (union)
     #[arg(long, value_enum, default_value_t = MissingBranches::Strict)]
     missing: MissingBranches,
     /// Leave trees and RNTuples out
@@ -61,6 +62,7 @@ pub struct MergeArguments {
 enum MissingBranches {
     Strict,
     Filter,
+    Union,
 }
 
 /// The arguments of `farroot merge` without numbers of hadd's that may be there or not: -f505, and
@@ -93,6 +95,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
         missing: match arguments.missing {
             MissingBranches::Strict => Missing::Strict,
             MissingBranches::Filter => Missing::Filter,
+            MissingBranches::Union => Missing::Union,
         },
         without_tables: arguments.no_trees,
         skip_bad: arguments.skip_bad,

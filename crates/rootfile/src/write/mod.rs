@@ -23,6 +23,7 @@
 //! After every command and every `complete`, call `poll_work` and `poll_write` until both return
 //! nothing.
 
+pub mod basket_key;
 pub mod buffer;
 pub mod check;
 pub mod compression;

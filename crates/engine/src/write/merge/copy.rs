@@ -8,11 +8,12 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
-use rootfile::write::copy::{BasketPart, CopiedNTuple, basket};
-use rootfile::write::{Compression, Encoders, RecordPlace};
+use rootfile::write::copy::{BasketPart, CopiedNTuple, Counts, basket};
+use rootfile::write::{Encoders, RecordPlace};
 use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
+use super::counts;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
 use crate::located::Located;
@@ -90,6 +91,7 @@ pub async fn run(
             Step::End(input) => {
                 let PlannedInput { url, .. } = &inputs[input];
                 target.end(&mut plan, &inputs[input]).located(url)?;
+                fill(session, &mut plan, &inputs[input], &mut target).await?;
                 carrier.drain(&mut plan.writer).await?;
             }
         }
@@ -98,6 +100,32 @@ pub async fn run(
     let (mut writer, report) = plan.finish(url)?;
     carrier.drain(&mut writer).await?;
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
+}
+
+/// Fills the branches that an input lacks. Where these have items that one of its own branches
+/// counts, that one is read.
+async fn fill(
+    session: &Session,
+    plan: &mut MergePlan,
+    input: &PlannedInput,
+    target: &mut Target,
+) -> Result<()> {
+    for (output, part) in &input.tables {
+        let Output { path, directory, content, .. } = &mut plan.outputs[*output];
+        let (OutputContent::Tree(tree), CopiedPart::Tree(part)) = (content, part) else { continue };
+        let mut counts = Counts::new();
+        for counter in tree.counters(part).located(&*input.url)? {
+            let numbers = counts::read(session, input, path, &counter).await?;
+            counts.insert(counter, numbers);
+        }
+        let located = |error: rootfile::Error| error.within(path).located(&*input.url);
+        for basket in tree.filled(part, &counts).map_err(located)? {
+            let place = plan.writer.place(*directory).map_err(located)?;
+            let filled = tree.fill(&basket, (part, &counts), place, &mut target.encoders);
+            plan.writer.append(filled.map_err(located)?.into());
+        }
+    }
+    Ok(())
 }
 
 /// Reads the inputs, some bytes ahead.
@@ -329,9 +357,7 @@ impl Target {
                         let BasketPart::Embedded { bytes, entries } = &planned.part else {
                             continue;
                         };
-                        let number = tree.first().compression(branch);
-                        let compression =
-                            Compression::of_number(number).unwrap_or(Compression::NONE);
+                        let compression = tree.compression(branch);
                         let encoders = &mut self.encoders;
                         let made = basket::embedded_record(bytes, *entries, compression, encoders);
                         let mut record = made?;

@@ -1,6 +1,7 @@
 //! What an input has: its metadata, and its objects.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
@@ -39,7 +40,7 @@ pub struct InputItem {
 }
 
 pub enum ItemContent {
-    Tree(Box<SourceTree>),
+    Tree(Arc<SourceTree>),
     NTuple(Box<SourceNTuple>),
     Histogram(Box<CopiedObject>),
     Object(Box<CopiedObject>),
@@ -144,7 +145,7 @@ fn content(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
     let streamers = &format.classes.streamers;
     if format.is_tree(key) {
         let tree = SourceTree::read(format, known, key).located(url)?;
-        return Ok(ItemContent::Tree(Box::new(there(tree)?)));
+        return Ok(ItemContent::Tree(Arc::new(there(tree)?)));
     }
     let object = match CopiedObject::read(format, known, key) {
         Ok(object) => Box::new(there(object)?),

@@ -10,6 +10,7 @@
 
 mod carrier;
 mod copy;
+mod counts;
 mod inputs;
 mod options;
 mod plan;

@@ -3,17 +3,8 @@
 use std::time::Duration;
 
 use remote::{Error, ErrorKind, Written};
+pub use rootfile::write::copy::Missing;
 use rootfile::write::{Compression, CompressionAlgorithm};
-
-/// What to do where inputs do not have the same branches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
-    /// An error that names input and branch.
-    #[default]
-    Strict,
-    /// Branches that the first input lacks are left out; those that it has must be in all.
-    Filter,
-}
 
 /// A part of what the inputs have.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -145,7 +145,7 @@ impl MergePlan {
         content: ItemContent,
         url: &str,
     ) -> Result<Option<CopiedPart>> {
-        let may_have_more = self.options.missing == Missing::Filter;
+        let missing = self.options.missing;
         let only = self.options.only.as_ref();
         let output = &mut self.outputs[at];
         let path = &*output.path;
@@ -162,7 +162,7 @@ impl MergePlan {
                 Ok(None)
             }
             (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
-                let part = tree.plan(&more, may_have_more).map_err(located)?;
+                let part = tree.plan(&more, missing).map_err(located)?;
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
@@ -178,14 +178,14 @@ impl MergePlan {
             }
             (content @ OutputContent::Left, new) if is_first => match new {
                 ItemContent::Tree(first) => {
-                    let mut tree = CopiedTree::new(*first);
+                    let mut tree = CopiedTree::new(first.clone());
                     let only = only.filter(|only| only.table == path);
                     if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty())
                     {
                         let branches = Names::new(&tree.first().tree).select(columns)?;
                         tree.keep(&branches);
                     }
-                    let part = tree.plan(tree.first(), true).map_err(located)?;
+                    let part = tree.plan(&first, Missing::Filter).map_err(located)?;
                     *content = OutputContent::Tree(Box::new(tree));
                     Ok(Some(CopiedPart::Tree(part)))
                 }

@@ -89,7 +89,8 @@ impl HistogramSum {
     pub fn finish(self) -> CopiedObject {
         let HistogramSum { mut object, sums, place, bins, errors, bin_entries, bin_errors } = self;
         let arrays = [("fSumw2", errors), ("fBinEntries", bin_entries), ("fBinSumw2", bin_errors)];
-        let root = object.record.root();
+        let record = object.records[0].clone();
+        let root = record.root();
         for (name, sum) in sums {
             let mut to = Buffer::default();
             to.f64(sum);

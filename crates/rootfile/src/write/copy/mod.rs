@@ -5,6 +5,7 @@
 //! classes, titles, aliases and user infos stay what they are, whatever version of ROOT wrote them.
 
 pub mod basket;
+mod fill;
 mod histogram;
 mod ntuple;
 mod object;
@@ -13,10 +14,13 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod union;
 
+pub use fill::FilledBasket;
 pub use histogram::HistogramSum;
 pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
 pub use plan::{BasketPart, PlannedBasket, TreePart};
 pub use record::SourceRecord;
-pub use tree::{CopiedTree, SourceTree};
+pub use tree::{CopiedTree, Missing, SourceTree};
+pub use union::Counts;

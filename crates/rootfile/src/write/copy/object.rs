@@ -1,5 +1,7 @@
 //! Objects of other files, as they are.
 
+use std::sync::Arc;
+
 use super::record::{Copier, Edits, SourceRecord};
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
@@ -14,7 +16,8 @@ use crate::write::table::WritableObject;
 pub struct CopiedObject {
     pub(super) class: String,
     pub(super) title: String,
-    pub(super) record: SourceRecord,
+    /// Its own record, and those of further objects that have been added to it.
+    pub(super) records: Vec<Arc<SourceRecord>>,
     pub(super) edits: Edits,
 }
 
@@ -36,19 +39,20 @@ impl CopiedObject {
                 return Err(why.unwrap_or_else(|| Error::unsupported("unread")));
             }
             let (class, title) = (key.class.clone(), key.title.clone());
-            Ok(CopiedObject { class, title, record, edits: Edits::default() })
+            let records = vec![Arc::new(record)];
+            Ok(CopiedObject { class, title, records, edits: Edits::default() })
         };
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
     }
 
     /// Whether both are the same, byte for byte.
     pub fn is_like(&self, other: &CopiedObject) -> bool {
-        self.class == other.class && self.record.content() == other.record.content()
+        self.class == other.class && self.records[0].content() == other.records[0].content()
     }
 
     /// The object itself.
     pub fn root(&self) -> ObjectRef<'_> {
-        self.record.root()
+        self.records[0].root()
     }
 }
 
@@ -67,6 +71,7 @@ impl WritableObject for CopiedObject {
     }
 
     fn write(&self, to: &mut Buffer) {
-        Copier::new(vec![&self.record], &self.edits).root(to);
+        let records = self.records.iter().map(|record| &**record).collect();
+        Copier::new(records, &self.edits).root(to);
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct ClusterRun {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BranchPart {
+    /// The input has no such branch, others do.
+    pub is_lacking: bool,
     pub entries: u64,
     pub total_bytes: u64,
     pub zip_bytes: u64,
@@ -55,6 +57,11 @@ pub enum BasketPart {
 }
 
 impl TreePart {
+    /// Whether the input has no such branch: also one that only later inputs have.
+    pub(super) fn lacks(&self, branch: usize) -> bool {
+        self.branches.get(branch).is_none_or(|part| part.is_lacking)
+    }
+
     /// Every basket, with the position of its branch and its own in that.
     pub fn baskets(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
         let branches = self.branches.iter().enumerate();
@@ -65,6 +72,11 @@ impl TreePart {
 }
 
 impl BranchPart {
+    /// Of a branch that the input lacks.
+    pub fn lacking() -> BranchPart {
+        BranchPart { is_lacking: true, ..BranchPart::default() }
+    }
+
     /// What a branch of a tree of so many entries has.
     ///
     /// # Errors
@@ -98,6 +110,7 @@ impl BranchPart {
             return Err(Error::unsupported(what));
         }
         Ok(BranchPart {
+            is_lacking: false,
             entries: branch.entries,
             total_bytes: branch.total_bytes,
             zip_bytes: branch.zip_bytes,

@@ -57,11 +57,11 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
     let mut out = FileWriter::new(options()).unwrap();
     let read = |bytes| {
         let (file, known) = opened(bytes);
-        ready(SourceTree::read(&file, &known, &key(&file, name)))
+        Arc::new(ready(SourceTree::read(&file, &known, &key(&file, name))))
     };
     let mut copied = CopiedTree::new(read(&inputs[0]));
     for input in inputs {
-        let part = copied.plan(&read(input), false).unwrap();
+        let part = copied.plan(&read(input), Missing::Strict).unwrap();
         copied.begin(&part);
         for (branch, at, basket) in part.baskets() {
             let (mut record, from) = match &basket.part {

@@ -1,6 +1,7 @@
 //! A tree of copied baskets, with the record of the first input's tree.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::object::CopiedObject;
 use super::plan::{BranchPart, ClusterRun, TreePart, clusters, join};
@@ -12,6 +13,7 @@ use crate::known::{Known, Progress};
 use crate::object::{ObjectId, ObjectRef};
 use crate::tree::{Branch, BranchId, BranchKind, LeafKind, Tree, read_tree_and_columns};
 use crate::write::buffer::{BITS, Buffer};
+use crate::write::compression::Compression;
 use crate::write::table::RecordPlace;
 
 /// Room for baskets that a branch has at least (ROOT: `fMaxBaskets`).
@@ -24,28 +26,47 @@ const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 pub struct SourceTree {
     pub tree: Tree,
     class: String,
-    record: SourceRecord,
+    pub(super) record: Arc<SourceRecord>,
     /// For each branch the object that has its baskets.
     columns: Vec<ObjectId>,
     /// Names of each branch and those above it.
-    paths: Vec<String>,
+    pub(super) paths: Vec<String>,
 }
 
 /// A tree that is put together of those of several inputs.
 #[derive(Debug)]
 pub struct CopiedTree {
-    first: SourceTree,
-    branches: Vec<CopiedBranch>,
-    /// Which of the first input's branches are copied.
-    kept: Vec<bool>,
-    entries: u64,
+    /// The tree of the first input, and those of others that have branches which it lacks.
+    pub(super) sources: Vec<Arc<SourceTree>>,
+    pub(super) branches: Vec<CopiedBranch>,
+    /// The number of each by its path.
+    pub(super) places: BTreeMap<String, usize>,
+    /// Entries of all inputs that are planned, of those that are begun, and before the present one.
+    pub(super) planned: u64,
+    pub(super) entries: u64,
+    pub(super) before: u64,
     clusters: Vec<ClusterRun>,
     inputs: usize,
 }
 
-/// The baskets of a branch so far.
+/// What to do where inputs do not have the same branches or fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// An error that names input and branch.
+    #[default]
+    Strict,
+    /// Those that the first input lacks are left out; those that it has must be in all.
+    Filter,
+    /// Those that an input lacks are filled there: with zeros, empty texts and empty lists.
+    Union,
+}
+
+/// A branch of the output, and its baskets so far.
 #[derive(Debug, Default)]
-struct CopiedBranch {
+pub(super) struct CopiedBranch {
+    /// Of which source it is, and its number there.
+    pub origin: (usize, usize),
+    is_left_out: bool,
     /// Of each basket its length, its first entry and its offset in the output.
     lens: Vec<i64>,
     entries: Vec<i64>,
@@ -71,6 +92,7 @@ impl SourceTree {
             let streamers = &file.classes.streamers;
             let offset = key.offset.saturating_add(key.key_len);
             let record = SourceRecord::read(streamers, &key.class, content, key.key_len, offset)?;
+            let record = Arc::new(record);
             let (tree, columns) = read_tree_and_columns(&record.objects, file.header.end)?;
             let paths = paths(&tree);
             for (branch, path) in tree.branches.iter().zip(&paths) {
@@ -82,17 +104,12 @@ impl SourceTree {
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
     }
 
-    /// The bytes of a tree's metadata that are held, about.
-    pub fn compression(&self, branch: usize) -> u32 {
-        u32::try_from(self.tree.branches[branch].compress).unwrap_or(0)
-    }
-
     /// Whether it has objects, which may refer to others.
     pub fn may_refer(&self) -> bool {
         self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
     }
 
-    fn column(&self, branch: usize) -> ObjectRef<'_> {
+    pub(super) fn column(&self, branch: usize) -> ObjectRef<'_> {
         self.record.objects.get(self.columns[branch])
     }
 
@@ -108,17 +125,33 @@ impl SourceTree {
 
 impl CopiedTree {
     /// A tree like the first input's, without entries.
-    pub fn new(first: SourceTree) -> CopiedTree {
-        let branches: Vec<_> =
-            first.tree.branches.iter().map(|_| CopiedBranch::default()).collect();
-        let kept = vec![true; branches.len()];
-        CopiedTree { first, branches, kept, entries: 0, clusters: Vec::new(), inputs: 0 }
+    pub fn new(first: Arc<SourceTree>) -> CopiedTree {
+        let mut tree = CopiedTree {
+            sources: Vec::new(),
+            branches: Vec::new(),
+            places: BTreeMap::new(),
+            planned: 0,
+            entries: 0,
+            before: 0,
+            clusters: Vec::new(),
+            inputs: 0,
+        };
+        (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
+        tree.sources.push(first);
+        tree
+    }
+
+    /// Adds a branch of the source that is added next.
+    pub(super) fn add_branch(&mut self, of: &SourceTree, at: usize) {
+        self.places.entry(of.paths[at].clone()).or_insert(self.branches.len());
+        let origin = (self.sources.len(), at);
+        self.branches.push(CopiedBranch { origin, ..CopiedBranch::default() });
     }
 
     /// Leaves out all branches but some, those within them, those that count their items and those
     /// that they are in.
     pub fn keep(&mut self, branches: &[BranchId]) {
-        let all = &self.first.tree.branches;
+        let all = &self.sources[0].tree.branches;
         let mut kept = vec![false; all.len()];
         let mut wanted: Vec<BranchId> = branches.to_vec();
         while let Some(BranchId(at)) = wanted.pop() {
@@ -139,52 +172,76 @@ impl CopiedTree {
                 above = all[parent as usize].parent;
             }
         }
-        self.kept = kept;
+        for (branch, kept) in self.branches.iter_mut().zip(kept) {
+            branch.is_left_out = !kept;
+        }
     }
 
     /// The tree of the first input.
-    pub fn first(&self) -> &SourceTree {
-        &self.first
+    pub fn first(&self) -> &Arc<SourceTree> {
+        &self.sources[0]
     }
 
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// What a further input's tree adds, also that of the first; `may_have_more` branches than the
-    /// first one's, which are left out.
+    /// A branch, as the first input that has it describes it.
+    pub(super) fn branch(&self, at: usize) -> &Branch {
+        let (source, branch) = self.branches[at].origin;
+        &self.sources[source].tree.branches[branch]
+    }
+
+    fn path(&self, at: usize) -> &str {
+        let (source, branch) = self.branches[at].origin;
+        &self.sources[source].paths[branch]
+    }
+
+    /// How the baskets of a branch are compressed, where that is said.
+    pub fn compression(&self, branch: usize) -> Compression {
+        let number = u32::try_from(self.branch(branch).compress).unwrap_or(0);
+        Compression::of_number(number).unwrap_or(Compression::NONE)
+    }
+
+    /// What an input's tree adds, also that of the first.
     ///
     /// # Errors
-    /// `Unsupported` with the branch where the two trees differ.
-    pub fn plan(&self, other: &SourceTree, may_have_more: bool) -> Result<TreePart> {
+    /// `Unsupported` with the branch where the two trees differ, or cannot be filled.
+    pub fn plan(&mut self, other: &Arc<SourceTree>, missing: Missing) -> Result<TreePart> {
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
+        if missing == Missing::Union {
+            self.add_branches_of(other)?;
+        }
         let mut theirs: BTreeMap<&str, usize> = BTreeMap::new();
         for (at, path) in other.paths.iter().enumerate() {
             theirs.entry(path).or_insert(at);
         }
         let mut branches = Vec::with_capacity(self.branches.len());
-        for (at, path) in self.first.paths.iter().enumerate() {
-            let their = theirs.remove(&**path);
-            if !self.kept[at] {
+        for at in 0..self.branches.len() {
+            let path = self.path(at);
+            let their = theirs.remove(path);
+            if self.branches[at].is_left_out {
                 branches.push(BranchPart::default());
                 continue;
             }
             let Some(their) = their else {
-                let what = "a branch of the first input that this one lacks";
-                return Err(within(Error::unsupported(what), path));
+                self.check_lacking(at, other, missing).map_err(|error| within(error, path))?;
+                branches.push(BranchPart::lacking());
+                continue;
             };
-            let mine = &self.first.tree.branches[at];
+            let mine = self.branch(at);
             same(mine, &other.tree.branches[their]).map_err(|error| within(error, path))?;
             let part = other.part(their)?;
             branches.push(part);
         }
-        match theirs.into_keys().next().filter(|_| !may_have_more) {
+        match theirs.into_keys().next().filter(|_| missing == Missing::Strict) {
             Some(path) => {
                 let what = "a branch that the first input lacks";
                 Err(within(Error::unsupported(what), path))
             }
             None => {
                 let (entries, clusters) = (other.tree.entries, clusters(&other.tree));
+                self.planned += entries;
                 Ok(TreePart { entries, clusters, branches })
             }
         }
@@ -192,8 +249,12 @@ impl CopiedTree {
 
     /// Begins with the next input: its baskets are now placed, in any order.
     pub fn begin(&mut self, part: &TreePart) {
+        self.before = self.entries;
         for (branch, part) in self.branches.iter_mut().zip(&part.branches) {
             branch.before = branch.seeks.len();
+            if part.is_lacking || branch.is_left_out {
+                continue;
+            }
             for basket in &part.baskets {
                 branch.lens.push(0);
                 branch.entries.push((self.entries + basket.first_entry) as i64);
@@ -225,7 +286,7 @@ impl CopiedTree {
 
     /// What to add to the numbers of processes in a branch's baskets: numbers and texts have none.
     pub fn process_shift(&self, branch: usize, processes: u16) -> u16 {
-        match self.first.tree.branches[branch].kind {
+        match self.branch(branch).kind {
             BranchKind::Plain => 0,
             _ => processes,
         }
@@ -244,25 +305,35 @@ impl CopiedTree {
     /// `Unsupported` where a branch has an object that cannot be read.
     pub fn finish(self) -> Result<CopiedObject> {
         let mut edits = Edits::default();
-        let unread = self.first.record.unreadable()?;
-        edits.dropped.extend(unread.into_iter().map(|id| (0, id)));
+        for (source, tree) in self.sources.iter().enumerate() {
+            let unread = tree.record.unreadable()?;
+            edits.dropped.extend(unread.into_iter().map(|id| (source, id)));
+        }
         self.edit_tree(&mut edits)?;
+        self.edit_union(&mut edits)?;
         for at in 0..self.branches.len() {
-            if !self.kept[at] {
-                let column = self.first.column(at);
+            if self.branches[at].is_left_out {
+                let (source, column) = self.column(at);
                 let leaves = column.objects("fLeaves")?.into_iter().flatten();
-                edits.dropped.extend(leaves.chain([column]).map(|object| (0, object.id)));
+                edits.dropped.extend(leaves.chain([column]).map(|object| (source, object.id)));
                 continue;
             }
-            let path = &self.first.paths[at];
-            self.edit_branch(at, &mut edits).map_err(|error| error.within(path))?;
+            self.edit_branch(at, &mut edits).map_err(|error| error.within(self.path(at)))?;
         }
-        let SourceTree { tree, class, record, .. } = self.first;
-        Ok(CopiedObject { class, title: tree.title, record, edits })
+        let SourceTree { tree, class, .. } = &*self.sources[0];
+        let (class, title) = (class.clone(), tree.title.clone());
+        let records = self.sources.iter().map(|source| source.record.clone()).collect();
+        Ok(CopiedObject { class, title, records, edits })
+    }
+
+    /// The object of a branch, and the record that has it.
+    pub(super) fn column(&self, at: usize) -> (usize, ObjectRef<'_>) {
+        let (source, branch) = self.branches[at].origin;
+        (source, self.sources[source].column(branch))
     }
 
     fn edit_tree(&self, edits: &mut Edits) -> Result<()> {
-        let tree = self.first.record.root();
+        let tree = self.sources[0].record.root();
         let sum = |of: fn(&CopiedBranch) -> u64| self.branches.iter().map(of).sum::<u64>() as i64;
         let zip_bytes = sum(|branch| branch.zip_bytes);
         let mut set = |name, values: &[i64]| edits.set((0, tree), name, values);
@@ -298,8 +369,9 @@ impl CopiedTree {
     }
 
     fn edit_branch(&self, at: usize, edits: &mut Edits) -> Result<()> {
-        let (branch, object) = (&self.branches[at], self.first.column(at));
-        let source = &self.first.tree.branches[at];
+        let branch = &self.branches[at];
+        let (record, object) = self.column(at);
+        let source = self.branch(at);
         let count = branch.seeks.len();
         let room = (count + 1).max(BASKETS_MIN);
         let padded = |values: &[i64], next: i64| {
@@ -309,7 +381,7 @@ impl CopiedTree {
             all
         };
         let all_entries = (source.first_entry + branch.entry_count) as i64;
-        let mut set = |name, values: &[i64]| edits.set((0, object), name, values);
+        let mut set = |name, values: &[i64]| edits.set((record, object), name, values);
         set("fWriteBasket", &[count as i64])?;
         set("fMaxBaskets", &[room as i64])?;
         set("fBasketBytes", &padded(&branch.lens, 0))?;
@@ -331,18 +403,37 @@ impl CopiedTree {
         baskets.i32(0);
         (0..=count).for_each(|_| baskets.null());
         baskets.end(array);
-        edits.set_bytes((0, object), "fBaskets", baskets);
+        edits.set_bytes((record, object), "fBaskets", baskets);
         for (n, leaf) in object.objects("fLeaves")?.into_iter().flatten().enumerate() {
             let (maximum, len) = branch.leaves.get(n).copied().unwrap_or_default();
             let is_text = source.leaves[n].kind == LeafKind::Chars;
             if is_text || is_whole(&source.leaves[n].kind) {
-                edits.set((0, leaf), "fMaximum", &[maximum])?;
+                edits.set((record, leaf), "fMaximum", &[maximum])?;
             }
             if is_text {
-                edits.set((0, leaf), "fLen", &[i64::from(len)])?;
+                edits.set((record, leaf), "fLen", &[i64::from(len)])?;
             }
         }
         Ok(())
+    }
+}
+
+impl CopiedBranch {
+    /// Baskets that have a place, or are to have one.
+    pub fn len(&self) -> usize {
+        self.seeks.len()
+    }
+
+    /// Adds a basket that is in no input.
+    pub fn push(&mut self, first_entry: u64, len: usize, at: RecordPlace) {
+        self.lens.push(len as i64);
+        self.entries.push(first_entry as i64);
+        self.seeks.push(at.offset as i64);
+    }
+
+    /// Adds entries that are in no input.
+    pub fn add_entries(&mut self, entries: u64) {
+        self.entry_count += entries;
     }
 }
 

@@ -7,15 +7,11 @@ use bytes::Bytes;
 use super::content::{ContentFacts, write_content};
 use super::plan::PlannedBranch;
 use crate::error::{Error, Result};
-use crate::write::buffer::Buffer;
+use crate::write::basket_key::{self, BasketFields};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::key::KeyHead;
 use crate::write::rows::ColumnRun;
 use crate::write::table::{Encode, Encoded, RecordPlace};
-
-/// What a `TBasket` adds to its key.
-const BASKET_LEN: usize = 19;
-const BASKET_VERSION: u16 = 3;
 
 /// A branch, and where its baskets are.
 #[derive(Debug, Clone)]
@@ -94,15 +90,7 @@ impl OpenBranch {
 
     /// The key of its next basket.
     pub fn key(&self, tree: &str, place: RecordPlace) -> KeyHead {
-        KeyHead {
-            class: "TBasket".into(),
-            name: self.plan.name.clone(),
-            title: tree.to_owned(),
-            datime: place.datime,
-            cycle: self.baskets.len() as u16,
-            directory: place.directory,
-            extra: BASKET_LEN,
-        }
+        basket_key::head(&self.plan.name, tree, self.baskets.len(), place)
     }
 
     /// Bytes of each of its keys.
@@ -121,17 +109,14 @@ impl OpenBranch {
         let head = self.key(tree, place);
         let key_len = head.len(place.offset);
         let (stored, content) = (encoded.bytes.len(), encoded.content_len);
-        let mut key = Buffer::default();
-        let written = head.write(&mut key, place.offset, stored as u64, content as u64);
-        written.map_err(|error| error.within(&self.plan.name))?;
-        let has_offsets = self.plan.kind.has_offsets();
-        let entry_len = facts.data_len.checked_div(facts.entries as usize).unwrap_or(0);
-        key.u16(BASKET_VERSION);
-        key.u32((key_len + content) as u32); // fBufferSize
-        key.u32(if has_offsets { facts.entries as u32 + 1 } else { entry_len as u32 });
-        key.u32(facts.entries as u32);
-        key.u32((key_len + facts.data_len) as u32); // fLast
-        key.u8(0);
+        let fields = BasketFields {
+            entries: facts.entries,
+            data_len: facts.data_len,
+            content_len: content,
+            has_offsets: self.plan.kind.has_offsets(),
+        };
+        let key = basket_key::key(&head, place, stored, fields);
+        let key = key.map_err(|error| error.within(&self.plan.name))?;
         let record_len = (key_len + stored) as u32;
         let first_entry = self.entries;
         self.baskets.push(WrittenBasket { first_entry, offset: place.offset, record_len });

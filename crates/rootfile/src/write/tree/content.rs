@@ -15,6 +15,9 @@ const FRAME_LEN: usize = 10;
 const FRAME_VERSION: u16 = 10;
 /// Marks a byte count (`kByteCountMask`), which must be less.
 const BYTE_COUNT: u32 = 0x4000_0000;
+/// A vector, or another collection, without items.
+pub const EMPTY_VECTOR: [u8; FRAME_LEN] =
+    [0x40, 0, 0, FRAME_LEN as u8 - 4, 0, FRAME_VERSION as u8, 0, 0, 0, 0];
 
 /// A basket's bytes, and what the tree says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

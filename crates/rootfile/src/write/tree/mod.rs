@@ -38,6 +38,7 @@ use bytes::Bytes;
 
 use self::branch::{BasketFacts, EncodeBasket, OpenBranch};
 use self::clusters::Clusters;
+pub(super) use self::content::EMPTY_VECTOR;
 pub use self::options::{ClusterSize, Jagged, TextBranch, TreeOptions};
 use self::plan::{PlannedKind, SameCounts, TreePlan};
 use self::record::TreeRecord;

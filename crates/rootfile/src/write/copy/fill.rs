@@ -1,0 +1,297 @@
+//! Baskets of a branch that an input lacks: zeros, empty texts and empty lists.
+
+use std::ops::Range;
+
+use super::plan::ClusterRun;
+use crate::error::{Error, Result};
+use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind};
+use crate::write::basket_key::{self, BasketFields};
+use crate::write::compression::{Compression, Encoders};
+use crate::write::table::RecordPlace;
+use crate::write::tree::EMPTY_VECTOR;
+
+/// Bytes of a basket before compression, about: clusters are joined up to this.
+const BASKET_BYTES: u64 = 256 << 10;
+/// Bytes of the offset of an entry.
+const OFFSET_BYTES: u64 = 4;
+/// An empty text: its length of one byte.
+const EMPTY_TEXT: &[u8] = &[0];
+/// How the names of collections begin.
+const COLLECTIONS: [&str; 12] = [
+    "vector<",
+    "list<",
+    "deque<",
+    "set<",
+    "multiset<",
+    "map<",
+    "multimap<",
+    "forward_list<",
+    "unordered_set<",
+    "unordered_multiset<",
+    "unordered_map<",
+    "unordered_multimap<",
+];
+
+/// What is written in place of entries that there are none of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// Nothing: the branches within have it all.
+    Nothing,
+    /// The same bytes for each entry.
+    Same { entry: Vec<u8>, has_offsets: bool },
+    /// Zeros of which an entry has as many as another branch of its tree counts, behind `fixed`.
+    Counted { fixed: usize, item: usize, counter: BranchId },
+}
+
+/// A basket that is made up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilledBasket {
+    pub branch: usize,
+    /// Counted in the input's tree.
+    pub entries: Range<u64>,
+}
+
+impl Filling {
+    /// What stands for entries of a branch.
+    ///
+    /// # Errors
+    /// `Unsupported` for objects, and for numbers that are stored in a range of their own.
+    pub fn of(branch: &Branch) -> Result<Filling> {
+        let has_offsets = branch.entry_offset_len != 0;
+        let same = |entry: &[u8]| Ok(Filling::Same { entry: entry.to_vec(), has_offsets });
+        let refused = |what: &str| {
+            let text = format!("{what}: what stands for entries that are lacking is not known");
+            Err(Error::unsupported(text))
+        };
+        match (&branch.kind, &branch.leaves[..]) {
+            (BranchKind::Plain, [Leaf { kind: LeafKind::Chars, .. }]) => same(EMPTY_TEXT),
+            (BranchKind::Plain, leaves) => Filling::of_leaves(leaves, has_offsets),
+            // How many objects a split collection has, and a member of them.
+            (BranchKind::Element { branch_type: 3 | 4, .. }, _) => same(&[0; 4]),
+            (BranchKind::Element { branch_type: 31 | 41, .. }, _) => same(&[]),
+            _ if branch.baskets.is_empty() && !branch.children.is_empty() => Ok(Filling::Nothing),
+            (BranchKind::Element { class_name, id, branch_type, streamer_type, .. }, leaves) => {
+                let len = leaves.first().map_or(1, |leaf| leaf.len.max(1) as usize);
+                match (branch_type, streamer_type) {
+                    (0, -1) if *id < 0 && is_collection(class_name) => same(&EMPTY_VECTOR),
+                    (0, -1) if *id < 0 && is_text(class_name) => same(EMPTY_TEXT),
+                    (_, 300 | 500) if len == 1 => same(&EMPTY_VECTOR),
+                    (_, 65 | 365) if len == 1 => same(EMPTY_TEXT),
+                    (_, number) => match size_of_number(*number) {
+                        Some(size) => same(&vec![0; size * len]),
+                        None => refused(&format!("objects of class {class_name}")),
+                    },
+                }
+            }
+            _ => refused("objects"),
+        }
+    }
+
+    fn of_leaves(leaves: &[Leaf], has_offsets: bool) -> Result<Filling> {
+        let (mut fixed, mut item, mut counter) = (0, 0, None);
+        for leaf in leaves {
+            use LeafKind::{Bool, F32, F64, I8, I16, I32, I64};
+            if !matches!(leaf.kind, Bool | F32 | F64 | I8 | I16 | I32 | I64) {
+                let what =
+                    format!("leaf {}: only plain numbers can be filled with zeros", leaf.name);
+                return Err(Error::unsupported(what));
+            }
+            let bytes = leaf.len as usize * leaf.len_type as usize;
+            match leaf.count {
+                None => fixed += bytes,
+                Some((branch, _)) if counter.is_none_or(|counter| counter == branch) => {
+                    item += bytes;
+                    counter = Some(branch);
+                }
+                Some(_) => return Err(Error::unsupported("leaves of several counters")),
+            }
+        }
+        match counter {
+            Some(counter) => Ok(Filling::Counted { fixed, item, counter }),
+            None => Ok(Filling::Same { entry: vec![0; fixed], has_offsets }),
+        }
+    }
+
+    /// What it is where nothing is counted either.
+    pub fn without_items(self) -> Filling {
+        match self {
+            Filling::Counted { fixed, .. } => {
+                Filling::Same { entry: vec![0; fixed], has_offsets: true }
+            }
+            other => other,
+        }
+    }
+
+    /// Bytes of an entry, with its offset; `counts` are of all entries where there is a counter.
+    fn entry_len(&self, counts: &[u64], entry: u64) -> u64 {
+        match self {
+            Filling::Nothing => 0,
+            Filling::Same { entry, has_offsets } => {
+                entry.len() as u64 + if *has_offsets { OFFSET_BYTES } else { 0 }
+            }
+            Filling::Counted { fixed, item, .. } => {
+                let count = counts.get(entry as usize).copied().unwrap_or(0);
+                OFFSET_BYTES + *fixed as u64 + count.saturating_mul(*item as u64)
+            }
+        }
+    }
+
+    /// The entries of each basket: whole clusters, several small ones together, large ones divided.
+    pub fn baskets(&self, clusters: &[ClusterRun], counts: &[u64]) -> Vec<Range<u64>> {
+        let mut all: Vec<Range<u64>> = Vec::new();
+        let (mut open, mut open_len) = (0..0, 0u64);
+        for end in ends(clusters) {
+            let cluster = open.end..end;
+            let len: u64 = cluster.clone().map(|at| self.entry_len(counts, at)).sum();
+            if open_len + len > BASKET_BYTES && open.start < open.end {
+                all.push(std::mem::replace(&mut open, cluster.start..cluster.start));
+                open_len = 0;
+            }
+            if len <= BASKET_BYTES {
+                (open.end, open_len) = (end, open_len + len);
+                continue;
+            }
+            for entry in cluster {
+                let len = self.entry_len(counts, entry);
+                if open_len + len > BASKET_BYTES && open.start < open.end {
+                    all.push(std::mem::replace(&mut open, entry..entry));
+                    open_len = 0;
+                }
+                (open.end, open_len) = (entry + 1, open_len + len);
+            }
+        }
+        if open.start < open.end {
+            all.push(open);
+        }
+        all
+    }
+
+    /// Appends entries and, where they can be of different lengths, their offsets; the bytes of the
+    /// entries alone.
+    fn write(
+        &self,
+        entries: Range<u64>,
+        counts: &[u64],
+        key_len: usize,
+        to: &mut Vec<u8>,
+    ) -> usize {
+        let mut offsets = Vec::new();
+        for at in entries {
+            offsets.push((key_len + to.len()) as u32);
+            match self {
+                Filling::Nothing => {}
+                Filling::Same { entry, .. } => to.extend_from_slice(entry),
+                Filling::Counted { .. } => {
+                    let len = self.entry_len(counts, at) - OFFSET_BYTES;
+                    to.resize(to.len() + len as usize, 0);
+                }
+            }
+        }
+        let data_len = to.len();
+        if self.has_offsets() {
+            to.extend_from_slice(&(offsets.len() as u32 + 1).to_be_bytes());
+            offsets.iter().for_each(|offset| to.extend_from_slice(&offset.to_be_bytes()));
+            to.extend_from_slice(&[0; 4]);
+        }
+        data_len
+    }
+
+    fn has_offsets(&self) -> bool {
+        match self {
+            Filling::Nothing => false,
+            Filling::Same { has_offsets, .. } => *has_offsets,
+            Filling::Counted { .. } => true,
+        }
+    }
+
+    /// A basket's record for a place, and its bytes before compression.
+    ///
+    /// # Errors
+    /// As [`Encoders::compress`].
+    pub fn record(
+        &self,
+        (tree, branch, number): (&str, &Branch, usize),
+        (entries, counts): (Range<u64>, &[u64]),
+        place: RecordPlace,
+        encoders: &mut Encoders,
+    ) -> Result<(Vec<u8>, usize)> {
+        let number_of = u32::try_from(branch.compress).unwrap_or(0);
+        let compression = Compression::of_number(number_of).unwrap_or(Compression::NONE);
+        let head = basket_key::head(&branch.name, tree, number, place);
+        let key_len = head.len(place.offset);
+        let (count, mut content) = (entries.end - entries.start, Vec::new());
+        let data_len = self.write(entries, counts, key_len, &mut content);
+        let mut stored = Vec::new();
+        encoders.compress(compression, &content, &mut stored)?;
+        let fields = BasketFields {
+            entries: count,
+            data_len,
+            content_len: content.len(),
+            has_offsets: self.has_offsets(),
+        };
+        let mut record = basket_key::key(&head, place, stored.len(), fields)?.into_vec();
+        record.append(&mut stored);
+        Ok((record, key_len + content.len()))
+    }
+}
+
+/// Where clusters end.
+fn ends(clusters: &[ClusterRun]) -> impl Iterator<Item = u64> {
+    let mut begin = 0;
+    clusters.iter().flat_map(move |run| {
+        let (start, end) = (begin, begin + run.entries);
+        begin = end;
+        let size = if run.size == 0 { run.entries } else { run.size };
+        (1..=run.entries.div_ceil(size.max(1))).map(move |n| end.min(start + n * size))
+    })
+}
+
+fn is_collection(class: &str) -> bool {
+    let name = class.strip_prefix("std::").unwrap_or(class);
+    COLLECTIONS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+fn is_text(class: &str) -> bool {
+    matches!(class, "string" | "std::string" | "TString")
+}
+
+/// Bytes of a number that a streamer element is, or each of an array of fixed length (20 more).
+fn size_of_number(streamer_type: i32) -> Option<usize> {
+    match streamer_type % 20 {
+        _ if !(1..40).contains(&streamer_type) => None,
+        1 | 11 | 18 => Some(1),
+        2 | 12 => Some(2),
+        3 | 5 | 6 | 13 | 15 => Some(4),
+        4 | 8 | 14 | 16 | 17 => Some(8),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_clusters_are_joined_and_large_ones_divided() {
+        let entry = vec![0; 1 << 10];
+        let filling = Filling::Same { entry, has_offsets: false };
+        let run = |entries, size| ClusterRun { entries, size };
+        assert_eq!(filling.baskets(&[run(300, 100)], &[]), [0..200, 200..300]);
+        assert_eq!(filling.baskets(&[run(300, 0)], &[]), [0..256, 256..300]);
+        assert_eq!(filling.baskets(&[run(100, 100), run(120, 50)], &[]), [0..220]);
+        assert_eq!(filling.baskets(&[], &[]), []);
+    }
+
+    #[test]
+    fn counted_items_are_as_many_as_their_counter_says() {
+        let filling = Filling::Counted { fixed: 0, item: 4, counter: BranchId(0) };
+        let mut content = Vec::new();
+        assert_eq!(filling.write(1..4, &[9, 2, 0, 1], 50, &mut content), 12);
+        let numbers: Vec<u8> =
+            [4u32, 50, 58, 58, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+        assert_eq!(content, [&[0; 12], &numbers[..]].concat());
+        content.clear();
+        assert_eq!(filling.without_items().write(0..2, &[], 50, &mut content), 0);
+        assert_eq!(content.len(), 16);
+    }
+}

@@ -1,0 +1,183 @@
+//! Trees of which not all inputs have all branches: what an input lacks is filled there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::fill::{FilledBasket, Filling};
+use super::plan::TreePart;
+use super::record::Edits;
+use super::tree::{CopiedTree, Missing, SourceTree};
+use crate::error::{Error, Result};
+use crate::write::compression::Encoders;
+use crate::write::table::RecordPlace;
+
+/// Of each entry of an input how many items it has, by the path of the branch that counts them.
+pub type Counts = BTreeMap<String, Vec<u64>>;
+
+impl CopiedTree {
+    /// Adds the branches of a further input that those before lack.
+    ///
+    /// # Errors
+    /// `Unsupported` for a part of an object that the inputs before have without it, and for
+    /// branches that the inputs before cannot be filled with.
+    pub(super) fn add_branches_of(&mut self, other: &Arc<SourceTree>) -> Result<()> {
+        let mut added = BTreeSet::new();
+        for (at, path) in other.paths.iter().enumerate() {
+            if self.places.contains_key(path) {
+                continue;
+            }
+            let branch = &other.tree.branches[at];
+            let refused = |error: Error| error.within(path).within(&other.tree.name);
+            if branch.parent.is_some_and(|parent| !added.contains(&(parent.0 as usize))) {
+                let what = "a part of an object that the inputs before lack in it";
+                return Err(refused(Error::unsupported(what)));
+            }
+            if self.planned > 0 {
+                Filling::of(branch).map_err(refused)?;
+            }
+            added.insert(at);
+            self.add_branch(other, at);
+        }
+        if !added.is_empty() {
+            self.sources.push(other.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether an input may lack a branch.
+    pub(super) fn check_lacking(
+        &self,
+        at: usize,
+        other: &SourceTree,
+        missing: Missing,
+    ) -> Result<()> {
+        if missing != Missing::Union {
+            return Err(Error::unsupported("a branch of the first input that this one lacks"));
+        }
+        let (source, _) = self.branches[at].origin;
+        let branch = self.branch(at);
+        let parent = branch.parent.map(|id| &self.sources[source].paths[id.0 as usize]);
+        if other.tree.entries == 0 {
+            return Ok(());
+        }
+        if parent.is_some_and(|parent| other.paths.contains(parent)) {
+            let what = "a part of an object of the inputs before that this one lacks in it";
+            return Err(Error::unsupported(what));
+        }
+        Filling::of(branch).map(drop)
+    }
+
+    /// The branches of the present input that count items of those that it lacks: these are filled
+    /// with as many zeros.
+    ///
+    /// # Errors
+    /// As [`CopiedTree::plan`].
+    pub fn counters(&self, part: &TreePart) -> Result<BTreeSet<String>> {
+        let mut all = BTreeSet::new();
+        for at in self.lacking(part) {
+            all.extend(self.counter(part, at)?);
+        }
+        Ok(all)
+    }
+
+    /// The branches that the present input lacks.
+    fn lacking(&self, part: &TreePart) -> Vec<usize> {
+        let count = if part.entries > 0 { self.branches.len() } else { 0 };
+        (0..count).filter(|at| part.lacks(*at)).collect()
+    }
+
+    /// The path of what counts the items of a branch, where the present input has that.
+    fn counter(&self, part: &TreePart, at: usize) -> Result<Option<String>> {
+        let Filling::Counted { counter, .. } = Filling::of(self.branch(at))? else {
+            return Ok(None);
+        };
+        let (source, _) = self.branches[at].origin;
+        let path = &self.sources[source].paths[counter.0 as usize];
+        let place = self.places.get(path);
+        Ok(place.filter(|place| !part.lacks(**place)).map(|_| path.clone()))
+    }
+
+    /// The baskets that stand for branches which the present input lacks, in order.
+    ///
+    /// # Errors
+    /// As [`CopiedTree::plan`].
+    pub fn filled(&mut self, part: &TreePart, counts: &Counts) -> Result<Vec<FilledBasket>> {
+        let mut all = Vec::new();
+        for branch in self.lacking(part) {
+            let (filling, counts) = self.filling(branch, part, counts)?;
+            let ranges = filling.baskets(&part.clusters, counts);
+            all.extend(ranges.into_iter().map(|entries| FilledBasket { branch, entries }));
+            self.branches[branch].add_entries(part.entries);
+        }
+        Ok(all)
+    }
+
+    fn filling<'a>(
+        &self,
+        branch: usize,
+        part: &TreePart,
+        counts: &'a Counts,
+    ) -> Result<(Filling, &'a [u64])> {
+        let filling = Filling::of(self.branch(branch))?;
+        let counter = self.counter(part, branch)?.and_then(|counter| counts.get(&counter));
+        match counter {
+            Some(counts) if counts.len() as u64 == part.entries => Ok((filling, counts)),
+            Some(_) => Err(Error::corrupt("a counter that does not count all entries")),
+            None => Ok((filling.without_items(), &[])),
+        }
+    }
+
+    /// Makes the record of such a basket for a place.
+    ///
+    /// # Errors
+    /// As [`Encoders::compress`].
+    pub fn fill(
+        &mut self,
+        basket: &FilledBasket,
+        (part, counts): (&TreePart, &Counts),
+        place: RecordPlace,
+        encoders: &mut Encoders,
+    ) -> Result<Vec<u8>> {
+        let FilledBasket { branch: at, entries } = basket.clone();
+        let (filling, counts) = self.filling(at, part, counts)?;
+        let (tree, branch) = (&self.first().tree.name, self.branch(at));
+        let first = self.before + entries.start;
+        let number = self.branches[at].len();
+        let made = filling.record((tree, branch, number), (entries, counts), place, encoders);
+        let (record, content_len) = made.map_err(|error| error.within(&branch.name))?;
+        self.branches[at].push(first, record.len(), place);
+        self.add_bytes(at, record.len(), content_len);
+        Ok(record)
+    }
+
+    /// Adds the branches that later inputs have to the first one's tree. What these branches refer
+    /// to, their counters above all, is what the output has under that path.
+    pub(super) fn edit_union(&self, edits: &mut Edits) -> Result<()> {
+        let tree = self.sources[0].record.root();
+        let lists = [tree.pointed("fBranches")?, tree.pointed("fLeaves")?];
+        let [Some(branches), Some(leaves)] = lists.map(|list| list.map(|list| (0, list.id))) else {
+            return Ok(());
+        };
+        for (number, source) in self.sources.iter().enumerate().skip(1) {
+            for (at, path) in source.paths.iter().enumerate() {
+                let column = source.column(at);
+                let own = column.objects("fLeaves")?.into_iter().flatten();
+                let own = own.map(|leaf| (number, leaf.id));
+                let Some(place) = self.places.get(path) else { continue };
+                if self.branches[*place].origin == (number, at) {
+                    edits.added.entry(leaves).or_default().extend(own);
+                    if source.tree.branches[at].parent.is_none() {
+                        edits.added.entry(branches).or_default().push((number, column.id));
+                    }
+                    continue;
+                }
+                let (record, first) = self.column(*place);
+                let theirs = first.objects("fLeaves")?.into_iter().flatten();
+                let theirs = theirs.map(|leaf| (record, leaf.id));
+                edits.replaced.extend(own.zip(theirs));
+                edits.replaced.insert((number, column.id), (record, first.id));
+            }
+        }
+        Ok(())
+    }
+}
