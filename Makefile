@@ -63,7 +63,7 @@ tables-check:
 test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 
 test-rust: xrootd s3 $(VENV)/.ready
-	$(CARGO) test --workspace --no-fail-fast $(LOCKED)
+	FARROOT_PYTHON=$(BIN)/python $(CARGO) test --workspace --no-fail-fast $(LOCKED)
 
 test-python: xrootd s3
 ifneq ($(wildcard python/pyproject.toml),)

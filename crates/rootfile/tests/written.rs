@@ -6,9 +6,10 @@ use std::process::Command;
 
 use farroot_rootfile::write::check::check;
 
-/// Runs a program that must succeed and say nothing.
+/// Runs a program that must succeed without a word to the standard error.
 fn quietly(program: impl AsRef<std::ffi::OsStr>, arguments: &[&Path]) {
     let done = Command::new(program).args(arguments).output().expect("it runs");
+    eprint!("{}", String::from_utf8_lossy(&done.stdout));
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && said.is_empty(), "{said}");
 }
