@@ -459,10 +459,31 @@ pub fn refused(refusal: RequestFailure) -> Error {
                 "see that the path may be written to with this credential: `farroot auth` shows it",
             );
         }
+        // To a reader another server may give the file; what cannot be written stays so.
+        ErrorCode::FS_ERROR => return error.retryable(false),
         _ => return error,
     };
     match error.source_name() {
         Some(source) => explained.with_source(source),
         None => explained,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use xrootd::error::ServerError;
+
+    use super::*;
+
+    /// A directory in the place of the file was "trying again may help".
+    #[test]
+    fn what_a_file_system_refuses_is_not_asked_again() {
+        let of = |code| {
+            let error = Error::new(ErrorKind::Io, "it is no directory").retryable(true);
+            let said = ServerError { code, message: "it is no directory".to_owned() };
+            refused(RequestFailure::Server(said, error)).is_retryable()
+        };
+        assert!(!of(ErrorCode::FS_ERROR));
+        assert!(of(ErrorCode::IO_ERROR));
     }
 }
