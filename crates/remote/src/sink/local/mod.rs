@@ -24,6 +24,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
 const RUN_BYTES: usize = 4 << 20;
+/// Written before the disk is waited for: while more is encoded, so that little is left to wait for
+/// at the end.
+const UNSYNCED_BYTES: u64 = 32 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
 /// Letters of chance in the temporary name.
@@ -38,6 +41,8 @@ pub struct LocalFile {
     running: Option<JoinHandle<io::Result<()>>>,
     /// Bytes that have been handed to the system.
     written: u64,
+    /// Of those the ones that the disk was waited for.
+    synced: u64,
 }
 
 /// What the thread has of it.
@@ -222,6 +227,7 @@ impl LocalFile {
             gathered_bytes: 0,
             running: None,
             written: 0,
+            synced: 0,
         }
     }
 
@@ -231,7 +237,12 @@ impl LocalFile {
         if !self.gathered.is_empty() {
             let (disk, pieces) = (self.disk.clone(), std::mem::take(&mut self.gathered));
             self.written += std::mem::take(&mut self.gathered_bytes) as u64;
-            self.running = Some(spawn_blocking(move || disk.write(&pieces)));
+            let is_much = self.written - self.synced >= UNSYNCED_BYTES;
+            self.synced = if is_much { self.written } else { self.synced };
+            self.running = Some(spawn_blocking(move || {
+                disk.write(&pieces)?;
+                if is_much { disk.file.sync_data() } else { Ok(()) }
+            }));
         }
         Ok(())
     }
