@@ -145,6 +145,14 @@ def test_attribute_sets(written: Path) -> None:
         ntuple.attributes["run"]
 
 
+def test_copies_name_the_attribute_sets_that_they_lack(written: Path, tmp_path: Path) -> None:
+    source = written / "attributes.root"
+    merged = farroot.merge(tmp_path / "merged.root", source)
+    skimmed = farroot.skim(f"{source}:events", tmp_path / "skimmed.root", cut="number > 2005")
+    for copy in (merged, skimmed):
+        assert any("attribute sets (runs, flags) are left out" in note for note in copy.notes)
+
+
 def test_attribute_sets_by_their_paths(written: Path) -> None:
     address = f"{written}/attributes.root:events"
     runs = farroot.open(f"{address};1/runs")

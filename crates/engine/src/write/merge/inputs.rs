@@ -7,6 +7,7 @@ use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::directory::Directory;
 use rootfile::key::Key;
+use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
@@ -115,6 +116,14 @@ fn newest(directory: &Directory) -> impl Iterator<Item = Key> {
 /// Where something of that name in a directory is.
 pub fn path_of(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+/// What a user is told of the attribute sets of an RNTuple, which no copy has; `None` without any.
+pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
+    let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
+    let names = names.join(", ");
+    (!sets.is_empty())
+        .then(|| format!("{path} of {url}: its attribute sets ({names}) are left out"))
 }
 
 /// That the records of all keys are there.

@@ -27,6 +27,7 @@ use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
 use inputs::Input;
+pub(crate) use inputs::without_sets;
 pub use options::{MergeOptions, MergeProgress, MergeReport, Missing, Only};
 use plan::MergePlan;
 

@@ -11,7 +11,7 @@ use rootfile::write::copy::{
 };
 use rootfile::write::{DirectoryId, Encoders, FileWriter};
 
-use super::inputs::{Input, InputItem, ItemContent, OWN, path_of};
+use super::inputs::{Input, InputItem, ItemContent, OWN, path_of, without_sets};
 use super::options::{MergeOptions, MergeReport, Missing};
 use super::processes::{self, Processes};
 use crate::located::Located;
@@ -100,6 +100,10 @@ impl MergePlan {
                 None => self.begin(&item, &url)?,
             };
             self.note_references(&item, at, processes, &url);
+            if let ItemContent::NTuple(ntuple) = &item.content {
+                let sets = &ntuple.ntuple.attribute_sets;
+                self.notes.extend(without_sets(&self.outputs[at].path, &url, sets));
+            }
             let InputItem { content, .. } = item;
             if let Some(part) = self.add_item(at, content, &url)? {
                 self.total_bytes += part.stored_bytes();

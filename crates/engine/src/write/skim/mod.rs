@@ -16,7 +16,7 @@ use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{EntryType, TableColumn, TableWriter};
 
-use super::merge::{MergeOptions, MergeProgress, Missing, Only, merge};
+use super::merge::{MergeOptions, MergeProgress, Missing, Only, merge, without_sets};
 use super::options::WriteOptions;
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
@@ -27,6 +27,7 @@ use crate::read::file::Speculation;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::{ScanBatch, ScanBatches, ScanRequest, TableLocation};
+use crate::read::ntuple::RNTuple;
 use crate::read::tree::Tree;
 pub use options::{SkimOptions, SkimReport, TableFormat};
 
@@ -38,6 +39,8 @@ struct First {
     path: String,
     is_tree: bool,
     tree: Option<Arc<TreeMetadata>>,
+    /// What is said of what a skim leaves out.
+    note: Option<String>,
 }
 
 /// Writes what is kept of tables to a new file; `sources` are addresses and patterns, each with
@@ -73,7 +76,9 @@ pub(crate) async fn skim(
 async fn first(session: &Session, source: &TableLocation) -> Result<First> {
     let table = session.open_table(&source.url, source.path.as_deref(), Speculation::Eager).await?;
     let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
-    Ok(First { path: table.path().to_owned(), is_tree: tree.is_some(), tree })
+    let sets = table.downcast_ref::<RNTuple>().map_or(&[][..], RNTuple::attribute_sets);
+    let note = without_sets(table.path(), &source.url, sets);
+    Ok(First { path: table.path().to_owned(), is_tree: tree.is_some(), tree, note })
 }
 
 /// A skim of all entries: a merge of some branches.
@@ -152,7 +157,7 @@ async fn encoded(
         table: first.path.clone(),
         inputs,
         is_copied: false,
-        notes: Vec::new(),
+        notes: first.note.iter().cloned().collect(),
         written: Written {
             address: written.address,
             size: written.size,
