@@ -152,10 +152,13 @@ SPLIT_COLUMNS = tuple(
 H42_COLUMNS = ("nrun", "edep", "rawtr")
 
 
-def writers(*rows: tuple[str, str, str]) -> tuple[Peer, ...]:
+WIDE = "--columns 10000 --batch 1000 --batches 10 --compression 505 --threads"
+
+
+def writers(*rows: tuple[str, str, str], scheme: str = "local") -> tuple[Peer, ...]:
     """Peers that write from memory: name, script, and options in one text."""
     return tuple(
-        Peer(name, script, "local", tuple(options.split())) for name, script, options in rows
+        Peer(name, script, scheme, tuple(options.split())) for name, script, options in rows
     )
 
 
@@ -507,6 +510,33 @@ EXPERIMENTS = {
             ("ROOT RNTupleParallelWriter", "root_write", "--as parallel --threads 2"),
             ("farroot RNTuple, one thread", "farroot_write", "--as ntuple"),
             ("farroot RNTuple", "farroot_write", "--as ntuple --threads 2"),
+        ),
+    ),
+    "write-memory": Experiment(
+        about="10 GB of 20 columns of float, in batches of 8 MB: memory at its highest",
+        file="",
+        peers=writers(
+            ("farroot TTree", "farroot_write_large", "--as tree --gigabytes 10"),
+            ("farroot RNTuple", "farroot_write_large", "--as ntuple --gigabytes 10"),
+            (
+                "farroot TTree, LZ4",
+                "farroot_write_large",
+                "--as tree --gigabytes 10 --compression 404 --threads 2",
+            ),
+            scheme="none",
+        ),
+        figure="peak_bytes",
+        timeout_s=1200.0,
+    ),
+    "write-wide": Experiment(
+        about="10,000 branches of float, 10,000 entries in ten batches, ZSTD 505",
+        file="",
+        peers=writers(
+            *(
+                (f"farroot TTree, {threads} threads", "farroot_write_large", f"{WIDE} {threads}")
+                for threads in (1, 2, 4)
+            ),
+            scheme="none",
         ),
     ),
     "write-buffers": Experiment(
