@@ -1,7 +1,7 @@
 """What the extension module writes with."""
 
 from collections.abc import Sequence
-from typing import Protocol, Self, final
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class FileOptions:
         threads: int | None,
         memory_bytes: int | None,
         reproducible: bool,
+        checkpoint_bytes: int | None,
     ) -> Self: ...
 
 @final
@@ -80,6 +81,7 @@ class TableOutput:
 
     def set_compression(self, column: int | None, compression: tuple[int, int | None]) -> None: ...
     def extend(self, columns: Sequence[Array]) -> None: ...
+    def extend_plain(self, data: dict[str, Any]) -> bool: ...
     @property
     def num_entries(self) -> int: ...
 

@@ -70,6 +70,34 @@ def test_what_there_is_can_be_kept_at_an_exception(tmp_path: Path) -> None:
     assert len(entries(path)) == 100
 
 
+CRASHING = """
+import os, sys
+import numpy as np
+import farroot
+
+told = [0]
+say = lambda state: told.append(state.bytes)
+options = dict(compression=None, checkpoint="1 MB", cluster=10_000, memory="2 MB")
+with farroot.recreate(sys.argv[1], progress=say, **options) as file:
+    tree = file.mktree("t", {"x": "float64"})
+    while told[-1] < 4_000_000:
+        tree.extend({"x": tree.num_entries + np.arange(10_000.0)})
+    os._exit(0)
+"""
+
+
+def test_a_crash_leaves_what_was_written_up_to_a_checkpoint(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", CRASHING, str(tmp_path / "f.root")], check=True)
+    (left,) = tmp_path.iterdir()
+    left = left.rename(tmp_path / "left.root")
+    found = farroot.open(left)["t"]["x"].array(library="np")
+    assert len(found) >= 100_000
+    assert len(found) % 10_000 == 0
+    assert np.array_equal(found, np.arange(len(found)))
+    with uproot.open(left) as file:
+        assert np.array_equal(file["t"]["x"].array(library="np"), found)
+
+
 def test_a_file_that_nobody_closes_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "f.root"
     file = farroot.recreate(path)

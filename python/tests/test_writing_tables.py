@@ -126,6 +126,77 @@ def test_counters_and_names_of_fields_are_the_user_s(tmp_path: Path) -> None:
     assert found["Muon_pt"].tolist() == muons.pt.tolist() * 2
 
 
+def test_a_large_batch_is_converted_in_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data: dict[str, Any] = {name: ak.Array(each) for name, each in columns(seed=5).items()}
+    data["records"] = ak.Array([[{"x": 1, "y": [1.5]}], [], [{"x": 2, "y": []}], []] * 250)
+    for make in ("mktree", "mkrntuple"):
+        written = []
+        for size in (1 << 30, 1000, 1):
+            monkeypatch.setattr("farroot.writing._tables.RUN_BYTES", size)
+            with farroot.recreate(tmp_path / "f.root", reproducible=True) as file:
+                # What is cut out of a larger array is not at its beginning.
+                twice = {name: ak.concatenate([each, each]) for name, each in data.items()}
+                table = getattr(file, make)("t", {name: each[:0] for name, each in data.items()})
+                table.extend({name: each[500:1500] for name, each in twice.items()})
+            written.append((tmp_path / "f.root").read_bytes())
+        assert written[0] == written[1] == written[2], make
+
+
+def test_a_large_batch_is_taken_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farroot.writing._tables.RUN_BYTES", 8)
+    lists = ak.Array([[1.5], [], [2.5, 3.5]])
+    wrong = {"x_b": ak.Array([[1.5], [], [2.5]]), "y": np.array([1, 2, 1 << 40])}
+    with farroot.recreate(tmp_path / "f.root") as file:
+        types = {"x_a": "var * float64", "x_b": "var * float64", "y": "int32"}
+        tree = file.mktree("t", types, counter_name=lambda name: "n" + name.split("_")[0])
+        right = {"x_a": lists, "x_b": lists, "y": np.arange(3, dtype=np.int32)}
+        for name, column in wrong.items():
+            with pytest.raises(farroot.Error):
+                tree.extend({**right, name: column})
+            assert tree.num_entries == 0
+        tree.extend(right)
+    assert_read(tmp_path / "f.root", "t", right)
+
+
+#: A type, and what a column of a few entries may be given.
+FEW: list[tuple[str, list[Any]]] = [
+    ("float32", [[0.1], [3], [(1 << 24) + 1], [True], [0.1, 1 << 40], ["x"], [1e300], [None]]),
+    ("float32", [np.array([0.1], "f4"), np.array([0.1]), np.arange(6, dtype="f4")[::2], 1.5]),
+    ("float64", [[0.1, 2], [np.float64(0.1)], [np.float32(0.1)], np.array([1], ">f8"), []]),
+    ("int32", [[1], [1.0], [1.5], [1 << 40], [True], [np.int32(7)], np.array([[1]], "i4")]),
+    ("uint8", [[255], [256], [-1], np.array([1], "u1"), np.ma.masked_array([1], [True], "u1")]),
+    ("bool", [[True], [1], [0.5], np.array([False])]),
+    ("var * int64", [[[1, 2], []], [[1.5]], [[True]], [1], [np.array([1, 2])], ak.Array([[1]])]),
+    ("var * float32", [[[0.1, 2]], [np.array([0.1], "f4")], [(1.5,)], ["x"], [[None]]]),
+    ("string", [["a", "ä€", ""], [b"a"], [1], "text", np.array(["a"])]),
+]
+
+
+@pytest.mark.parametrize("form", ["mktree", "mkrntuple"])
+def test_a_few_entries_go_the_short_way_and_become_the_same(tmp_path: Path, form: str) -> None:
+    def outcome(type_: str, value: Any, **options: Any) -> Any:
+        """The file, or the error: an exception before the end leaves an empty table."""
+        path = tmp_path / "f.root"
+        error = None
+        with farroot.recreate(path, reproducible=True, **options) as file:
+            table = getattr(file, form)("t", {"x": type_})
+            try:
+                table.extend({"x": value})
+            except farroot.Error as raised:
+                error = (type(raised), str(raised))
+        return path.read_bytes(), error
+
+    for type_, values in FEW:
+        for value in values:
+            # Who is told how far it is goes the long way.
+            long = outcome(type_, value, progress=lambda state: None)
+            assert outcome(type_, value) == long, (type_, value)
+
+
 def test_branches_have_compressions_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "f.root"
     columns = {name: np.zeros(5000, np.int32) for name in "xyz"}

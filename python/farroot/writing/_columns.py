@@ -26,8 +26,7 @@ def to_layout(array: Any) -> Any:
         UnsupportedError: for numbers that ROOT has no type for.
     """
     if isinstance(array, (ak.Array, ak.contents.Content)):
-        layout = ak.to_layout(ak.materialize(array) if _is_virtual(array) else array)
-        return ak.to_backend(layout, "cpu", highlevel=False)
+        return _of_awkward(array)
     if isinstance(array, np.ndarray):
         return _of_numpy(array)
     if isinstance(array, Mapping):
@@ -40,8 +39,13 @@ def to_layout(array: Any) -> Any:
     return _of_lists(array)
 
 
-def _is_virtual(array: Any) -> bool:
-    return not getattr(ak.to_layout(array), "is_all_materialized", True)
+def _of_awkward(array: Any) -> Any:
+    layout = array.layout if isinstance(array, ak.Array) else array
+    if not getattr(layout, "is_all_materialized", True):
+        layout = ak.to_layout(ak.materialize(array))
+    if layout.backend.name != "cpu":
+        layout = ak.to_backend(layout, "cpu", highlevel=False)
+    return layout
 
 
 def _of_numpy(array: np.ndarray[Any, Any]) -> Any:
@@ -82,6 +86,23 @@ def type_of(layout: Any, has_options: bool = True) -> Type:
         has_options: Whether values may be missing.
     """
     return _types.plain(layout.form.type, has_options)
+
+
+def size_of(layout: Any) -> int:
+    """Bytes of what the entries have, about: of lists that are a part of others not all."""
+    if layout.is_record:
+        return sum(size_of(content) for content in layout.contents)
+    if isinstance(layout, ak.contents.ListOffsetArray):
+        items = int(layout.offsets[-1]) - int(layout.offsets[0])
+        inner = size_of(layout.content) * items // max(len(layout.content), 1)
+        return int(layout.offsets.data.nbytes) + inner
+    return int(layout.nbytes)
+
+
+def counts_agree(one: Any, other: Any) -> bool:
+    """Whether lists have the same lengths, entry by entry."""
+    ends = [_offsets(each.project() if each.is_indexed else each)[0] for each in (one, other)]
+    return np.array_equal(*ends)
 
 
 def to_column(layout: Any, type_: Type) -> Column:
@@ -129,9 +150,15 @@ def _offsets(layout: Any) -> tuple[Any, Any]:
     """Offsets from zero on, and just the content that they have."""
     if layout.is_numpy:
         layout = layout.to_RegularArray()
-    layout = layout.to_ListOffsetArray64(True)
-    offsets = np.asarray(layout.offsets.data)
-    return offsets, layout.content[: offsets[-1]]
+    if not isinstance(layout, ak.contents.ListOffsetArray):
+        layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data).astype(np.int64, copy=False)
+    first, last = int(offsets[0]), int(offsets[-1])
+    # Awkward itself would copy what some entries of an array have, item by item.
+    if first != 0:
+        offsets = offsets - first
+    content = layout.content
+    return offsets, content if last - first == len(content) else content[first:last]
 
 
 def _optional(layout: Any, type_: Any) -> Column:

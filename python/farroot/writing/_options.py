@@ -27,6 +27,7 @@ class Options:
     memory: str | int | None = None
     reproducible: bool = False
     keep_partial: bool = False
+    checkpoint: str | int | None = None
     progress: Wanted = None
 
     @classmethod
@@ -54,6 +55,7 @@ class Options:
             self.threads,
             size(self.memory, "memory"),
             self.reproducible,
+            size(self.checkpoint, "checkpoint"),
         )
 
 

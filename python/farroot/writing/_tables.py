@@ -13,6 +13,9 @@ from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _types
 from ._types import Type
 
+#: Bytes of a batch that are converted at a time, where none of it can be refused.
+RUN_BYTES = 32 << 20
+
 #: What counts the items of lists.
 COUNTER: Type = ak.types.NumpyType("int32")
 
@@ -163,12 +166,11 @@ class Columns:
         """No entries of these types."""
         return [self._array(name, _types.empty(type_)) for name, type_ in self.types.items()]
 
-    def arrays(self, batch: dict[str, Any]) -> list[_core.Array]:
-        """The columns of a batch, in their order.
+    def layouts(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a batch, in their order, as they are.
 
         Raises:
-            InvalidArgumentError: for columns that lack, that are not known, of another type, or
-                of different lengths.
+            InvalidArgumentError: for columns that lack, or that are not known.
         """
         lack = [name for name in self.types if name not in batch]
         if lack:
@@ -178,7 +180,21 @@ class Columns:
         unknown = [name for name in batch if name not in self.types]
         if unknown:
             raise InvalidArgumentError(f"there is no column {unknown[0]!r} to extend")
-        arrays = [self._array(name, batch[name]) for name in self.types]
+        layouts = {}
+        for name in self.types:
+            try:
+                layouts[name] = _columns.to_layout(batch[name])
+            except Error as error:
+                raise within(name, error) from None
+        return layouts
+
+    def arrays(self, layouts: dict[str, Any]) -> list[_core.Array]:
+        """The same as arrays for the engine.
+
+        Raises:
+            InvalidArgumentError: for columns of another type, or of different lengths.
+        """
+        arrays = [self._array(name, layout) for name, layout in layouts.items()]
         lengths = [len(array) for array in arrays]
         for name, length in zip(self.types, lengths, strict=True):
             if length != lengths[0]:
@@ -187,9 +203,34 @@ class Columns:
                 raise InvalidArgumentError(f"all columns are of one length: {said}")
         return arrays
 
-    def _array(self, name: str, column: Any) -> _core.Array:
+    def runs(
+        self, layouts: dict[str, Any], alike: list[tuple[str, str]]
+    ) -> Iterator[dict[str, Any]]:
+        """A large batch, some entries at a time: those that are there are compressed while the
+        next ones are converted. A batch of which something may be refused comes whole.
+
+        Args:
+            alike: Columns of lists of the same lengths, in pairs.
+        """
+        size = sum(_columns.size_of(layout) for layout in layouts.values())
+        if size <= RUN_BYTES or not self._is_sure(layouts, alike):
+            yield layouts
+            return
+        length = len(next(iter(layouts.values())))
+        step = max(length * RUN_BYTES // size, 1)
+        for start in range(0, length, step):
+            yield {name: layout[start : start + step] for name, layout in layouts.items()}
+
+    def _is_sure(self, layouts: dict[str, Any], alike: list[tuple[str, str]]) -> bool:
+        """Whether columns are of just their types, and of one length."""
+        lengths = {len(layout) for layout in layouts.values()}
+        are_exact = all(layouts[name].form.type == type_ for name, type_ in self.types.items())
+        if len(lengths) > 1 or not are_exact:
+            return False
+        return all(_columns.counts_agree(layouts[one], layouts[other]) for one, other in alike)
+
+    def _array(self, name: str, layout: Any) -> _core.Array:
         try:
-            layout = _columns.to_layout(column)
             return _core.Array(_columns.to_column(layout, self.types[name]))
         except Error as error:
             raise within(name, error) from None

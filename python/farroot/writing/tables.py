@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import awkward as ak
@@ -52,6 +53,9 @@ class WritableTable:
         self._columns = table.columns
         self._names = table.names
         self._compressions = table.compressions
+        # Few entries of plain types go a short way, where nothing is told or compared.
+        has_counters = not self._columns.types.keys().isdisjoint(self._names.counters.values())
+        self._takes_plain = not (file.is_told or has_counters)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WritableTable) and self._core is other._core
@@ -123,6 +127,8 @@ class WritableTable:
             InvalidArgumentError: for columns that lack or are of another type or length. Nothing
                 of that batch is then added.
         """
+        if self._takes_plain and type(data) is dict and self._core.extend_plain(data):
+            return
         for batch in batches(data):
             self._add(batch)
 
@@ -131,8 +137,9 @@ class WritableTable:
         if "index" in batch and "index" not in self._columns.types:
             # Of a DataFrame, for whose index no column was made.
             batch = {name: column for name, column in batch.items() if name != "index"}
-        arrays = self._columns.arrays(batch)
-        self._file.telling(lambda: self._core.extend(arrays))
+        layouts = self._columns.layouts(batch)
+        for run in self._columns.runs(layouts, self._names.alike):
+            self._file.telling(partial(self._core.extend, self._columns.arrays(run)))
 
     def show(self, *, stream: TextIO | None = None) -> None:
         """Prints names and types of the columns."""
@@ -245,11 +252,16 @@ class TreeNames:
     ) -> None:
         #: The branch with the lengths of a column of lists.
         self.counters: dict[str, str] = {}
+        #: Columns of lists that one branch counts, in pairs.
+        self.alike: list[tuple[str, str]] = []
         #: The branch of a field, by the names of the column and the field.
         self.fields: dict[tuple[str, str], str] = {}
+        first: dict[str, str] = {}
         for name, type_ in types.items():
             if is_list(type_):
-                self.counters[name] = counter_name(name)
+                self.counters[name] = counter = counter_name(name)
+                one = first.setdefault(counter, name)
+                self.alike += [(one, name)] if one != name else []
             content = type_.content if is_list(type_) else type_
             if isinstance(content, ak.types.RecordType):
                 for field in content.fields:

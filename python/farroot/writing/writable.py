@@ -44,6 +44,7 @@ def recreate(
     memory: str | int | None = None,
     reproducible: bool = False,
     keep_partial: bool = False,
+    checkpoint: str | int | None = None,
     progress: Wanted = None,
 ) -> WritableDirectory:
     """Begins a file, in the place of one of that name when it is closed.
@@ -66,6 +67,10 @@ def recreate(
         reproducible: The same entries give the same bytes: no times, no random numbers.
         keep_partial: Whether an exception in the ``with`` block ends the file with what it has,
             in place of no file.
+        checkpoint: Bytes (``"1 GB"``) after which, again and again, what is written of a new
+            local file can be read: a crash leaves it beside the file's place, as
+            ``.NAME.*.part``, with all clusters up to the last checkpoint. Give it another name
+            then: the next writer of the same file removes it.
         progress: As for :meth:`Tree.arrays`; told are entries that have been taken and bytes of
             the file that its place has.
 
@@ -74,7 +79,7 @@ def recreate(
     """
     options = Options(
         *(compression, title, cluster, jagged, threads),
-        *(memory, reproducible, keep_partial, progress),
+        *(memory, reproducible, keep_partial, checkpoint, progress),
     )
     return _begin(path, True, options)
 
@@ -134,8 +139,9 @@ class WritableFile:
         self._keys = Keys()
         self._before: Any = None
         self._report: WriteReport | None = None
-        is_told = is_wanted(options.progress)
-        self._telling = Telling(options.progress, Progress()) if is_told else None
+        #: Whether somebody is told how far it is.
+        self.is_told = is_wanted(options.progress)
+        self._telling = Telling(options.progress, Progress()) if self.is_told else None
         self._closed = False
         _OPEN.add(self)
 

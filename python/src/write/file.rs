@@ -5,8 +5,10 @@ use std::sync::Arc;
 use engine::{Error, ErrorKind, TableColumn, WriteOptions, WriteProgress, WriteReport};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::options::{FileOptions, NumberAndLevel, TableChoice, compression_of};
+use super::plain::Columns;
 use super::{Array, WritableObject};
 use crate::error::exception;
 use crate::runtime::{Owned, engine, invalid, wait};
@@ -22,6 +24,7 @@ pub struct FileOutput {
 #[pyclass(frozen, module = "farroot._core")]
 pub struct TableOutput {
     output: Owned<engine::TableOutput>,
+    columns: Columns,
 }
 
 /// Name, title, and an array of no entries.
@@ -110,7 +113,7 @@ impl FileOutput {
     ) -> PyResult<TableOutput> {
         let (output, options) = (self.output(py)?, choice.tree(py)?);
         let made = wait(py, &engine(py)?, output.make_tree(path, described(&columns), options))?;
-        table(py, made)
+        table(py, made, &columns)
     }
 
     fn make_ntuple(
@@ -122,7 +125,7 @@ impl FileOutput {
     ) -> PyResult<TableOutput> {
         let (output, options) = (self.output(py)?, choice.ntuple(py)?);
         let made = wait(py, &engine(py)?, output.make_ntuple(path, described(&columns), options))?;
-        table(py, made)
+        table(py, made, &columns)
     }
 
     /// Entries that have been taken, and bytes of the file that have been handed to its place.
@@ -145,9 +148,14 @@ impl FileOutput {
     }
 }
 
-fn table(py: Python<'_>, made: engine::Result<engine::TableOutput>) -> PyResult<TableOutput> {
+fn table(
+    py: Python<'_>,
+    made: engine::Result<engine::TableOutput>,
+    columns: &Described<'_>,
+) -> PyResult<TableOutput> {
     let output = made.map_err(|error| exception(py, &error))?;
-    Ok(TableOutput { output: Owned::new(output) })
+    let columns = columns.iter().map(|(name, _, array)| (&**name, array.entry().clone()));
+    Ok(TableOutput { output: Owned::new(output), columns: Columns::new(py, columns) })
 }
 
 #[pymethods]
@@ -158,6 +166,14 @@ impl TableOutput {
         let arrays = columns.iter().map(|array| array.array()).collect();
         let extended = wait(py, &engine(py)?, output.extend(arrays))?;
         extended.map_err(|error| exception(py, &error))
+    }
+
+    /// Adds a few entries of plain types. `False` where they are not, or where it would have to
+    /// wait or to raise: none of them is then taken.
+    fn extend_plain(&self, py: Python<'_>, data: &Bound<'_, PyDict>) -> PyResult<bool> {
+        let output = self.output.here(py)?;
+        let added = self.columns.arrays(data).and_then(|arrays| output.extend_at_once(arrays));
+        Ok(added.is_some_and(|added| added.is_ok()))
     }
 
     /// Of all columns, or of one by its number.

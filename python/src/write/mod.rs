@@ -4,6 +4,7 @@ mod array;
 mod file;
 mod object;
 mod options;
+mod plain;
 
 pub use array::Array;
 pub use file::{FileOutput, TableOutput};

@@ -24,12 +24,14 @@ impl FileOptions {
         threads: Option<usize>,
         memory_bytes: Option<usize>,
         reproducible: bool,
+        checkpoint_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let mut options = WriteOptions {
             title,
             compression: compression_of(py, compression)?,
             threads,
             reproducible,
+            checkpoint: checkpoint_bytes,
             ..WriteOptions::default()
         };
         if let Some(bytes) = memory_bytes {

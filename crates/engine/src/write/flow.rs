@@ -143,6 +143,24 @@ impl Flow {
         }
     }
 
+    /// Does it now; `None` where it would have to wait, or the state is in use.
+    pub fn at_once<T>(
+        self: &Arc<Self>,
+        may: impl Fn(&FlowState, usize) -> bool,
+        act: impl FnOnce(&mut FlowState) -> rootfile::Result<T>,
+    ) -> Option<Result<T>> {
+        let mut state = self.state.try_lock()?;
+        if let Err(error) = state.check(&self.url) {
+            return Some(Err(error));
+        }
+        if !may(&state, self.memory_bytes) {
+            return None;
+        }
+        let result = act(&mut state);
+        self.go_on(state);
+        Some(result.located(&self.url))
+    }
+
     /// Looks at the state, or changes what no caller and no task waits for.
     pub fn with<T>(&self, look: impl FnOnce(&mut FlowState) -> T) -> T {
         look(&mut self.state.lock())
@@ -187,8 +205,12 @@ impl Flow {
         state.threads += more;
         let (held, is_busy) = (state.held_bytes(), state.is_busy());
         state.counts.note(held, is_busy, self.now());
+        let can_be_carried = state.can_be_carried();
         drop(state);
-        self.to_carry.notify_one();
+        // An entry that fills nothing wakes no task: it would cost more than the entry.
+        if can_be_carried {
+            self.to_carry.notify_one();
+        }
         self.changed.notify_waiters();
         for _ in 0..more {
             let flow = self.clone();
@@ -292,6 +314,11 @@ impl FlowState {
     /// Bytes from their encoding until the place has them.
     fn under_way(&self) -> usize {
         self.encoding_bytes + self.file.waiting_bytes() + self.write_bytes
+    }
+
+    /// Whether the carrier has something to do, or has ended.
+    fn can_be_carried(&self) -> bool {
+        !self.writes.is_empty() || !matches!(self.stage, Stage::Open)
     }
 
     /// Whether bytes will become less by themselves.

@@ -287,6 +287,16 @@ impl TableOutput {
             .await
     }
 
+    /// As [`TableOutput::extend`], where that would not wait; `None` where it would, or others are
+    /// at the file, and nothing is then taken: for callers who add few entries at a time.
+    pub fn extend_at_once(&self, columns: Vec<Arc<Array>>) -> Option<Result<()>> {
+        let table = self.table;
+        self.flow.at_once(
+            |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory),
+            |state| state.counts.extend(&mut state.file, table, columns),
+        )
+    }
+
     /// Compresses all columns, or the one of that number, in another way than it was made with.
     ///
     /// # Errors

@@ -76,6 +76,14 @@ impl Rows {
     /// ascend within the content; nothing is then taken.
     pub fn push(&mut self, columns: Vec<Arc<Array>>) -> Result<()> {
         let entries = self.check(&columns)?;
+        self.push_checked(columns, entries)
+    }
+
+    /// The same of so many entries that [`Rows::check`] has found to be right.
+    ///
+    /// # Errors
+    /// As [`Rows::push`].
+    pub fn push_checked(&mut self, columns: Vec<Arc<Array>>, entries: usize) -> Result<()> {
         if entries == 0 {
             return Ok(());
         }

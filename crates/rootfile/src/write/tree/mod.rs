@@ -250,9 +250,9 @@ impl TableWriter for TreeWriter {
         if self.is_closed {
             return Err(Error::unsupported("entries for a tree that has been closed"));
         }
-        self.rows.check(&columns)?;
+        let entries = self.rows.check(&columns)?;
         self.check_counts(&columns)?;
-        self.rows.push(columns)
+        self.rows.push_checked(columns, entries)
     }
 
     fn close(&mut self) {
