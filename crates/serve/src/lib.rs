@@ -6,7 +6,7 @@
 //! a list of tokens, or of users with their passwords (see [`Protection`]).
 
 mod clients;
-mod files;
+mod folder;
 mod guard;
 mod http;
 mod limits;
@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use self::clients::{Client, Clients};
-use self::files::Files;
+use self::folder::Files;
 use self::guard::{Guard, HttpEntry};
 use self::shaped::Link;
 use self::stream::{Stream, Watched};

@@ -13,7 +13,7 @@ use hyper::body::{Frame, SizeHint};
 
 use super::listing::Names;
 use crate::clients::Client;
-use crate::files::{Files, Fragment, Opened};
+use crate::folder::{Files, Fragment, Opened};
 
 /// Bytes made at a time where there is room for them, which is what one answer holds in memory.
 const STEP_BYTES: usize = 256 << 10;

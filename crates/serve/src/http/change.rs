@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::body::Serving;
 use super::listing::percent_decoded;
 use super::{Answer, failure, plain};
-use crate::files::WriteMode;
+use crate::folder::WriteMode;
 
 /// Whether requests of this kind change files.
 pub fn is_change(method: &Method) -> bool {

@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 
 use crate::clients::Client;
-use crate::files::{Entry, Files, Listing};
+use crate::folder::{Entry, Files, Listing};
 
 /// Bytes of a page made at a time, where there is room.
 const STEP_BYTES: usize = 512 << 10;

@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::listing::{Names, percent_decoded};
 use self::range::RangeRequest;
-use super::files::{Files, Opened, Stat};
+use super::folder::{Files, Opened, Stat};
 use crate::clients::Client;
 use crate::guard::HttpEntry;
 

@@ -19,7 +19,7 @@ use super::Connection;
 use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step, stat_info};
 use super::write::{Changed, WriteRoom, write_mode};
 use crate::clients::Client;
-use crate::files::{Files, Opened, Stat};
+use crate::folder::{Files, Opened, Stat};
 
 /// What work away from the connection has come to.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
 use self::write::WriteRoom;
-use super::files::{Files, Opened};
+use super::folder::{Files, Opened};
 use crate::clients::Client;
 use crate::guard::Guard;
 use crate::stream::{Preceded, Stream};

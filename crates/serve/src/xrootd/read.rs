@@ -13,7 +13,7 @@ use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
 use crate::clients::Client;
-use crate::files::{Entry, Files, Fragment, Listing, Opened, Stat};
+use crate::folder::{Entry, Files, Fragment, Listing, Opened, Stat};
 use crate::memory::Reservation;
 
 /// Bytes read in one step where there is room for them.

@@ -13,7 +13,7 @@ use xrootd::server::Tag;
 use super::answer::{Outcome, path_of};
 use super::{Connection, slot_of};
 use crate::clients::Client;
-use crate::files::{Damaged, Files, Opened, WriteMode};
+use crate::folder::{Damaged, Files, Opened, WriteMode};
 
 /// A change, with the open file that it is about.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! a disk.
 
 mod changes;
-mod folder;
+mod paths;
 mod writing;
 
 use std::io;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 use remote::{Algorithm, Checksum, Hasher};
 
 use self::changes::{Claims, Writing};
-use self::folder::{Folder, Listed};
+use self::paths::{Folder, Listed};
 use super::clients::{Client, FilePlace};
 use super::turns::Turns;
 
 pub use self::changes::WriteMode;
-pub use self::folder::{Entry, Stat};
+pub use self::paths::{Entry, Stat};
 pub use self::writing::Damaged;
 
 /// Bytes of a checksum's file that are read in one turn.
@@ -147,7 +147,7 @@ impl Files {
         let file = file.file.clone();
         let read = move || {
             let mut bytes = vec![0; count];
-            let filled = folder::fill(&file.file, &mut bytes, offset)?;
+            let filled = paths::fill(&file.file, &mut bytes, offset)?;
             bytes.truncate(filled);
             Ok(bytes)
         };
@@ -167,7 +167,7 @@ impl Files {
                     Fragment::Bytes { file, offset, count } => {
                         let start = bytes.len();
                         bytes.resize(start + count, 0);
-                        if folder::fill(&file.file.file, &mut bytes[start..], offset)? < count {
+                        if paths::fill(&file.file.file, &mut bytes[start..], offset)? < count {
                             return Err(io::ErrorKind::UnexpectedEof.into());
                         }
                     }
@@ -226,7 +226,7 @@ impl Files {
                 let mut buffer = vec![0; HASH_STEP_BYTES];
                 let stop = offset + HASH_BYTES;
                 while offset < stop {
-                    let filled = folder::fill(&file.file, &mut buffer, offset)?;
+                    let filled = paths::fill(&file.file, &mut buffer, offset)?;
                     hasher.update(&buffer[..filled]);
                     offset += filled as u64;
                     if filled < buffer.len() {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::folder::{Folder, Stat};
+use super::paths::{Folder, Stat};
 
 /// Pages that came damaged and have not been sent again, of one file.
 const DAMAGED_MAX: usize = 1024;

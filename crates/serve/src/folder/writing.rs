@@ -9,7 +9,7 @@ use bytes::Bytes;
 use xrootd::pages;
 
 use super::changes::{Claims, WriteMode};
-use super::folder::Folder;
+use super::paths::Folder;
 use super::{Files, OpenHandle, Opened};
 use crate::clients::Client;
 
