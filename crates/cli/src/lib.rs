@@ -13,6 +13,7 @@ mod merge;
 mod outcome;
 pub mod parquet;
 mod plan;
+mod proxy;
 mod reading;
 mod serve;
 mod show;
@@ -53,6 +54,7 @@ enum Verb {
     Doctor(doctor::DoctorArguments),
     Exercise(exercise::ExerciseArguments),
     Serve(serve::ServeArguments),
+    Proxy(proxy::ProxyArguments),
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
@@ -87,6 +89,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
+        Verb::Proxy(arguments) => proxy::run(arguments),
     })
 }
 

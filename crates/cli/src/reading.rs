@@ -37,7 +37,8 @@ pub fn with_config(config: Config, work: impl AsyncFnOnce(&Engine) -> Outcome) -
 }
 
 /// Waits for Ctrl-C or SIGTERM; the work is then dropped, and leaves behind what can be resumed.
-async fn ended() -> u8 {
+/// The signal's number.
+pub async fn ended() -> u8 {
     let terminated = async {
         match signal(SignalKind::terminate()) {
             Ok(mut signals) => signals.recv().await,

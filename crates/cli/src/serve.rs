@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::serve::{Config, Limits, Protection, Server, Shape};
+use ::serve::{Config, Content, Limits, Protection, Server, Shape};
 use clap::Args;
 
 use crate::outcome::Outcome;
@@ -122,16 +122,15 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
     let ServeArguments { writable, tls, token, users, .. } = arguments;
     let tls = <[PathBuf; 2]>::try_from(tls).ok().map(|[certificate, key]| (certificate, key));
+    let content = Content::Folder { path: dir.clone(), hidden, writable };
     let config = Config {
-        hidden,
-        writable,
         protection: Protection { tls, tokens: token, users },
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,
         port,
         http_port,
         shape: Shape { rtt, rate, flow_rate },
-        ..Config::new(&dir)
+        ..Config::of(content)
     };
     let shape = config.shape;
     let server = Server::start(config).map_err(|error| match error.kind() {

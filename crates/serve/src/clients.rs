@@ -31,6 +31,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Clients {
     limits: Limits,
     shared: Arc<Semaphore>,
+    far: Arc<Semaphore>,
     files: Arc<Semaphore>,
     long_writes: Arc<Semaphore>,
     state: Mutex<State>,
@@ -54,6 +55,7 @@ struct Connected {
 struct Address {
     connections: usize,
     shared: Arc<Semaphore>,
+    far: Arc<Semaphore>,
     files: Arc<Semaphore>,
 }
 
@@ -65,6 +67,7 @@ pub struct Client {
     clients: Arc<Clients>,
     activity: Arc<Activity>,
     room: Room,
+    far: Room,
     files: [Arc<Semaphore>; 2],
 }
 
@@ -123,9 +126,10 @@ impl Doing {
 impl Clients {
     pub fn new(limits: Limits) -> Arc<Self> {
         let shared = Arc::new(Semaphore::new(limits.shared_bytes));
+        let far = Arc::new(Semaphore::new(limits.far_bytes_shared));
         let files = Arc::new(Semaphore::new(limits.files));
         let long_writes = Arc::new(Semaphore::new(limits.long_writes));
-        Arc::new(Clients { limits, shared, files, long_writes, state: Mutex::default() })
+        Arc::new(Clients { limits, shared, far, files, long_writes, state: Mutex::default() })
     }
 
     /// A place for a new connection, that of another if need be; `None` where all are at work.
@@ -157,6 +161,7 @@ impl Clients {
         let there = state.addresses.entry(address).or_insert_with(|| Address {
             connections: 0,
             shared: Arc::new(Semaphore::new(self.limits.shared_bytes / 2)),
+            far: Arc::new(Semaphore::new(self.limits.far_bytes_shared / 2)),
             files: Arc::new(Semaphore::new(self.limits.files / 2)),
         });
         there.connections += 1;
@@ -166,6 +171,7 @@ impl Clients {
             clients: self.clone(),
             activity,
             room: Room::new(&self.limits, there.shared.clone(), self.shared.clone()),
+            far: Room::for_far(&self.limits, there.far.clone(), self.far.clone()),
             files: [there.files.clone(), self.files.clone()],
         })
     }
@@ -278,6 +284,11 @@ impl Client {
     /// Room in memory for answers: see [`Room::reserve`].
     pub async fn reserve(&self, wanted: usize) -> Reservation {
         self.room.reserve(wanted).await
+    }
+
+    /// Room for bytes of far files, from when they are wanted.
+    pub fn far_room(&self) -> Room {
+        self.far.clone()
     }
 
     /// The right to have one long write in memory, in turn.

@@ -172,7 +172,7 @@ fn lines(path: &Path) -> io::Result<Vec<SecretString>> {
 }
 
 /// Compares without telling by the time where the first difference is.
-fn is_same(known: &[u8], shown: &[u8]) -> bool {
+pub fn is_same(known: &[u8], shown: &[u8]) -> bool {
     let differs = known.iter().zip(shown).fold(0, |differs, (a, b)| differs | (a ^ b));
     known.len() == shown.len() && differs == 0
 }

@@ -1,11 +1,15 @@
-//! An XRootD and HTTP server over local files, as far away as wished: `farroot serve`. Nothing can
-//! be changed unless [`Config::writable`] says so.
+//! An XRootD and HTTP server over local files, as far away as wished (`farroot serve`), or over
+//! files far away, as near as can be (`farroot proxy`). Nothing can be changed unless
+//! [`Content::Folder`] says so.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does; TLS begins with a 22. For tests, demonstrations and small private use: protection is
 //! a list of tokens, or of users with their passwords (see [`Protection`]).
 
 mod clients;
+mod config;
+mod far;
+mod files;
 mod folder;
 mod guard;
 mod http;
@@ -18,20 +22,24 @@ mod xrootd;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use remote::report::Report;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use self::clients::{Client, Clients};
-use self::folder::Files;
+use self::far::FarFiles;
+use self::files::Files;
+use self::folder::FolderFiles;
 use self::guard::{Guard, HttpEntry};
 use self::shaped::Link;
 use self::stream::{Stream, Watched};
 
+pub use self::config::{Config, Content};
+pub use self::far::{Forwarding, Origin};
 pub use self::guard::Protection;
 pub use self::limits::Limits;
 pub use self::shaped::Shape;
@@ -50,50 +58,13 @@ const TLS_BEGINS: u8 = 22;
 const REFUSAL: &str =
     "this server has no place for another connection: try again later, or with fewer connections";
 
-/// What is served, where, and how far away it shall seem.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// Everything below may be read by anyone who can connect.
-    pub folder: PathBuf,
-    /// The address to listen on.
-    pub address: IpAddr,
-    /// The port for both protocols; 0 lets the kernel choose.
-    pub port: u16,
-    /// One more port for both protocols, where a client insists on one.
-    pub http_port: Option<u16>,
-    pub shape: Shape,
-    /// Whether files and folders whose names begin with a dot are served.
-    pub hidden: bool,
-    /// Whether who may read may also write, rename and remove.
-    pub writable: bool,
-    pub protection: Protection,
-    /// Lowered to what the process's file descriptors allow.
-    pub limits: Limits,
-}
-
-impl Config {
-    /// Serves `folder` to this machine, on a port that the kernel chooses, at no distance.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Config {
-            folder: folder.into(),
-            address: Ipv4Addr::LOCALHOST.into(),
-            port: 0,
-            http_port: None,
-            shape: Shape::default(),
-            hidden: false,
-            writable: false,
-            protection: Protection::default(),
-            limits: Limits::default(),
-        }
-    }
-}
-
 /// A running server; it ends when dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     http_address: SocketAddr,
     has_tls: bool,
+    files: Files,
     runtime: Option<Runtime>,
 }
 
@@ -109,12 +80,12 @@ impl Server {
     ///
     /// # Errors
     /// The folder cannot be served, or the port is taken; `InvalidInput` where anyone on the
-    /// network could change files.
+    /// network could change files or read a secret.
     pub fn start(config: Config) -> io::Result<Self> {
         let limits = config.limits.within(limits::descriptors());
-        let files = Files::new(&config.folder, config.hidden, config.writable, limits.threads)?;
         let guard = Guard::new(&config.protection)?;
-        if config.writable && guard.is_open() && !config.address.is_loopback() {
+        let is_writable = matches!(config.content, Content::Folder { writable: true, .. });
+        if is_writable && guard.is_open() && !config.address.is_loopback() {
             return Err(unprotected(config.address));
         }
         let has_tls = guard.has_tls();
@@ -128,8 +99,17 @@ impl Server {
         let address = listener.local_addr()?;
         let extra = config.http_port.map(listen).transpose()?;
         let http_address = extra.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
+        let files = match &config.content {
+            Content::Folder { path, hidden, writable } => {
+                Files::Folder(FolderFiles::new(path, *hidden, *writable, limits.threads)?)
+            }
+            Content::Far(forwarding) => {
+                let _inside = runtime.enter();
+                Files::Far(FarFiles::start(forwarding, vec![address, http_address])?)
+            }
+        };
         let shared = Arc::new(Shared {
-            files,
+            files: files.clone(),
             guard,
             link: Link::new(config.shape),
             shape: config.shape,
@@ -140,7 +120,7 @@ impl Server {
         for listener in [Some(listener), extra].into_iter().flatten() {
             runtime.spawn(accept(listener, shared.clone()));
         }
-        Ok(Server { address, http_address, has_tls, runtime: Some(runtime) })
+        Ok(Server { address, http_address, has_tls, files, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -152,6 +132,14 @@ impl Server {
     pub fn root_url(&self) -> String {
         let scheme = if self.has_tls { "roots" } else { "root" };
         format!("{scheme}://{}//", reachable(self.address))
+    }
+
+    /// Where the time and the bytes of reading far files went; `None` for a folder.
+    pub fn report(&self) -> Option<Report> {
+        match &self.files {
+            Files::Folder(_) => None,
+            Files::Far(far) => Some(far.report()),
+        }
     }
 
     /// `http://127.0.0.1:1094/`, or with TLS `https://`, to which a path may be added.

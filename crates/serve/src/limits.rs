@@ -21,6 +21,10 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Bytes of answers that are in memory for one connection at most.
     pub answer_bytes_max: usize,
+    /// Bytes of far files that are wanted for one connection and that it has not taken.
+    pub far_bytes: usize,
+    /// The same, of all connections together; one address has up to half.
+    pub far_bytes_shared: usize,
     /// Bytes of one XRootD write. Longer ones are refused.
     pub write_bytes: usize,
     /// Writes of more than `answer_bytes` in memory at a time, all connections together.
@@ -52,6 +56,9 @@ impl Default for Limits {
             answer_bytes: 64 << 10,
             shared_bytes: 64 << 20,
             answer_bytes_max: 2 << 20,
+            // What ROOT wants at a time, for two of its files.
+            far_bytes: 64 << 20,
+            far_bytes_shared: 512 << 20,
             // What xrdcp sends at a time, with a checksum for each page.
             write_bytes: (8 << 20) + (16 << 10),
             long_writes: 4,

@@ -9,7 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::limits::Limits;
 
 /// The room of one connection: some of its own, and what it may take of the room that it shares.
-#[derive(Debug)]
+/// Cheap to clone.
+#[derive(Debug, Clone)]
 pub struct Room {
     own: Arc<Semaphore>,
     own_bytes: usize,
@@ -34,15 +35,29 @@ impl Room {
         }
     }
 
+    /// The room for bytes of far files: of its own a connection has one piece, however long.
+    pub fn for_far(limits: &Limits, of_address: Arc<Semaphore>, of_server: Arc<Semaphore>) -> Self {
+        let of_connection = Arc::new(Semaphore::new(limits.far_bytes));
+        Room {
+            own: Arc::new(Semaphore::new(1)),
+            own_bytes: usize::MAX,
+            shared: [of_connection, of_address, of_server],
+        }
+    }
+
+    /// Room for all of `wanted` bytes, if there is so much that is shared.
+    pub fn try_reserve(&self, wanted: usize) -> Option<Reservation> {
+        let count = u32::try_from(wanted).ok()?;
+        let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(count).ok();
+        let permits = self.shared.iter().map(take).collect::<Option<Vec<_>>>()?;
+        Some(Reservation { bytes: wanted, _permits: permits })
+    }
+
     /// Room for `wanted` bytes where there is so much, otherwise for as many as a connection always
     /// has; waits while the client has not taken those.
     pub async fn reserve(&self, wanted: usize) -> Reservation {
-        let shared = u32::try_from(wanted).ok().and_then(|count| {
-            let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(count).ok();
-            self.shared.iter().map(take).collect::<Option<Vec<_>>>()
-        });
-        if let Some(permits) = shared {
-            return Reservation { bytes: wanted, _permits: permits };
+        if let Some(shared) = self.try_reserve(wanted) {
+            return shared;
         }
         // Never closed, so never refused.
         let own = self.own.clone().acquire_owned().await;

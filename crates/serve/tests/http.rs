@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use farroot_serve::{Config, Limits, Server, Shape};
+use farroot_serve::{Config, Content, Limits, Server, Shape};
 
 /// A served folder with one file whose bytes depend on their offsets.
 struct Served {
@@ -207,7 +207,8 @@ fn every_name_of_a_page_leads_to_its_file_and_hidden_ones_are_not_there() {
     for path in ["/.ssh", "/.ssh/", "/.ssh/key", "/%2essh/key", "/key", "/loop", "/loop/x", &long] {
         assert_eq!(client.get(path, "").status, 404, "{path}");
     }
-    let all = Server::start(Config { hidden: true, ..Config::new(&inside) }).unwrap();
+    let content = Content::Folder { path: inside, hidden: true, writable: false };
+    let all = Server::start(Config::of(content)).unwrap();
     let served = Served { server: all, ..served };
     let mut client = Client::new(&served);
     assert_eq!(client.get("/.ssh/key", "").body, b"secret");

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use farroot_serve::{Config, Server};
+use farroot_serve::{Config, Content, Server};
 use remote::source::network::Tcp;
 use remote::{CreateOptions, ErrorKind, Remote, Result, Written};
 
@@ -16,10 +16,14 @@ fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at / 7 + at / 4096 + at) as u8).collect()
 }
 
+fn config(path: &Path, writable: bool) -> Config {
+    Config::of(Content::Folder { path: path.to_owned(), hidden: false, writable })
+}
+
 fn served(writable: bool) -> (tempfile::TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
-    let config = Config { writable, ..Config::new(folder.path()) };
+    let config = config(folder.path(), writable);
     // It has a runtime of its own.
     let server = tokio::task::block_in_place(|| Server::start(config).unwrap());
     (folder, server)
@@ -163,10 +167,10 @@ async fn a_file_has_one_writer() {
 fn beyond_this_machine_a_writable_server_wants_to_know_who_writes() {
     let folder = tempfile::tempdir().unwrap();
     let address = std::net::Ipv4Addr::UNSPECIFIED.into();
-    let config = Config { writable: true, address, ..Config::new(folder.path()) };
-    let refusal = Server::start(config.clone()).unwrap_err();
+    let started = |writable| Server::start(Config { address, ..config(folder.path(), writable) });
+    let refusal = started(true).unwrap_err();
     assert!(refusal.to_string().contains("--token or --users"), "{refusal}");
-    assert!(Server::start(Config { writable: false, ..config }).is_ok());
+    assert!(started(false).is_ok());
 }
 
 /// Runs a tool of XRootD, where it is installed.

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use farroot_serve::{Config, Limits, Server, Shape};
+use farroot_serve::{Config, Content, Limits, Server, Shape};
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;
@@ -269,7 +269,8 @@ fn hidden_names_and_loops_are_not_found_and_a_listing_s_lines_are_its_names() {
         let found: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(found, names);
     }
-    let hidden = Config { hidden: true, ..Config::new(path) };
+    let path = path.to_owned();
+    let hidden = Config::of(Content::Folder { path, hidden: true, writable: false });
     let server = Server::start(hidden).unwrap();
     let mut session = Session::new(&server);
     let open = session.open("/.ssh/key").1;

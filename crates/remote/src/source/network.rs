@@ -74,14 +74,18 @@ impl AsyncWrite for Counted {
     }
 }
 
+/// Why no connection is made to an address that a name stands for; `None` where one may be.
+pub type Refusal = dyn Fn(SocketAddr) -> Option<&'static str> + Send + Sync;
+
 /// The operating system's TCP.
 ///
 /// A name may stand for several machines, whose copies of a file have times and ids of their own:
 /// all connections go to the machine that the first one went to, as long as it can be reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Tcp {
     /// How long to wait for a connection before giving the host up.
     connect_timeout: Duration,
+    refusal: Option<Arc<Refusal>>,
     /// The address of each name and port that is tried first.
     preferred: Arc<Mutex<BTreeMap<(String, u16), SocketAddr>>>,
 }
@@ -89,11 +93,32 @@ pub struct Tcp {
 impl Tcp {
     /// Gives a host up that has not answered after so long.
     pub fn new(connect_timeout: Duration) -> Self {
-        Tcp { connect_timeout, preferred: Arc::default() }
+        Tcp { connect_timeout, refusal: None, preferred: Arc::default() }
+    }
+
+    /// Asks before each connection, with the address that the name has turned out to stand for.
+    #[must_use]
+    pub fn refusing(mut self, refusal: Arc<Refusal>) -> Self {
+        self.refusal = Some(refusal);
+        self
+    }
+
+    /// The addresses of a host to which a connection may be made.
+    async fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let mut found: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+        let Some(refusal) = &self.refusal else { return Ok(found) };
+        let why = found.iter().find_map(|address| refusal(*address));
+        found.retain(|address| refusal(*address).is_none());
+        match why {
+            Some(why) if found.is_empty() => {
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+            }
+            _ => Ok(found),
+        }
     }
 
     async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
-        let found: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+        let found = self.addresses(host, port).await?;
         let key = (host.to_owned(), port);
         let first = found.first().copied();
         let preferred =
@@ -183,6 +208,17 @@ fn set_low_watermark(stream: &TcpStream, bytes: libc::c_int) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_refused_is_not_connected_to() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let refusal = |address: SocketAddr| address.ip().is_loopback().then_some("not there");
+        let tcp = Tcp::new(Duration::from_secs(5)).refusing(Arc::new(refusal));
+        let error = tcp.connect("127.0.0.1", port).await.err().expect("it is refused");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(error.to_string(), "not there");
+    }
 
     #[tokio::test]
     async fn a_name_stays_with_the_address_that_it_was_reached_at() {

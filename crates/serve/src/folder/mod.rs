@@ -1,6 +1,5 @@
-//! What the protocols read from: files and folders by path, a part at a time. Today a folder of
-//! this machine, on threads that addresses share in turn; nothing outside of this module waits for
-//! a disk.
+//! A folder of this machine: files and folders by path, a part at a time, on threads that addresses
+//! share in turn. Nothing outside of this module waits for a disk.
 
 mod changes;
 mod paths;
@@ -28,7 +27,7 @@ const HASH_STEP_BYTES: usize = 256 << 10;
 
 /// What is served. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub struct FolderFiles {
     folder: Arc<Folder>,
     /// `None` where nothing may be changed.
     claims: Option<Arc<Claims>>,
@@ -37,7 +36,7 @@ pub struct Files {
 
 /// An open file. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct FolderFile {
     file: Arc<OpenHandle>,
     pub stat: Stat,
 }
@@ -63,7 +62,7 @@ pub enum Fragment {
     Text(Vec<u8>),
     /// Exactly these bytes of a file.
     Bytes {
-        file: Opened,
+        file: FolderFile,
         offset: u64,
         count: usize,
     },
@@ -78,7 +77,7 @@ impl Fragment {
     }
 }
 
-impl Files {
+impl FolderFiles {
     /// The files in `folder` and below; those whose names, or whose folders' names, begin with a
     /// dot only where `hidden` says so. They may be changed where it is `writable`.
     ///
@@ -87,7 +86,7 @@ impl Files {
     pub fn new(folder: &Path, hidden: bool, writable: bool, threads: usize) -> io::Result<Self> {
         let folder = Arc::new(Folder::new(folder, hidden, writable)?);
         let claims = writable.then(Arc::default);
-        Ok(Files { folder, claims, turns: Turns::new(threads) })
+        Ok(FolderFiles { folder, claims, turns: Turns::new(threads) })
     }
 
     /// What is known of `path`.
@@ -104,13 +103,13 @@ impl Files {
     /// # Errors
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
     /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open.
-    pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Opened> {
+    pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<FolderFile> {
         let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move || {
             let (file, stat) = folder.open(&path)?;
             let handle = OpenHandle { file, writing: None, _place: place };
-            Ok(Opened { file: Arc::new(handle), stat })
+            Ok(FolderFile { file: Arc::new(handle), stat })
         };
         self.turns.run(client.address(), open).await
     }
@@ -119,7 +118,7 @@ impl Files {
     ///
     /// # Errors
     /// What the file system says.
-    pub async fn stat_now(&self, client: &Client, file: &Opened) -> io::Result<Stat> {
+    pub async fn stat_now(&self, client: &Client, file: &FolderFile) -> io::Result<Stat> {
         let file = file.file.clone();
         self.turns.run(client.address(), move || Ok(Stat::of(&file.file.metadata()?))).await
     }
@@ -128,7 +127,7 @@ impl Files {
     ///
     /// # Errors
     /// What the file system says.
-    pub async fn size(&self, client: &Client, file: &Opened) -> io::Result<u64> {
+    pub async fn size(&self, client: &Client, file: &FolderFile) -> io::Result<u64> {
         let file = file.file.clone();
         self.turns.run(client.address(), move || Ok(file.file.metadata()?.len())).await
     }
@@ -140,7 +139,7 @@ impl Files {
     pub async fn read(
         &self,
         client: &Client,
-        file: &Opened,
+        file: &FolderFile,
         offset: u64,
         count: usize,
     ) -> io::Result<Vec<u8>> {
@@ -216,7 +215,7 @@ impl Files {
     pub async fn checksum(
         &self,
         client: &Client,
-        file: &Opened,
+        file: &FolderFile,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
         let (mut hasher, mut offset) = (Hasher::new(algorithm), 0);

@@ -10,19 +10,19 @@ use xrootd::pages;
 
 use super::changes::{Claims, WriteMode};
 use super::paths::Folder;
-use super::{Files, OpenHandle, Opened};
+use super::{FolderFile, FolderFiles, OpenHandle};
 use crate::clients::Client;
 
 /// Where pages that came damaged begin and end.
 pub type Damaged = Vec<std::ops::Range<u64>>;
 
-impl Opened {
+impl FolderFile {
     pub fn is_writable(&self) -> bool {
         self.file.writing.is_some()
     }
 }
 
-impl Files {
+impl FolderFiles {
     /// Whether anything may be changed.
     pub fn are_writable(&self) -> bool {
         self.claims.is_some()
@@ -39,13 +39,13 @@ impl Files {
         client: &Client,
         path: impl AsRef<Path>,
         mode: WriteMode,
-    ) -> io::Result<Opened> {
+    ) -> io::Result<FolderFile> {
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let path = path.as_ref().to_owned();
         let open = move |folder: &Folder, claims: &Arc<Claims>| {
             let (file, stat, writing) = folder.open_to_write(&path, mode, claims)?;
             let handle = OpenHandle { file, writing: Some(writing), _place: place };
-            Ok(Opened { file: Arc::new(handle), stat })
+            Ok(FolderFile { file: Arc::new(handle), stat })
         };
         self.change(client, open).await
     }
@@ -57,7 +57,7 @@ impl Files {
     pub async fn write(
         &self,
         client: &Client,
-        file: &Opened,
+        file: &FolderFile,
         offset: u64,
         bytes: Bytes,
     ) -> io::Result<()> {
@@ -73,7 +73,7 @@ impl Files {
     pub async fn write_pages(
         &self,
         client: &Client,
-        file: &Opened,
+        file: &FolderFile,
         offset: u64,
         wire: Bytes,
     ) -> io::Result<Damaged> {
@@ -94,7 +94,7 @@ impl Files {
     ///
     /// # Errors
     /// As for [`write`](Self::write).
-    pub async fn sync(&self, client: &Client, file: &Opened) -> io::Result<()> {
+    pub async fn sync(&self, client: &Client, file: &FolderFile) -> io::Result<()> {
         self.with(client, file, |handle| handle.file.sync_all()).await
     }
 
@@ -102,7 +102,7 @@ impl Files {
     ///
     /// # Errors
     /// As for [`write`](Self::write).
-    pub async fn truncate(&self, client: &Client, file: &Opened, size: u64) -> io::Result<()> {
+    pub async fn truncate(&self, client: &Client, file: &FolderFile, size: u64) -> io::Result<()> {
         self.with(client, file, move |handle| handle.file.set_len(size)).await
     }
 
@@ -111,7 +111,7 @@ impl Files {
     /// # Errors
     /// As for [`write`](Self::write); `AlreadyExists`; `InvalidData` where damaged pages have not
     /// been sent again.
-    pub async fn finish(&self, client: &Client, file: Opened) -> io::Result<()> {
+    pub async fn finish(&self, client: &Client, file: FolderFile) -> io::Result<()> {
         let finish = |handle: &OpenHandle| match &handle.writing {
             Some(writing) => writing.finish(&handle.file),
             None => Ok(()),
@@ -177,7 +177,7 @@ impl Files {
     async fn with<T: Send + 'static>(
         &self,
         client: &Client,
-        file: &Opened,
+        file: &FolderFile,
         work: impl FnOnce(&OpenHandle) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         if !file.is_writable() {

@@ -11,9 +11,11 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use super::incoming::FarRanges;
 use super::listing::Names;
 use crate::clients::Client;
-use crate::folder::{Files, Fragment, Opened};
+use crate::files::Files;
+use crate::folder::{FolderFile, Fragment};
 
 /// Bytes made at a time where there is room for them, which is what one answer holds in memory.
 const STEP_BYTES: usize = 256 << 10;
@@ -23,6 +25,8 @@ const STEP_BYTES: usize = 256 << 10;
 pub enum Rest {
     Text(Bytes),
     Ranges(Ranges),
+    /// Ranges of a far file.
+    FarRanges(Box<FarRanges>),
     /// The first lines, and the names behind them.
     Names(Bytes, Names),
     MoreNames(Names),
@@ -31,7 +35,7 @@ pub enum Rest {
 /// Ranges of a file, behind one another or as parts of `multipart/byteranges`.
 #[derive(Debug)]
 pub struct Ranges {
-    file: Opened,
+    file: FolderFile,
     ranges: VecDeque<Range<u64>>,
     boundary: Option<String>,
     /// The first range's head has been sent.
@@ -60,7 +64,7 @@ pub struct Body {
 
 impl Ranges {
     /// One range as it is, several with heads and in the order given.
-    pub fn new(file: Opened, ranges: Vec<Range<u64>>, boundary: Option<String>) -> Self {
+    pub fn new(file: FolderFile, ranges: Vec<Range<u64>>, boundary: Option<String>) -> Self {
         let mut these = Ranges { file, ranges: ranges.into(), boundary, is_begun: false, left: 0 };
         let each = |range: &Range<u64>| these.head(range).len() as u64 + range.end - range.start;
         these.left = these.ranges.iter().map(each).sum::<u64>() + these.tail().len() as u64;
@@ -68,14 +72,12 @@ impl Ranges {
     }
 
     fn head(&self, range: &Range<u64>) -> Vec<u8> {
-        let Some(boundary) = &self.boundary else { return Vec::new() };
-        let range = content_range(range, self.file.stat.size);
-        format!("\r\n--{boundary}\r\nContent-Range: {range}\r\n\r\n").into_bytes()
+        let head = |boundary: &String| head_of(boundary, range, self.file.stat.size);
+        self.boundary.as_ref().map(head).unwrap_or_default()
     }
 
     fn tail(&self) -> Vec<u8> {
-        let tail = |boundary| format!("\r\n--{boundary}--\r\n").into_bytes();
-        self.boundary.as_ref().map(tail).unwrap_or_default()
+        self.boundary.as_deref().map(tail_of).unwrap_or_default()
     }
 
     /// The next parts, as many as `room` bytes take, which is more than any head has.
@@ -106,6 +108,17 @@ impl Ranges {
     }
 }
 
+/// What stands before one of several ranges (RFC 9110, section 14.6).
+pub fn head_of(boundary: &str, range: &Range<u64>, size: u64) -> Vec<u8> {
+    let range = content_range(range, size);
+    format!("\r\n--{boundary}\r\nContent-Range: {range}\r\n\r\n").into_bytes()
+}
+
+/// What stands behind the last of them.
+pub fn tail_of(boundary: &str) -> Vec<u8> {
+    format!("\r\n--{boundary}--\r\n").into_bytes()
+}
+
 /// `bytes 0-9/100`.
 pub fn content_range(range: &Range<u64>, size: u64) -> String {
     format!("bytes {}-{}/{size}", range.start, range.end - 1)
@@ -123,13 +136,17 @@ impl Rest {
                 let parts = ranges.take(reserved.bytes());
                 ranges.left -= parts.iter().map(Fragment::len).sum::<usize>() as u64;
                 // A file that shrank meanwhile: ends the connection, never a shorter body.
-                let bytes = files.gather(client, parts).await?;
+                let bytes = files.folder()?.gather(client, parts).await?;
                 let rest = (!ranges.ranges.is_empty()).then_some(Rest::Ranges(ranges));
                 Ok((reserved.hold(bytes), rest))
             }
+            Rest::FarRanges(mut incoming) => {
+                let bytes = incoming.next().await?;
+                Ok((bytes, (incoming.left() > 0).then_some(Rest::FarRanges(incoming))))
+            }
             Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),
             Rest::MoreNames(names) => {
-                let (text, rest) = names.next(files, client).await?;
+                let (text, rest) = names.next(files.folder()?, client).await?;
                 Ok((text, rest.map(Rest::MoreNames)))
             }
         }
@@ -141,6 +158,7 @@ impl Body {
         let left = match &rest {
             Rest::Text(text) => Some(text.len() as u64),
             Rest::Ranges(ranges) => Some(ranges.left),
+            Rest::FarRanges(incoming) => Some(incoming.left()),
             Rest::Names(..) | Rest::MoreNames(_) => None,
         };
         Body { context, rest: Some(rest), step: None, left }

@@ -31,6 +31,9 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
     let Serving { files, client } = &**serving;
     let name = OsStr::from_bytes(&path);
     let is_removal = request.method() == Method::DELETE;
+    let Ok(files) = files.folder() else {
+        return plain(serving, StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here\n");
+    };
     let done = match request.method().as_str() {
         "PUT" if headers.contains_key(CONTENT_RANGE) => {
             return plain(serving, StatusCode::BAD_REQUEST, "a file is put as a whole\n");
@@ -71,6 +74,7 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
 /// Writes a body as it comes; the file has its name when all of it is there.
 async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result<()> {
     let Serving { files, client } = &**serving;
+    let files = files.folder()?;
     let mode = WriteMode::Create { may_replace: true, make_path: true };
     let file = files.open_to_write(client, path, mode).await?;
     let (mut body, mut offset) = (pin!(body), 0);

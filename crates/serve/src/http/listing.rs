@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 
 use crate::clients::Client;
-use crate::folder::{Entry, Files, Listing};
+use crate::folder::{Entry, FolderFiles, Listing};
 
 /// Bytes of a page made at a time, where there is room.
 const STEP_BYTES: usize = 512 << 10;
@@ -41,7 +41,11 @@ impl Names {
     ///
     /// # Errors
     /// What the file system says.
-    pub async fn next(self, files: &Files, client: &Client) -> io::Result<(Bytes, Option<Names>)> {
+    pub async fn next(
+        self,
+        files: &FolderFiles,
+        client: &Client,
+    ) -> io::Result<(Bytes, Option<Names>)> {
         let Names { listing, base, is_begun } = self;
         let reserved = client.reserve(STEP_BYTES).await;
         let each = LINE_BYTES + base.len();

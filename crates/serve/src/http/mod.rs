@@ -3,6 +3,7 @@
 
 mod body;
 mod change;
+mod incoming;
 mod listing;
 mod range;
 
@@ -11,6 +12,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,12 +21,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use remote::ErrorKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use self::body::{Body, Ranges, Rest, Serving, content_range};
+use self::incoming::FarRanges;
 use self::listing::{Names, percent_decoded};
 use self::range::RangeRequest;
-use super::folder::{Files, Opened, Stat};
+use super::far::known;
+use super::files::{Files, Name, Opened};
+use super::folder::Stat;
 use crate::clients::Client;
 use crate::guard::HttpEntry;
 
@@ -112,7 +118,9 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
         return plain(StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
     let Serving { files, client } = &**serving;
-    match files.open(client, OsStr::from_bytes(&path)).await {
+    let written = request.uri().path_and_query().map_or("", |written| written.as_str());
+    let name = Name { path: Path::new(OsStr::from_bytes(&path)), written, is_encoded: true };
+    match files.open(client, name).await {
         Ok(file) => file_answer(serving, file, request.headers()),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             match page(serving, &path).await {
@@ -127,6 +135,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
 /// The names in a folder: with a length where they come in one piece.
 async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
     let Serving { files, client } = &**serving;
+    let files = files.folder()?;
     let listing = files.list(client, OsStr::from_bytes(path)).await?;
     let rest = match Names::new(listing, path).next(files, client).await? {
         (all, None) => Rest::Text(all),
@@ -138,6 +147,9 @@ async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
 }
 
 fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
+    if let Some(known) = known(error) {
+        return text_answer(serving, status_of(known), format!("{known}\n").into());
+    }
     let plain = |status, text| plain(serving, status, text);
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -156,8 +168,25 @@ fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
     }
 }
 
+/// What an error at an origin is called in answers.
+fn status_of(error: &remote::Error) -> StatusCode {
+    match error.kind() {
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
+        ErrorKind::InvalidArgument => StatusCode::BAD_REQUEST,
+        ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
+        ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Cancelled | ErrorKind::LimitReached => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_GATEWAY,
+    }
+}
+
 fn plain(serving: &Arc<Serving>, status: StatusCode, text: &'static str) -> Answer {
-    let rest = Rest::Text(Bytes::from_static(text.as_bytes()));
+    text_answer(serving, status, Bytes::from_static(text.as_bytes()))
+}
+
+fn text_answer(serving: &Arc<Serving>, status: StatusCode, text: Bytes) -> Answer {
+    let rest = Rest::Text(text);
     let mut answer = Response::new(Body::new(serving.clone(), rest));
     *answer.status_mut() = status;
     set(answer.headers_mut(), header::CONTENT_TYPE, "text/plain");
@@ -172,7 +201,7 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
 }
 
 fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Answer {
-    let stat = file.stat;
+    let stat = file.stat();
     let etag = stat.etag();
     let text = |name| request.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let same = |value: &str| value.split(',').any(|tag| tag.trim() == etag || tag.trim() == "*");
@@ -181,17 +210,14 @@ fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Ans
         set(answer.headers_mut(), header::ETAG, &etag);
         return answer;
     }
-    let fresh =
-        text(header::IF_RANGE).is_none_or(|value| value == etag || value == last_modified(&stat));
+    let is_date = |value: &str| last_modified(&stat).is_some_and(|date| date == value);
+    let fresh = text(header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
     let ranges = match text(header::RANGE).filter(|_| fresh) {
         Some(value) => range::parse(value, stat.size),
         None => RangeRequest::Whole,
     };
     let mut answer = match ranges {
-        RangeRequest::Whole => {
-            let whole = Ranges::new(file, vec![0..stat.size], None);
-            Response::new(Body::new(serving.clone(), Rest::Ranges(whole)))
-        }
+        RangeRequest::Whole => Response::new(ranges_body(serving, file, vec![0..stat.size], None)),
         RangeRequest::Unsatisfiable => {
             let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
             set(answer.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{}", stat.size));
@@ -205,18 +231,37 @@ fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Ans
         .or_insert(HeaderValue::from_static("application/octet-stream"));
     set(headers, header::ACCEPT_RANGES, "bytes");
     set(headers, header::ETAG, &etag);
-    set(headers, header::LAST_MODIFIED, &last_modified(&stat));
+    if let Some(date) = last_modified(&stat) {
+        set(headers, header::LAST_MODIFIED, &date);
+    }
     answer
 }
 
-fn last_modified(stat: &Stat) -> String {
-    httpdate::fmt_http_date(stat.modified_at())
+/// `None` where the file's server says no time.
+fn last_modified(stat: &Stat) -> Option<String> {
+    (!stat.modified.is_zero()).then(|| httpdate::fmt_http_date(stat.modified_at()))
+}
+
+/// A body of ranges; those of a far file are wanted from its server now.
+fn ranges_body(
+    serving: &Arc<Serving>,
+    file: Opened,
+    ranges: Vec<Range<u64>>,
+    boundary: Option<String>,
+) -> Body {
+    let rest = match file {
+        Opened::Folder(file) => Rest::Ranges(Ranges::new(file, ranges, boundary)),
+        Opened::Far(file) => {
+            Rest::FarRanges(Box::new(FarRanges::new(&serving.client, &file, ranges, boundary)))
+        }
+    };
+    Body::new(serving.clone(), rest)
 }
 
 /// One range as it is, several as `multipart/byteranges` in the order asked.
 fn partial(serving: &Arc<Serving>, file: Opened, ranges: Vec<Range<u64>>, etag: &str) -> Answer {
     let (name, value, boundary) = match &ranges[..] {
-        [range] => (header::CONTENT_RANGE, content_range(range, file.stat.size), None),
+        [range] => (header::CONTENT_RANGE, content_range(range, file.stat().size), None),
         _ => {
             // Not in the file by accident: it names the file's own inode, size and time.
             let boundary = format!("farroot-{}", etag.trim_matches('"'));
@@ -224,8 +269,7 @@ fn partial(serving: &Arc<Serving>, file: Opened, ranges: Vec<Range<u64>>, etag: 
             (header::CONTENT_TYPE, value, Some(boundary))
         }
     };
-    let rest = Rest::Ranges(Ranges::new(file, ranges, boundary));
-    let mut answer = Response::new(Body::new(serving.clone(), rest));
+    let mut answer = Response::new(ranges_body(serving, file, ranges, boundary));
     *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
     set(answer.headers_mut(), name, &value);
     answer

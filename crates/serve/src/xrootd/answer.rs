@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use remote::{Algorithm, Checksum};
+use remote::{Algorithm, Checksum, ErrorKind};
 use tokio::sync::OwnedSemaphorePermit;
 use xrootd::error::ErrorCode;
+use xrootd::header::Handle;
 use xrootd::message::auth::Auth;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;
@@ -16,17 +17,22 @@ use xrootd::message::{Open, Query, Readv, Request};
 use xrootd::server::{Tag, config_answer};
 
 use super::Connection;
-use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step, stat_info};
+use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Step, stat_info};
 use super::write::{Changed, WriteRoom, write_mode};
 use crate::clients::Client;
-use crate::folder::{Files, Opened, Stat};
+use crate::far::known;
+use crate::files::{Files, Name, Opened, path_of};
+use crate::folder::{Stat, WriteMode};
 
 /// What work away from the connection has come to.
 #[derive(Debug)]
 pub enum Outcome {
     Opened {
         tag: Tag,
+        handle: Handle,
         with_stat: bool,
+        /// It was opened to write, which counts as a change.
+        is_change: bool,
         found: io::Result<Opened>,
     },
     Stat {
@@ -35,7 +41,7 @@ pub enum Outcome {
     },
     Located {
         tag: Tag,
-        found: io::Result<Stat>,
+        found: io::Result<()>,
     },
     Checksum {
         tag: Tag,
@@ -60,13 +66,15 @@ impl Connection {
             Request::Open(open) => self.take_up_open(tag, open),
             Request::Read(read) => match self.file(read.handle).cloned() {
                 Some(file) => {
-                    self.reads.push(Job::range(tag, file, read.offset, read.length as usize));
+                    let length = read.length as usize;
+                    self.reads.push(Job::range(tag, &self.client, file, read.offset, length));
                 }
                 None => self.not_open(tag),
             },
             Request::Pgread(read) => match self.file(read.handle).cloned() {
                 Some(file) => {
-                    self.reads.push(Job::pages(tag, file, read.offset, read.length as usize));
+                    let length = read.length as usize;
+                    self.reads.push(Job::pages(tag, &self.client, file, read.offset, length));
                 }
                 None => self.not_open(tag),
             },
@@ -80,9 +88,9 @@ impl Connection {
                     }
                 }
             }
-            Request::Close(close) => match self.release(close.handle) {
-                true => self.server.answer_done(tag),
-                false => self.not_open(tag),
+            Request::Close(close) => match self.opened.take(close.handle) {
+                Some(_) => self.server.answer_done(tag),
+                None => self.not_open(tag),
             },
             Request::Stat(stat) if stat.options.intersects(StatOptions::SPACE) => {
                 // Nodes, free megabytes and use, for writing and for staging: there is neither.
@@ -107,16 +115,21 @@ impl Connection {
     }
 
     fn take_up_open(&mut self, tag: Tag, open: Open) {
-        self.opening = true;
+        let Some(handle) = self.opened.reserve(self.client.limits().files_per_connection) else {
+            let text = "too many files are open on this connection";
+            return self.server.answer_error(tag, ErrorCode::OVERLOADED, text);
+        };
         let with_stat = open.options.intersects(OpenOptions::RETSTAT);
+        let mode = write_mode(&open);
+        let is_change = mode.is_some();
+        self.is_changing |= is_change;
         let (files, client) = (self.files.clone(), self.client.clone());
         self.work.spawn(async move {
-            let path = path_of(&open.path);
-            let found = match write_mode(&open) {
-                Some(mode) => files.open_to_write(&client, path, mode).await,
-                None => files.open(&client, path).await,
+            let found = match mode {
+                Some(mode) => open_to_write(&files, &client, path_of(&open.path), mode).await,
+                None => files.open(&client, Name::of_xrootd(&open.path)).await,
             };
-            Outcome::Opened { tag, with_stat, found }
+            Outcome::Opened { tag, handle, with_stat, is_change, found }
         });
     }
 
@@ -137,8 +150,10 @@ impl Connection {
             let Some(file) = self.file(wanted.handle).cloned() else { return self.not_open(tag) };
             files.insert(wanted.handle, file);
         }
-        let record_bytes_max = self.client.limits().answer_bytes;
-        self.reads.push(Job::segments(tag, Segments::new(readv.segments, files, record_bytes_max)));
+        match Job::segments(tag, &self.client, readv.segments, files) {
+            Ok(job) => self.reads.push(job),
+            Err(error) => self.refuse(tag, &error),
+        }
     }
 
     /// Starts looking for what waits, and the next checksum.
@@ -172,6 +187,7 @@ impl Connection {
             "readv_iov_max" => Some(SEGMENTS_MAX.to_string()),
             "readv_ior_max" => Some(SEGMENT_BYTES_MAX.to_string()),
             "role" => Some("server".to_owned()),
+            "sitename" => Some("farroot".to_owned()),
             "version" => Some(concat!("farroot-", env!("CARGO_PKG_VERSION")).to_owned()),
             _ => None,
         };
@@ -199,23 +215,9 @@ impl Connection {
             Outcome::Room(room) => {
                 self.write_room = room.map_or(WriteRoom::None, WriteRoom::Held);
             }
-            Outcome::Opened { tag, with_stat, found } => {
-                self.opening = false;
-                let file = match found {
-                    Ok(file) => file,
-                    Err(error) => {
-                        self.refuse(tag, &error);
-                        return Ok(());
-                    }
-                };
-                let info = with_stat.then(|| self.info(&file.stat));
-                match self.hold(file) {
-                    Some(handle) => self.server.answer_open(tag, handle, info.as_ref()),
-                    None => {
-                        let text = "too many files are open on this connection";
-                        self.server.answer_error(tag, ErrorCode::OVERLOADED, text);
-                    }
-                }
+            Outcome::Opened { tag, handle, with_stat, is_change, found } => {
+                self.is_changing &= !is_change;
+                self.finish_open(tag, handle, with_stat, found);
             }
             Outcome::Stat { tag, found } => {
                 self.lookups.done();
@@ -247,6 +249,29 @@ impl Connection {
         Ok(())
     }
 
+    fn finish_open(
+        &mut self,
+        tag: Tag,
+        handle: Handle,
+        with_stat: bool,
+        found: io::Result<Opened>,
+    ) {
+        let opened = match found {
+            Ok(file) => {
+                let info = with_stat.then(|| self.info(&file.stat()));
+                self.server.answer_open(tag, handle, info.as_ref());
+                Some(file)
+            }
+            Err(error) => {
+                self.refuse(tag, &error);
+                None
+            }
+        };
+        for waiting in self.opened.settle(handle, opened).into_iter().rev() {
+            self.queue.push_front(waiting);
+        }
+    }
+
     fn finish_step(&mut self, step: Step) -> io::Result<()> {
         let Step { tag, part, rest, is_within_frame } = step;
         self.reads.done();
@@ -257,6 +282,7 @@ impl Connection {
             Ok(Answered::Pages { offset, pages }) => {
                 self.server.answer_encoded_pages(tag, offset, pages, more);
             }
+            Ok(Answered::Records(records)) => self.server.answer_readv(tag, &records, more),
             Ok(Answered::Begin { length, bytes, more }) => {
                 self.server.begin_records(tag, length, bytes, more);
             }
@@ -282,6 +308,9 @@ impl Connection {
     }
 
     pub(super) fn refuse(&mut self, tag: Tag, error: &io::Error) {
+        if let Some(known) = known(error) {
+            return self.server.answer_error(tag, code_of(known), &known.to_string());
+        }
         let (code, text) = match error.kind() {
             io::ErrorKind::NotFound => (ErrorCode::NOT_FOUND, "no such file or directory"),
             io::ErrorKind::PermissionDenied => (ErrorCode::NOT_AUTHORIZED, "not to be used here"),
@@ -312,11 +341,27 @@ impl Connection {
     }
 }
 
-/// A request's path without what is meant for servers on the way, and without the mark that asks
-/// for any server of a folder.
-pub(super) fn path_of(request: &str) -> &str {
-    let path = request.split('?').next().unwrap_or_default();
-    path.strip_prefix('*').unwrap_or(path)
+/// What an error at an origin is called on the wire.
+fn code_of(error: &remote::Error) -> ErrorCode {
+    match error.kind() {
+        ErrorKind::NotFound => ErrorCode::NOT_FOUND,
+        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => ErrorCode::NOT_AUTHORIZED,
+        ErrorKind::InvalidArgument => ErrorCode::ARG_INVALID,
+        ErrorKind::Unsupported => ErrorCode::UNSUPPORTED,
+        ErrorKind::TimedOut => ErrorCode::REQUEST_TIMED_OUT,
+        ErrorKind::Connection => ErrorCode::NO_SERVER,
+        ErrorKind::Cancelled => ErrorCode::CANCELLED,
+        _ => ErrorCode::IO_ERROR,
+    }
+}
+
+async fn open_to_write(
+    files: &Files,
+    client: &Client,
+    path: &str,
+    mode: WriteMode,
+) -> io::Result<Opened> {
+    Ok(Opened::Folder(files.folder()?.open_to_write(client, path, mode).await?))
 }
 
 /// Looks at a path, or at a file that is open.
@@ -332,10 +377,15 @@ async fn looked_up(
     }
     match request {
         Request::Locate(locate) => {
-            Outcome::Located { tag, found: files.stat(client, path_of(&locate.path)).await }
+            // Wherever a far file is, this server brings it.
+            let found = match files.are_far() {
+                true => Ok(()),
+                false => files.stat(client, Name::of_xrootd(&locate.path)).await.map(drop),
+            };
+            Outcome::Located { tag, found }
         }
         Request::Stat(stat) if !stat.path.is_empty() => {
-            Outcome::Stat { tag, found: files.stat(client, path_of(&stat.path)).await }
+            Outcome::Stat { tag, found: files.stat(client, Name::of_xrootd(&stat.path)).await }
         }
         _ => Outcome::Stat { tag, found: Err(io::ErrorKind::InvalidInput.into()) },
     }
@@ -343,8 +393,7 @@ async fn looked_up(
 
 async fn checksum(path: &str, files: &Files, client: &Client) -> io::Result<Checksum> {
     let algorithm = algorithm_of(path).ok_or(io::ErrorKind::Unsupported)?;
-    let file = files.open(client, path_of(path)).await?;
-    files.checksum(client, &file, algorithm).await
+    files.checksum(client, Name::of_xrootd(path), algorithm).await
 }
 
 /// The kind of checksum that a query names; `None` where it is not known.

@@ -1,14 +1,16 @@
 //! Files over XRootD: drives one served connection of the protocol crate over a byte stream.
 //!
-//! Requests are taken up in the order in which they come, so that a read may name the handle of an
-//! open that is still under way. Reads are then served side by side, a part at a time, and answered
-//! in the order in which they are done. Changes are made one by one. What a connection has in
-//! memory is bounded: requests are read from the socket while few wait, and files while the client
-//! takes what it is sent.
+//! Requests are taken up in the order in which they come. A read may name the handle of an open
+//! that is still under way, and waits for that one alone. Reads are then served side by side, a
+//! part at a time, and answered in the order in which they are done. Changes are made one by one.
+//! What a connection has in memory is bounded: requests are read from the socket while few wait,
+//! and files while the client takes what it is sent.
 
 mod answer;
+mod incoming;
 mod lane;
 mod read;
+mod slots;
 mod write;
 
 use std::collections::VecDeque;
@@ -16,7 +18,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -31,14 +33,17 @@ use xrootd::server::{Served, ServedTls, Server, ServerConfig, Tag};
 use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
+use self::slots::Slots;
 use self::write::WriteRoom;
-use super::folder::{Files, Opened};
+use super::files::{Files, Opened};
 use crate::clients::Client;
 use crate::guard::Guard;
 use crate::stream::{Preceded, Stream};
 
 /// Parts of answers that are read at the same time for one connection.
 const STEPS_MAX: usize = 2;
+/// The same of far files, whose bytes are on their way at any rate.
+const FAR_STEPS_MAX: usize = 256;
 /// Paths that are looked up at the same time for one connection.
 const LOOKUPS_MAX: usize = 4;
 /// Bytes of answers that wait to be sent before no further part is read.
@@ -46,6 +51,9 @@ const UNSENT_BYTES_MAX: usize = 1 << 20;
 /// The longest token that is looked at.
 const TOKEN_BYTES_MAX: usize = 4096;
 const RECEIVE_BYTES: usize = 16 << 10;
+/// A client that waits for a far file's bytes is sent word so often: XRootD's own gives a silent
+/// connection up after 60 s.
+const WORD: Duration = Duration::from_secs(20);
 
 /// Serves one connection until it ends. `address` is where clients find this server.
 pub async fn serve(
@@ -99,12 +107,9 @@ struct Connection {
     address: SocketAddr,
     /// What has come behind the wish for TLS, which begins there.
     tls: Option<Bytes>,
-    /// By handle; the lowest free place is taken first, as clients may guess.
-    opened: Vec<Option<Opened>>,
-    /// Requests behind an open or a change that is under way.
+    opened: Slots,
+    /// Requests behind a change that is under way.
     queue: VecDeque<(Tag, Request)>,
-    opening: bool,
-    /// A change is under way: requests behind it wait, too.
     is_changing: bool,
     write_room: WriteRoom,
     lookups: Lane<(Tag, Request)>,
@@ -135,6 +140,7 @@ impl Connection {
         if !guard.is_open() {
             config.security = format!("&P=ztn,0:{TOKEN_BYTES_MAX}:");
         }
+        let is_far = files.are_far();
         Connection {
             server: Server::new(config),
             started: Instant::now(),
@@ -143,14 +149,13 @@ impl Connection {
             client,
             address,
             tls: None,
-            opened: Vec::new(),
+            opened: Slots::default(),
             queue: VecDeque::new(),
-            opening: false,
             is_changing: false,
             write_room: WriteRoom::None,
             lookups: Lane::new(LOOKUPS_MAX),
             checksums: Lane::new(1),
-            reads: Lane::new(STEPS_MAX),
+            reads: Lane::new(if is_far { FAR_STEPS_MAX } else { STEPS_MAX }),
             is_alone: false,
             work: JoinSet::new(),
             unsent: VecDeque::new(),
@@ -185,6 +190,10 @@ impl Connection {
                         self.server.handle_bytes(now, received.split().freeze()).is_err()
                     }
                 }
+                () = tokio::time::sleep(WORD), if self.waits_for_origin() => {
+                    self.server.notify("the proxy waits for the file's own server");
+                    false
+                }
                 // Others wait for the room of a write that does not go on.
                 () = tokio::time::sleep(patience), if has_to_go_on => true,
                 Some(outcome) = self.work.join_next(), if !self.work.is_empty() => {
@@ -208,11 +217,12 @@ impl Connection {
                 Served::Request { tag, request } => self.queue.push_back((tag, request)),
             }
         }
-        while !self.opening
-            && !self.is_changing
+        while !self.is_changing
             && let Some((tag, request)) = self.queue.pop_front()
         {
-            self.take_up(tag, request);
+            if let Some((tag, request)) = self.opened.keep(tag, request) {
+                self.take_up(tag, request);
+            }
         }
         self.look_up();
         self.collect();
@@ -255,40 +265,22 @@ impl Connection {
         }
     }
 
+    /// Whether the client hears nothing because a far file's server is slow.
+    fn waits_for_origin(&self) -> bool {
+        self.files.are_far() && self.server.requests_waiting() > 0 && self.unsent.is_empty()
+    }
+
     fn unsent_bytes(&self) -> usize {
         self.unsent.iter().map(Bytes::len).sum()
     }
 
     fn file(&self, handle: Handle) -> Option<&Opened> {
-        self.opened.get(slot_of(handle))?.as_ref()
-    }
-
-    /// Gives a file the lowest free handle.
-    fn hold(&mut self, file: Opened) -> Option<Handle> {
-        let slot = match self.opened.iter().position(Option::is_none) {
-            Some(slot) => slot,
-            None if self.opened.len() < self.client.limits().files_per_connection => {
-                self.opened.push(None);
-                self.opened.len() - 1
-            }
-            None => return None,
-        };
-        self.opened[slot] = Some(file);
-        Some(Handle::from_slot(u32::try_from(slot).ok()?))
-    }
-
-    fn release(&mut self, handle: Handle) -> bool {
-        self.opened.get_mut(slot_of(handle)).is_some_and(|slot| slot.take().is_some())
+        self.opened.get(handle)
     }
 
     fn not_open(&mut self, tag: Tag) {
         self.server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "no such file is open here");
     }
-}
-
-/// The inverse of [`Handle::from_slot`].
-fn slot_of(handle: Handle) -> usize {
-    u32::from_le_bytes(handle.0) as usize
 }
 
 /// Reads what is there, into a buffer that is made only now: idle connections have none.

@@ -12,12 +12,14 @@ use xrootd::message::stat::{StatFlags, StatInfo};
 use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
+use super::incoming::Incoming;
 use crate::clients::Client;
-use crate::folder::{Entry, Files, Fragment, Listing, Opened, Stat};
+use crate::files::{Files, Opened};
+use crate::folder::{Entry, FolderFile, FolderFiles, Fragment, Listing, Stat};
 use crate::memory::Reservation;
 
 /// Bytes read in one step where there is room for them.
-const STEP_BYTES: usize = 512 << 10;
+pub const STEP_BYTES: usize = 512 << 10;
 /// Elements of a vector read: what the servers of this field allow.
 pub const SEGMENTS_MAX: usize = 1024;
 /// Bytes of one element, likewise.
@@ -35,17 +37,19 @@ pub struct Job {
 #[derive(Debug)]
 enum Unread {
     Range {
-        file: Opened,
+        file: FolderFile,
         offset: u64,
         left: usize,
     },
     /// With a checksum of every page.
     Pages {
-        file: Opened,
+        file: FolderFile,
         offset: u64,
         left: usize,
     },
     Segments(Segments),
+    /// Of files far away.
+    Incoming(Box<Incoming>),
     Names {
         path: String,
         with_stat: bool,
@@ -58,7 +62,7 @@ enum Unread {
 #[derive(Debug)]
 pub struct Segments {
     segments: VecDeque<readv::Segment>,
-    files: BTreeMap<Handle, Opened>,
+    files: BTreeMap<Handle, FolderFile>,
     /// Bytes of the first segment's record that have been read: it is sent in pieces.
     begun: usize,
     /// A longer record is sent in pieces.
@@ -84,6 +88,8 @@ pub enum Answered {
         offset: u64,
         pages: Bytes,
     },
+    /// Segments of a vector read, whole.
+    Records(Vec<(Handle, u64, Bytes)>),
     /// The beginning of a frame of so many bytes.
     Begin {
         length: u32,
@@ -99,7 +105,7 @@ impl Segments {
     /// `record_bytes_max` is sent in pieces.
     pub fn new(
         segments: Vec<readv::Segment>,
-        files: BTreeMap<Handle, Opened>,
+        files: BTreeMap<Handle, FolderFile>,
         record_bytes_max: usize,
     ) -> Self {
         Segments { segments: segments.into(), files, begun: 0, record_bytes_max }
@@ -114,7 +120,7 @@ impl Segments {
         self.segments.iter().map(record_bytes).sum::<usize>() - self.begun
     }
 
-    fn file(&self, segment: &readv::Segment) -> io::Result<Opened> {
+    fn file(&self, segment: &readv::Segment) -> io::Result<FolderFile> {
         self.files.get(&segment.handle).cloned().ok_or(io::ErrorKind::NotFound.into())
     }
 
@@ -136,7 +142,7 @@ impl Segments {
     }
 
     /// The next piece of the first record.
-    async fn piece(&mut self, files: &Files, client: &Client) -> io::Result<Answered> {
+    async fn piece(&mut self, files: &FolderFiles, client: &Client) -> io::Result<Answered> {
         let Some(segment) = self.segments.front().copied() else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -172,16 +178,52 @@ fn record_bytes(segment: &readv::Segment) -> usize {
 }
 
 impl Job {
-    pub fn range(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
-        Job { tag, unread: Unread::Range { file, offset, left: length } }
+    pub fn range(tag: Tag, client: &Client, file: Opened, offset: u64, length: usize) -> Self {
+        let unread = match file {
+            Opened::Folder(file) => Unread::Range { file, offset, left: length },
+            Opened::Far(file) => Unread::incoming(Incoming::range(client, &file, offset, length)),
+        };
+        Job { tag, unread }
     }
 
-    pub fn pages(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
-        Job { tag, unread: Unread::Pages { file, offset, left: length } }
+    pub fn pages(tag: Tag, client: &Client, file: Opened, offset: u64, length: usize) -> Self {
+        let unread = match file {
+            Opened::Folder(file) => Unread::Pages { file, offset, left: length },
+            Opened::Far(file) => Unread::incoming(Incoming::pages(client, &file, offset, length)),
+        };
+        Job { tag, unread }
     }
 
-    pub fn segments(tag: Tag, segments: Segments) -> Self {
-        Job { tag, unread: Unread::Segments(segments) }
+    /// Segments of files with these handles.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where one lies beyond the end of a far file.
+    pub fn segments(
+        tag: Tag,
+        client: &Client,
+        segments: Vec<readv::Segment>,
+        files: BTreeMap<Handle, Opened>,
+    ) -> io::Result<Self> {
+        let (mut near, mut far) = (BTreeMap::new(), BTreeMap::new());
+        for (handle, file) in files {
+            match file {
+                Opened::Folder(file) => drop(near.insert(handle, file)),
+                Opened::Far(file) => drop(far.insert(handle, file)),
+            }
+        }
+        let is_beyond = |one: &readv::Segment| {
+            let size = far.get(&one.handle).map_or(u64::MAX, |file| file.stat().size);
+            one.offset.checked_add(one.length.into()).is_none_or(|end| end > size)
+        };
+        if segments.iter().any(is_beyond) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let record_bytes_max = client.limits().answer_bytes;
+        let unread = match far.is_empty() {
+            true => Unread::Segments(Segments::new(segments, near, record_bytes_max)),
+            false => Unread::incoming(Incoming::segments(client, segments, &far)),
+        };
+        Ok(Job { tag, unread })
     }
 
     pub fn names(tag: Tag, path: String, with_stat: bool) -> Self {
@@ -204,6 +246,8 @@ impl Job {
             Unread::Range { left, .. } | Unread::Pages { left, .. } => *left,
             Unread::Segments(segments) => segments.bytes(),
             Unread::Names { .. } => STEP_BYTES,
+            // Counted where they are wanted.
+            Unread::Incoming(_) => 0,
         };
         bytes.min(STEP_BYTES)
     }
@@ -212,7 +256,28 @@ impl Job {
     pub async fn step(mut self, files: &Files, client: &Client) -> Step {
         let (tag, is_within_frame) = (self.tag, self.is_within_frame());
         let wanted = self.bytes_max();
-        let (part, done) = match &mut self.unread {
+        let (part, done) = match (&mut self.unread, files.folder()) {
+            (Unread::Incoming(incoming), _) => incoming.step().await,
+            (_, Err(error)) => (Err(error), true),
+            (unread, Ok(folder)) => unread.step(wanted, folder, client).await,
+        };
+        Step { tag, part, rest: (!done).then_some(self), is_within_frame }
+    }
+}
+
+impl Unread {
+    fn incoming(incoming: Incoming) -> Self {
+        Unread::Incoming(Box::new(incoming))
+    }
+
+    /// Reads the next part from a disk; with it, whether it is the last.
+    async fn step(
+        &mut self,
+        wanted: usize,
+        files: &FolderFiles,
+        client: &Client,
+    ) -> (io::Result<Answered>, bool) {
+        match self {
             Unread::Range { file, offset, left } => {
                 let reserved = client.reserve(wanted).await;
                 let count = reserved.bytes();
@@ -244,8 +309,8 @@ impl Job {
                 let part = names(path, *with_stat, listing, files, client).await;
                 (part, listing.is_none())
             }
-        };
-        Step { tag, part, rest: (!done).then_some(self), is_within_frame }
+            Unread::Incoming(incoming) => incoming.step().await,
+        }
     }
 }
 
@@ -268,7 +333,7 @@ fn whole_pages(offset: u64, room: usize, left: usize) -> usize {
 async fn gather(
     segments: &mut Segments,
     reserved: Reservation,
-    files: &Files,
+    files: &FolderFiles,
     client: &Client,
 ) -> io::Result<Answered> {
     let parts = segments.take(reserved.bytes())?;
@@ -280,7 +345,7 @@ async fn names(
     path: &str,
     with_stat: bool,
     listing: &mut Option<Listing>,
-    files: &Files,
+    files: &FolderFiles,
     client: &Client,
 ) -> io::Result<Answered> {
     let (listed, is_first) = match listing.take() {

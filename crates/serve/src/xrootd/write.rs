@@ -10,20 +10,21 @@ use xrootd::message::open::OpenOptions;
 use xrootd::message::{Open, Request};
 use xrootd::server::Tag;
 
-use super::answer::{Outcome, path_of};
-use super::{Connection, slot_of};
+use super::Connection;
+use super::answer::Outcome;
 use crate::clients::Client;
-use crate::folder::{Damaged, Files, Opened, WriteMode};
+use crate::files::{Opened, path_of};
+use crate::folder::{Damaged, FolderFile, FolderFiles, WriteMode};
 
 /// A change, with the open file that it is about.
 #[derive(Debug)]
 enum Change {
-    Write { file: Opened, offset: u64, bytes: Bytes },
-    Pages { file: Opened, offset: u64, pages: Bytes },
-    Sync(Opened),
-    Cut { file: Opened, size: u64 },
+    Write { file: FolderFile, offset: u64, bytes: Bytes },
+    Pages { file: FolderFile, offset: u64, pages: Bytes },
+    Sync(FolderFile),
+    Cut { file: FolderFile, size: u64 },
     CutPath { path: String, size: u64 },
-    Finish(Opened),
+    Finish(FolderFile),
     Move { from: String, to: String },
     Remove(String),
     MakeFolder { path: String, with_path: bool },
@@ -76,9 +77,12 @@ impl Connection {
             Request::Truncate(cut) => {
                 Some(Change::CutPath { path: path_of(&cut.path).to_owned(), size: cut.size })
             }
-            Request::Close(close) if self.file(close.handle).is_some_and(Opened::is_writable) => {
-                let slot = self.opened.get_mut(slot_of(close.handle));
-                slot.and_then(Option::take).map(Change::Finish)
+            Request::Close(close)
+                if self.open_file(close.handle).is_some_and(|file| file.is_writable()) =>
+            {
+                let file = self.open_file(close.handle);
+                drop(self.opened.take(close.handle));
+                file.map(Change::Finish)
             }
             Request::Mv(names) => Some(Change::Move {
                 from: path_of(&names.from).to_owned(),
@@ -99,15 +103,18 @@ impl Connection {
         self.is_changing = true;
         let (files, client) = (self.files.clone(), self.client.clone());
         self.work.spawn(async move {
-            let found = change.make(&files, &client).await;
+            let found = match files.folder() {
+                Ok(folder) => change.make(folder, &client).await,
+                Err(error) => Err(error),
+            };
             drop(room);
             Outcome::Changed { tag, found }
         });
         true
     }
 
-    fn open_file(&self, handle: Handle) -> Option<Opened> {
-        self.file(handle).cloned()
+    fn open_file(&self, handle: Handle) -> Option<FolderFile> {
+        self.file(handle).and_then(Opened::of_folder).cloned()
     }
 
     pub(super) fn finish_change(&mut self, tag: Tag, found: io::Result<Changed>) {
@@ -149,7 +156,7 @@ impl Connection {
 }
 
 impl Change {
-    async fn make(self, files: &Files, client: &Client) -> io::Result<Changed> {
+    async fn make(self, files: &FolderFiles, client: &Client) -> io::Result<Changed> {
         match self {
             Change::Write { file, offset, bytes } => {
                 files.write(client, &file, offset, bytes).await?;

@@ -1,0 +1,61 @@
+//! What a server is to do.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use super::far::Forwarding;
+use super::guard::Protection;
+use super::limits::Limits;
+use super::shaped::Shape;
+
+/// What is served, where, and how far away it shall seem.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub content: Content,
+    /// The address to listen on.
+    pub address: IpAddr,
+    /// The port for both protocols; 0 lets the kernel choose.
+    pub port: u16,
+    /// One more port for both protocols, where a client insists on one.
+    pub http_port: Option<u16>,
+    pub shape: Shape,
+    pub protection: Protection,
+    /// Lowered to what the process's file descriptors allow.
+    pub limits: Limits,
+}
+
+/// What is served.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Everything below a folder, which may be read by anyone who can connect.
+    Folder {
+        path: PathBuf,
+        /// Whether files and folders whose names begin with a dot are served.
+        hidden: bool,
+        /// Whether who may read may also write, rename and remove.
+        writable: bool,
+    },
+    /// Files of other servers.
+    Far(Box<Forwarding>),
+}
+
+impl Config {
+    /// Serves `folder` to this machine, on a port that the kernel chooses, at no distance.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let path = folder.into();
+        Self::of(Content::Folder { path, hidden: false, writable: false })
+    }
+
+    /// The same of any content.
+    pub fn of(content: Content) -> Self {
+        Config {
+            content,
+            address: Ipv4Addr::LOCALHOST.into(),
+            port: 0,
+            http_port: None,
+            shape: Shape::default(),
+            protection: Protection::default(),
+            limits: Limits::default(),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Files far away, for clients near by: what `farroot proxy` serves.
+//!
+//! All clients that read one address at the same time share one open at its origin, so that ranges
+//! which several of them want travel once. The open outlives its last client for a while: programs
+//! open a file, close it, and open it again.
+
+mod failure;
+mod name;
+mod origins;
+mod reading;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
+use remote::address::{Address, FileLocations};
+use remote::credentials::Wallet;
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{RemoteFile, Want, Wants};
+use remote::report::Report;
+use remote::source::network::Tcp;
+use remote::{Algorithm, Checksum, Error, ErrorKind, Remote};
+use secrecy::SecretString;
+use tokio::time::Instant;
+
+use self::failure::failure;
+use crate::clients::{Client, FilePlace};
+use crate::files::Name;
+use crate::folder::Stat;
+
+pub use self::failure::known;
+pub use self::origins::Origin;
+pub use self::reading::Reading;
+
+/// How long the open at an origin outlives its last client.
+const KEPT_OPEN: Duration = Duration::from_secs(10);
+/// How often opens without clients are looked for.
+const LOOK: Duration = Duration::from_secs(2);
+/// First bytes that come with an open: the header of a ROOT file and the list of its keys, mostly.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Which files a proxy serves, and to whom.
+#[derive(Debug, Clone)]
+pub struct Forwarding {
+    /// How origins are read from. Credentials of its wallet are shown to them only where there is a
+    /// secret: otherwise every client would read as the user who runs the proxy.
+    pub settings: remote::Config,
+    /// Servers whose files may be read. With none, all where the proxy listens on loopback, and
+    /// none elsewhere.
+    pub origins: Vec<Origin>,
+    /// What clients name in front of every path; on loopback only.
+    pub secret: Option<SecretString>,
+}
+
+impl Forwarding {
+    /// What clients write between this proxy and an origin: the secret, as part of a path.
+    pub fn prefix(&self) -> String {
+        self.secret.as_ref().map(name::secret_prefix).unwrap_or_default()
+    }
+}
+
+/// The files of all origins. Cheap to clone.
+#[derive(Clone)]
+pub struct FarFiles(Arc<Inner>);
+
+struct Inner {
+    remote: Remote,
+    origins: Vec<Origin>,
+    secret: Option<SecretString>,
+    /// By the whole address, its query included: another token may be another answer.
+    open: Mutex<BTreeMap<String, OpenAtOrigin>>,
+    opens: AtomicU64,
+}
+
+/// One open that clients share, or will when it is answered.
+struct OpenAtOrigin {
+    file: Shared<BoxFuture<'static, Result<Arc<OriginFile>, Error>>>,
+    /// When a client was last given it.
+    used: Instant,
+}
+
+/// A file that is open at its origin.
+struct OriginFile {
+    file: RemoteFile,
+    stat: Stat,
+    order: AtomicU64,
+}
+
+/// A file as one client has it open. Cheap to clone.
+#[derive(Clone)]
+pub struct FarFile(Arc<ClientFile>);
+
+struct ClientFile {
+    origin: Arc<OriginFile>,
+    files: FarFiles,
+    /// Its key among the files that are open.
+    key: String,
+    bytes: AtomicU64,
+    _place: FilePlace,
+}
+
+impl FarFiles {
+    /// Reads from origins as the settings say, on the present tokio runtime. `own` is where this
+    /// proxy listens.
+    ///
+    /// # Errors
+    /// `InvalidInput` where a secret would be sent over a network.
+    pub fn start(forwarding: &Forwarding, own: Vec<SocketAddr>) -> io::Result<Self> {
+        let Forwarding { mut settings, mut origins, secret } = forwarding.clone();
+        let is_shared = own.iter().any(|own| !own.ip().is_loopback());
+        if is_shared && secret.is_some() {
+            let text =
+                "a proxy with a secret serves this machine only: its clients send it unencrypted";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        if secret.is_none() {
+            settings.wallet = Wallet::empty();
+        }
+        if origins.is_empty() && !is_shared {
+            origins.extend("*".parse::<Origin>().ok());
+        }
+        let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
+        let refusal = move |address| origins::refusal(address, &own, may_be_here);
+        let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
+        let remote = Remote::start(settings, Arc::new(network));
+        let (open, opens) = (Mutex::default(), AtomicU64::new(0));
+        let files = FarFiles(Arc::new(Inner { remote, origins, secret, open, opens }));
+        tokio::spawn(files.clone().close_unused());
+        Ok(files)
+    }
+
+    /// Opens a file, at its origin only where no client has it open.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
+    /// is not asked; what it says.
+    pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<FarFile> {
+        let address = self.allowed(name).map_err(failure)?;
+        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let key = address.as_str().to_owned();
+        let origin = self.shared(address).await.map_err(failure)?;
+        let files = self.clone();
+        let bytes = AtomicU64::new(0);
+        Ok(FarFile(Arc::new(ClientFile { origin, files, key, bytes, _place: place })))
+    }
+
+    /// What is known of a file. It stays open for a while, as clients mostly open it next.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub async fn stat(&self, name: Name<'_>) -> io::Result<Stat> {
+        let address = self.allowed(name).map_err(failure)?;
+        Ok(self.shared(address).await.map_err(failure)?.stat)
+    }
+
+    /// The checksum that the origin keeps of the file.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `Unsupported` where it keeps none.
+    pub async fn checksum(&self, name: Name<'_>, algorithm: Algorithm) -> io::Result<Checksum> {
+        let address = self.allowed(name).map_err(failure)?;
+        self.0.remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
+    }
+
+    /// Where the time and the bytes of everything read so far went.
+    pub fn report(&self) -> Report {
+        self.0.remote.report()
+    }
+
+    /// The address that a name means, of an origin whose files may be read.
+    fn allowed(&self, name: Name<'_>) -> remote::Result<Address> {
+        let Inner { origins, secret, .. } = &*self.0;
+        let address = name::address_of(name, secret.as_ref())?;
+        if !origins.iter().any(|origin| origin.allows(&address)) {
+            let host = address.host().unwrap_or_default();
+            let text =
+                format!("this proxy does not forward to {}://{host}", address.scheme().name());
+            let advice =
+                "read it directly, or have the proxy started with --origin for this server";
+            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
+        }
+        if secret.is_none() && !address.query().unwrap_or_default().is_empty() {
+            let text = "this proxy serves public files only, and carries no query to their origins";
+            let advice = "for files of your own start a proxy of your own: farroot run -- COMMAND";
+            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
+        }
+        Ok(address)
+    }
+
+    /// The one open of an address.
+    async fn shared(&self, address: Address) -> remote::Result<Arc<OriginFile>> {
+        let key = address.as_str().to_owned();
+        let opening = {
+            let mut open = self.0.open.lock();
+            let here = open.entry(key.clone()).or_insert_with(|| {
+                let opening = open_at_origin(self.clone(), address);
+                OpenAtOrigin { file: opening.boxed().shared(), used: Instant::now() }
+            });
+            here.used = Instant::now();
+            here.file.clone()
+        };
+        let opened = opening.clone().await;
+        if opened.is_err() {
+            self.forget(&key, |here| here.file.ptr_eq(&opening));
+        }
+        opened
+    }
+
+    /// The next client opens the file anew.
+    fn forget(&self, key: &str, is_it: impl Fn(&OpenAtOrigin) -> bool) {
+        let mut open = self.0.open.lock();
+        if open.get(key).is_some_and(is_it) {
+            open.remove(key);
+        }
+    }
+
+    /// Closes at their origins what no client has had open for a while.
+    async fn close_unused(self) {
+        let inner = Arc::downgrade(&self.0);
+        drop(self);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let Some(inner) = inner.upgrade() else { return };
+            inner.open.lock().retain(|_, here| match here.file.peek() {
+                Some(Ok(file)) if Arc::strong_count(file) > 1 => {
+                    here.used = Instant::now();
+                    true
+                }
+                _ => here.used.elapsed() < KEPT_OPEN,
+            });
+        }
+    }
+}
+
+async fn open_at_origin(files: FarFiles, address: Address) -> remote::Result<Arc<OriginFile>> {
+    let remote = &files.0.remote;
+    let activity = Activity::begin(remote.trace(), Phase::Opening, None);
+    let locations = FileLocations::from(vec![address]);
+    let file = remote.fetcher().open(locations, HEAD_BYTES, 0, &activity).await?;
+    let open = files.0.opens.fetch_add(1, Ordering::Relaxed);
+    let stat = stat_of(&file, open);
+    Ok(Arc::new(OriginFile { file, stat, order: AtomicU64::new(0) }))
+}
+
+/// What clients are told of a file. All that distinguishes its versions goes into one number, which
+/// is the id of XRootD and part of the entity tag of HTTP; where an origin says nothing but the
+/// size, each open has a number of its own.
+fn stat_of(file: &RemoteFile, open: u64) -> Stat {
+    let info = file.info();
+    let mut hasher = DefaultHasher::new();
+    (file.url(), info.size, info.modified, &info.version).hash(&mut hasher);
+    if info.says_only_size() {
+        (std::process::id(), open).hash(&mut hasher);
+    }
+    let modified = info.modified.and_then(|seconds| u64::try_from(seconds).ok());
+    Stat {
+        size: info.size,
+        modified: Duration::from_secs(modified.unwrap_or_default()),
+        is_folder: false,
+        inode: hasher.finish(),
+    }
+}
+
+impl FarFile {
+    pub fn stat(&self) -> Stat {
+        self.0.origin.stat
+    }
+
+    /// Wants ranges for a client, to be handed out in this order; whole ones, or in pieces.
+    pub fn read(&self, client: &Client, ranges: Vec<Range<u64>>, is_whole: bool) -> Reading {
+        Reading::new(self.clone(), client.far_room(), ranges, is_whole)
+    }
+
+    fn want(&self, wants: Vec<Want>) -> Wants {
+        self.0.origin.file.want(wants)
+    }
+
+    /// What is wanted first comes first, of all clients.
+    fn next_order(&self) -> u64 {
+        self.0.origin.order.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn count(&self, bytes: u64) {
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A read has failed: whoever opens the file next asks its origin.
+    fn fail(&self, error: Error) -> Error {
+        let ClientFile { origin, files, key, .. } = &*self.0;
+        let is_it = |here: &OpenAtOrigin| match here.file.peek() {
+            Some(Ok(file)) => Arc::ptr_eq(file, origin),
+            _ => false,
+        };
+        files.forget(key, is_it);
+        error
+    }
+}
+
+impl fmt::Debug for FarFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FarFiles(open: {})", self.0.open.lock().len())
+    }
+}
+
+impl fmt::Debug for FarFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FarFile({})", self.0.origin.file.url())
+    }
+}

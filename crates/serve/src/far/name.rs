@@ -1,0 +1,190 @@
+//! From what a client calls a file to its address at the origin.
+//!
+//! Over XRootD the path is `/root://origin:1094//path?query`, as the forwarding servers of XRootD
+//! have it, and over HTTP `/https://origin/path?query`. A proxy of one user wants its secret in
+//! front: `/k-SECRET/root://...`, since every user of a machine can connect to its loopback.
+
+use percent_encoding::percent_decode;
+use remote::address::Address;
+use remote::{Error, ErrorKind, Result};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::origins::scheme;
+use crate::files::Name;
+use crate::guard::is_same;
+
+/// What stands before a secret in a path.
+const SECRET_MARK: &str = "k-";
+/// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
+/// not sent them, and none of them chooses a credential of whoever runs the proxy.
+const NOT_FORWARDED: [&str; 6] = ["xrd.", "xrdcl.", "farroot.", "tried", "triedrc", "cms."];
+
+/// The part of a name behind the secret.
+///
+/// # Errors
+/// `PermissionDenied` where the secret is missing or another.
+pub fn behind_secret<'a>(written: &'a str, secret: Option<&SecretString>) -> Result<&'a str> {
+    let name = written.trim_start_matches('/');
+    let Some(secret) = secret else { return Ok(name) };
+    let refused = || {
+        let text = "this proxy is another user's, or another one than this address is for";
+        Error::new(ErrorKind::PermissionDenied, text)
+            .with_advice("start your own: farroot run -- COMMAND")
+    };
+    let (first, rest) = name.split_once('/').unwrap_or((name, ""));
+    let shown = first.strip_prefix(SECRET_MARK).ok_or_else(refused)?;
+    match is_same(secret.expose_secret().as_bytes(), shown.as_bytes()) {
+        true => Ok(rest.trim_start_matches('/')),
+        false => Err(refused()),
+    }
+}
+
+/// The prefix of names that [`behind_secret`] accepts.
+pub fn secret_prefix(secret: &SecretString) -> String {
+    format!("{SECRET_MARK}{}/", secret.expose_secret())
+}
+
+/// The file's address at the origin.
+///
+/// # Errors
+/// `InvalidArgument` for what is no address of a server's file, or leads upwards;
+/// `PermissionDenied` without the secret.
+pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Address> {
+    let wrong = |what: &str| {
+        let advice = "a name here is root://HOST//PATH or https://HOST/PATH, behind this proxy's";
+        Error::new(ErrorKind::InvalidArgument, what).with_advice(advice)
+    };
+    let text = behind_secret(name.written, secret)?;
+    if text.chars().any(char::is_control) {
+        return Err(wrong("a control character in the name"));
+    }
+    let (place, query) =
+        text.split_once('?').map_or((text, None), |(place, query)| (place, Some(query)));
+    // Clients make one slash of several.
+    let (scheme_name, place) =
+        place.split_once(":/").ok_or_else(|| wrong("no address of an origin"))?;
+    let scheme = scheme(scheme_name).ok_or_else(|| wrong("no address that is forwarded"))?;
+    let place = place.trim_start_matches('/');
+    if leads_elsewhere(place) {
+        return Err(wrong("a path that leads upwards, or hides what it is"));
+    }
+    let is_xrootd = scheme.name().starts_with("root");
+    if !is_xrootd && text.contains('#') {
+        return Err(wrong("a fragment, which origins never see: %23 stands for a # in a name"));
+    }
+    let decoded = match name.is_encoded && is_xrootd {
+        // The protocol of the origin escapes nothing.
+        true => match percent_decode(place.as_bytes()).decode_utf8() {
+            Ok(text) if !text.chars().any(char::is_control) => text.into_owned(),
+            _ => return Err(wrong("a path that is no text")),
+        },
+        false => place.to_owned(),
+    };
+    let query = query.map(forwarded).filter(|query| !query.is_empty());
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    Address::parse(&format!("{}://{decoded}{query}", scheme.name()))
+}
+
+/// What of a query is for the origin.
+fn forwarded(query: &str) -> String {
+    let is_kept = |part: &&str| {
+        let key = part.split('=').next().unwrap_or_default();
+        !part.is_empty()
+            && !NOT_FORWARDED.iter().any(|own| match own.ends_with('.') {
+                true => key.starts_with(own),
+                false => key == *own,
+            })
+    };
+    query.split(['&', '?']).filter(is_kept).collect::<Vec<_>>().join("&")
+}
+
+/// Whether a path has parts that servers take for another directory, however often it is escaped.
+fn leads_elsewhere(place: &str) -> bool {
+    let mut bytes = place.as_bytes().to_vec();
+    for _ in 0..3 {
+        let mut parts = bytes.split(|byte| matches!(byte, b'/' | b'\\'));
+        if bytes.contains(&0) || parts.any(|part| matches!(part, b"." | b"..")) {
+            return true;
+        }
+        let decoded: Vec<u8> = percent_decode(&bytes).collect();
+        if decoded == bytes {
+            return false;
+        }
+        bytes = decoded;
+    }
+    // Escaped again and again: no file is called so.
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(written: &str, is_encoded: bool) -> Result<String> {
+        let name = Name { path: std::path::Path::new(""), written, is_encoded };
+        address_of(name, None).map(|address| address.as_str().to_owned())
+    }
+
+    #[test]
+    fn names_are_addresses_of_origins() {
+        for (written, is_encoded, wanted) in [
+            ("/root://h:2094//a/f", false, "root://h:2094//a/f"),
+            ("//root://h//f?authz=x&xrd.wantprot=ztn&tried=h", false, "root://h//f?authz=x"),
+            ("/xroots://u@h//f", false, "roots://u@h//f"),
+            ("/root:/h:1094//f%20g", false, "root://h:1094//f%20g"),
+            ("/root://h//f%20g", true, "root://h//f g"),
+            ("/https://h/a%20b?farroot.given=0", true, "https://h/a%20b"),
+            ("/davs:/h:8443/f?x=1&y", true, "https://h:8443/f?x=1&y"),
+            ("/root://h//f?", false, "root://h//f"),
+            ("/root://h//a..b/...", false, "root://h//a..b/..."),
+        ] {
+            assert_eq!(over(written, is_encoded).unwrap(), wanted, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_of_a_server_is_refused() {
+        for written in [
+            "",
+            "/",
+            "/f.root",
+            "/file:///etc/passwd",
+            "/s3://b/k",
+            "/root://",
+            "/root://h//a/../b",
+            "/root://h//..",
+            "/https://h/%2e%2E/f",
+            "/https://h/%252e%252e/f",
+            "/https://h/a%2f..%2fb",
+            "/https://h/a%00",
+            "/root://h//a%00",
+            "/root://h//a\n",
+            "/root://h//./f",
+            "/https://h/a\\..\\b",
+            "/https://h/%25252525252e",
+            "/https://h/a%ff%2f..%2fb",
+            "/https://h/%zz%2f%2e%2e",
+            "/https://h/f#named-by=x",
+            "/localfile:/f",
+        ] {
+            for is_encoded in [false, true] {
+                let error = over(written, is_encoded).expect_err(written);
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{written}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_is_wanted_in_front() {
+        let secret = SecretString::from("3f9c");
+        assert_eq!(secret_prefix(&secret), "k-3f9c/");
+        let behind = |written: &'static str| behind_secret(written, Some(&secret));
+        assert_eq!(behind("/k-3f9c/root://h//f").unwrap(), "root://h//f");
+        assert_eq!(behind("//k-3f9c//root://h//f").unwrap(), "root://h//f");
+        for wrong in ["/root://h//f", "/k-3f9/root://h//f", "/k-3f9cc/x", "/3f9c/x", "/k-/x", ""] {
+            let error = behind(wrong).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{wrong}");
+            assert!(!error.to_string().contains("3f9c"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What the protocols read from: a folder of this machine, or files far away. The protocols know
+//! names, open files and parts of answers; what differs between the two is decided here.
+
+use std::io;
+use std::path::Path;
+
+use remote::{Algorithm, Checksum};
+
+use super::clients::Client;
+use super::far::{FarFile, FarFiles};
+use super::folder::{FolderFile, FolderFiles, Stat};
+
+/// What is served. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Files {
+    Folder(FolderFiles),
+    Far(FarFiles),
+}
+
+/// An open file. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Opened {
+    Folder(FolderFile),
+    Far(FarFile),
+}
+
+/// What a client calls a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Name<'a> {
+    /// As a folder has it.
+    pub path: &'a Path,
+    /// As the request has it, with what is meant for servers on the way.
+    pub written: &'a str,
+    /// The request's protocol escapes characters by `%` and two digits.
+    pub is_encoded: bool,
+}
+
+impl<'a> Name<'a> {
+    pub fn of_xrootd(request: &'a str) -> Self {
+        Name { path: Path::new(path_of(request)), written: request, is_encoded: false }
+    }
+}
+
+/// A request's path without what is meant for servers on the way, and without the mark that asks
+/// for any server of a folder.
+pub fn path_of(request: &str) -> &str {
+    let path = request.split('?').next().unwrap_or_default();
+    path.strip_prefix('*').unwrap_or(path)
+}
+
+impl Files {
+    /// The folder, which alone has names to list and may be changed.
+    ///
+    /// # Errors
+    /// `Unsupported` where files are far away.
+    pub fn folder(&self) -> io::Result<&FolderFiles> {
+        match self {
+            Files::Folder(folder) => Ok(folder),
+            Files::Far(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Whether anything may be changed.
+    pub fn are_writable(&self) -> bool {
+        self.folder().is_ok_and(FolderFiles::are_writable)
+    }
+
+    /// Whether reading waits for other servers.
+    pub fn are_far(&self) -> bool {
+        matches!(self, Files::Far(_))
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// As for [`FolderFiles::open`]; what the origin says.
+    pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<Opened> {
+        Ok(match self {
+            Files::Folder(folder) => Opened::Folder(folder.open(client, name.path).await?),
+            Files::Far(far) => Opened::Far(far.open(client, name).await?),
+        })
+    }
+
+    /// What is known of a file or folder.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); folders of this machine are fine.
+    pub async fn stat(&self, client: &Client, name: Name<'_>) -> io::Result<Stat> {
+        match self {
+            Files::Folder(folder) => folder.stat(client, name.path).await,
+            Files::Far(far) => far.stat(name).await,
+        }
+    }
+
+    /// What an open file is now, whatever it was when it was opened. A file far away never differs:
+    /// reads of one that has changed fail.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub async fn stat_now(&self, client: &Client, file: &Opened) -> io::Result<Stat> {
+        match (self, file) {
+            (Files::Folder(folder), Opened::Folder(file)) => folder.stat_now(client, file).await,
+            _ => Ok(file.stat()),
+        }
+    }
+
+    /// The file's checksum, of all its bytes.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `Unsupported` where the origin keeps none.
+    pub async fn checksum(
+        &self,
+        client: &Client,
+        name: Name<'_>,
+        algorithm: Algorithm,
+    ) -> io::Result<Checksum> {
+        match self {
+            Files::Folder(folder) => {
+                let file = folder.open(client, name.path).await?;
+                folder.checksum(client, &file, algorithm).await
+            }
+            Files::Far(far) => far.checksum(name, algorithm).await,
+        }
+    }
+}
+
+impl Opened {
+    /// What was known of the file when it was opened.
+    pub fn stat(&self) -> Stat {
+        match self {
+            Opened::Folder(file) => file.stat,
+            Opened::Far(file) => file.stat(),
+        }
+    }
+
+    /// The same, of a folder of this machine: only such files can be written.
+    pub fn of_folder(&self) -> Option<&FolderFile> {
+        match self {
+            Opened::Folder(file) => Some(file),
+            Opened::Far(_) => None,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `farroot proxy` over an origin of this process: the same bytes by every way, one open for all,
+//! and nothing beyond what is allowed.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use farroot_serve::{Config, Content, Forwarding, Origin, Server};
+use remote::fetch::{Urgency, Want};
+use remote::source::network::Tcp;
+use remote::{Error, ErrorKind, Remote};
+
+const BYTES: usize = 3_000_000;
+
+fn content() -> Vec<u8> {
+    (0..BYTES).map(|at| (at / 7 + at / 4096 + at) as u8).collect()
+}
+
+/// An origin with a file, and a proxy before it.
+struct Bed {
+    _folder: tempfile::TempDir,
+    origin: Server,
+    proxy: Server,
+}
+
+fn forwarding() -> Forwarding {
+    Forwarding { settings: remote::Config::default(), origins: Vec::new(), secret: None }
+}
+
+fn bed(forwarding: Forwarding) -> Bed {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::write(folder.path().join("d/f g.root"), content()).unwrap();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    // Runtimes of their own.
+    tokio::task::block_in_place(|| {
+        let origin = Server::start(Config::new(folder.path())).unwrap();
+        let proxy = Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap();
+        Bed { _folder: folder, origin, proxy }
+    })
+}
+
+impl Bed {
+    /// `root://proxy//root://origin//path`
+    fn root(&self, path: &str) -> String {
+        format!("{}{}{path}", self.proxy.root_url(), self.origin.root_url())
+    }
+}
+
+fn remote() -> Remote {
+    let config = remote::Config::default();
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    Remote::start(config, network)
+}
+
+async fn read(remote: &Remote, address: &str, ranges: &[std::ops::Range<u64>]) -> Vec<Vec<u8>> {
+    let file = remote.open_bytes(address).await.unwrap();
+    let fetched = file.fetch(ranges).await.unwrap();
+    ranges
+        .iter()
+        .map(|range| {
+            let here = |(offset, bytes): &(u64, bytes::Bytes)| {
+                *offset == range.start && bytes.len() as u64 == range.end - range.start
+            };
+            fetched.iter().find(|one| here(one)).expect("it was fetched").1.to_vec()
+        })
+        .collect()
+}
+
+async fn refusal(remote: &Remote, address: &str) -> Error {
+    remote.open_bytes(address).await.expect_err(address)
+}
+
+/// One HTTP exchange on a connection of its own: status, headers and body.
+fn http(server: &Server, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let request =
+        format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let mut body = Vec::new();
+    reader.read_to_end(&mut body).unwrap();
+    (status, head.to_ascii_lowercase(), body)
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_over_xrootd_are_those_of_the_origin() {
+    let (bed, content, remote) = (bed(forwarding()), content(), remote());
+    let address = bed.root("/d/f g.root");
+    let ranges = [0..100, 5..6, 4090..4100, 100_000..1_900_000, 2_999_999..3_000_000];
+    // As a file whose bytes are not decoded, by pages with checksums.
+    for (range, bytes) in ranges.iter().zip(read(&remote, &address, &ranges).await) {
+        assert_eq!(bytes, content[range.start as usize..range.end as usize], "{range:?}");
+    }
+    // By vector reads, more than one request takes.
+    let file = remote.open_bytes(&address).await.unwrap();
+    let many: Vec<_> = (0..2000u64).map(|at| at * 1499..at * 1499 + 40).collect();
+    let want = |range: &std::ops::Range<u64>| Want {
+        range: range.clone(),
+        cost: 40,
+        urgency: Urgency::Demand,
+        order: range.start,
+    };
+    let mut wants = file.want(many.iter().map(want).collect());
+    let mut count = 0;
+    while let Some(delivery) = futures::StreamExt::next(&mut wants).await {
+        let delivery = delivery.unwrap();
+        let range = &many[delivery.index];
+        assert_eq!(delivery.bytes, content[range.start as usize..range.end as usize]);
+        count += 1;
+    }
+    assert_eq!(count, many.len());
+    let empty = remote.open_bytes(&bed.root("/empty")).await.unwrap();
+    assert_eq!(empty.info().size, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_origin_refuses_is_refused_with_its_reason() {
+    let (bed, remote) = (bed(forwarding()), remote());
+    let missing = refusal(&remote, &bed.root("/none")).await;
+    assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+    let upwards = refusal(&remote, &bed.root("/d/../empty")).await;
+    assert!(upwards.to_string().contains("leads upwards"), "{upwards}");
+    let itself = format!("{0}{0}/d/f g.root", bed.proxy.root_url());
+    let itself = refusal(&remote, &itself).await;
+    assert!(itself.to_string().contains("proxy itself"), "{itself}");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = format!("{}root://{closed}//f", bed.proxy.root_url());
+    let gone = refusal(&remote, &gone).await;
+    assert!(!gone.to_string().is_empty(), "{gone}");
+    let (status, _, body) = http(&bed.proxy, "GET", &format!("/http://{closed}/f"), "");
+    assert_eq!(status, 502, "{}", String::from_utf8_lossy(&body));
+    let link = http(&bed.proxy, "GET", "/http://169.254.169.254/latest/meta-data", "");
+    assert!(String::from_utf8_lossy(&link.2).contains("one link"), "{link:?}");
+    for path in ["/", "/d/f", "/file:///etc/passwd", "/http://h/%2e%2e/f", "/http://h/%252e%252e/f"]
+    {
+        assert_eq!(http(&bed.proxy, "GET", path, "").0, 400, "{path}");
+    }
+    assert_eq!(http(&bed.proxy, "PUT", "/http://h/f", "Content-Length: 0\r\n").0, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ranges_over_http_are_those_of_the_origin() {
+    let (bed, content) = (bed(forwarding()), content());
+    for origin in [bed.origin.http_url(), bed.origin.root_url()] {
+        let path = format!("/{origin}d/f%20g.root");
+        let (status, head, body) = http(&bed.proxy, "GET", &path, "");
+        assert_eq!((status, body.len()), (200, BYTES));
+        assert!(body == content);
+        let etag = header(&head, "etag").unwrap().to_owned();
+        assert!(etag.starts_with('"'), "{etag}");
+        let asked = format!("Range: bytes=-5\r\nIf-Range: {etag}\r\n");
+        let (status, head, body) = http(&bed.proxy, "GET", &path, &asked);
+        assert_eq!((status, &body[..]), (206, &content[BYTES - 5..]));
+        assert_eq!(header(&head, "content-range"), Some("bytes 2999995-2999999/3000000"));
+        let other = "Range: bytes=0-4\r\nIf-Range: \"another\"\r\n";
+        assert_eq!(http(&bed.proxy, "GET", &path, other).2.len(), BYTES);
+        let (status, head, body) = http(&bed.proxy, "HEAD", &path, "");
+        assert_eq!((status, body.len()), (200, 0));
+        assert_eq!(header(&head, "content-length"), Some("3000000"));
+        let same = format!("If-None-Match: {etag}\r\n");
+        assert_eq!(http(&bed.proxy, "GET", &path, &same).0, 304);
+        assert_eq!(http(&bed.proxy, "GET", &path, "Range: bytes=3000000-\r\n").0, 416);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_ranges_over_http_come_as_the_origin_itself_sends_them() {
+    let bed = bed(forwarding());
+    let path = format!("{}d/f%20g.root", bed.origin.http_url());
+    let ranges: Vec<String> =
+        (0..1000u64).map(|at| format!("{}-{}", at * 2900, at * 2900 + at % 90)).collect();
+    let asked = format!("Range: bytes={}\r\n", ranges.join(","));
+    let parts = |server: &Server, path: &str| {
+        let (status, head, body) = http(server, "GET", path, &asked);
+        assert_eq!(status, 206, "{head}");
+        let kind = header(&head, "content-type").unwrap();
+        let boundary = kind.split("boundary=").nth(1).unwrap().to_owned();
+        // Bytes, and so no text.
+        let text: String = body.iter().map(|byte| char::from(*byte)).collect();
+        text.replace(&boundary, "BOUNDARY")
+    };
+    let direct = parts(&bed.origin, "/d/f%20g.root");
+    assert!(parts(&bed.proxy, &format!("/{path}")) == direct);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_keeps_other_users_out() {
+    let secret = Some("s3cr3t".to_owned().into());
+    let (bed, remote) = (bed(Forwarding { secret, ..forwarding() }), remote());
+    let origin = bed.origin.root_url();
+    let with = |prefix: &str| format!("{}{prefix}{origin}/d/f g.root", bed.proxy.root_url());
+    assert_eq!(read(&remote, &with("k-s3cr3t/"), &[0..3]).await, [content()[..3].to_vec()]);
+    for prefix in ["", "k-/", "k-s3cr3/", "k-s3cr3t0/", "s3cr3t/"] {
+        let error = refusal(&remote, &with(prefix)).await;
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{prefix}: {error}");
+    }
+    let http_origin = bed.origin.http_url();
+    assert_eq!(http(&bed.proxy, "HEAD", &format!("/k-s3cr3t/{http_origin}empty"), "").0, 200);
+    assert_eq!(http(&bed.proxy, "HEAD", &format!("/k-wrong/{http_origin}empty"), "").0, 403);
+    let secret = Some("s".to_owned().into());
+    let forwarding = Forwarding { secret, ..forwarding() };
+    let config = Config::of(Content::Far(Box::new(forwarding)));
+    let started = || Server::start(Config { address: Ipv4Addr::UNSPECIFIED.into(), ..config });
+    let error = tokio::task::block_in_place(started).unwrap_err();
+    assert!(error.to_string().contains("unencrypted"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_listed_origins_are_read_and_public_files_alone() {
+    let origins = vec!["root://127.0.0.1:*".parse::<Origin>().unwrap()];
+    let (bed, remote) = (bed(Forwarding { origins, ..forwarding() }), remote());
+    assert!(remote.open_bytes(&bed.root("/empty")).await.is_ok());
+    let (status, _, body) =
+        http(&bed.proxy, "GET", &format!("/{}empty", bed.origin.http_url()), "");
+    assert_eq!(status, 403);
+    assert!(String::from_utf8_lossy(&body).contains("does not forward"), "{body:?}");
+    let private = refusal(&remote, &bed.root("/empty?authz=MARKER")).await;
+    assert!(private.to_string().contains("public files only"), "{private}");
+    assert!(!private.to_string().contains("MARKER"), "{private}");
+    // Beyond loopback nothing is forwarded unless it is listed.
+    let config = Config::of(Content::Far(Box::new(forwarding())));
+    let start = || Server::start(Config { address: Ipv4Addr::UNSPECIFIED.into(), ..config });
+    let shared = tokio::task::block_in_place(start).unwrap();
+    let path = format!("/{}empty", bed.origin.http_url());
+    assert_eq!(http(&shared, "GET", &path, "").0, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_share_one_open_and_bytes_travel_once() {
+    let (bed, content) = (bed(forwarding()), content());
+    let path = format!("/{}d/f%20g.root", bed.origin.http_url());
+    let clients = (0..8).map(|_| {
+        let (address, path) = (bed.proxy.address(), path.clone());
+        std::thread::spawn(move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            all
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    for client in clients {
+        let all = tokio::task::block_in_place(|| client.join().unwrap());
+        assert!(all.ends_with(&content));
+    }
+}
