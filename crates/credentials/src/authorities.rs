@@ -30,6 +30,8 @@ pub struct Authorities {
     pub places: Vec<PathBuf>,
     /// Whether one of the places is a grid directory.
     pub grid: bool,
+    /// The grid directories that were looked for, where none of them is there.
+    pub missing: Vec<PathBuf>,
 }
 
 /// What is looked at: directories and files of the grid, and those of the system.
@@ -65,13 +67,21 @@ impl Authorities {
             true => "no authority is known, so no server can be verified".to_owned(),
             false => format!("{} authorities of {}", self.anchors.len(), places.join(" and ")),
         };
-        if !self.grid {
-            text.push_str("; no grid directory is there");
-        }
+        text.push_str(&self.lacking());
         if !self.skipped.is_empty() {
             text.push_str(&format!("; {} left out", self.skipped.len()));
         }
         text
+    }
+
+    /// That no grid directory is there, and which were looked for, as the end of a sentence; empty
+    /// where one is.
+    pub fn lacking(&self) -> String {
+        let missing: Vec<_> = self.missing.iter().map(|path| path.display().to_string()).collect();
+        match missing.is_empty() {
+            true => String::new(),
+            false => format!("; no grid directory is there: not {}", missing.join(", nor ")),
+        }
     }
 
     fn load_at(surroundings: &Surroundings, now: SystemTime) -> Arc<Self> {
@@ -148,6 +158,9 @@ impl Places {
                 reading.authorities.grid = true;
                 break;
             }
+        }
+        if !reading.authorities.grid {
+            reading.authorities.missing.clone_from(&self.grid);
         }
         for path in &self.directories {
             reading.authorities.grid |= reading.directory(path, true);

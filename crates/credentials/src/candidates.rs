@@ -4,9 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::token::Validity;
 use crate::unusable::Span;
 use crate::{
-    Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, s3, token, x509,
+    Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, remedy, s3, token, x509,
 };
 
 /// One place, and what is in it. Nothing secret is in here.
@@ -138,6 +139,7 @@ fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<
             Err(unusable) => State::Unusable(unusable),
             Ok(Some(token)) => {
                 if let Some(claims) = token.claims {
+                    let validity = claims.validity(now);
                     candidate.left =
                         claims.expires.and_then(|until| until.duration_since(now).ok());
                     candidate.owner = claims.subject;
@@ -148,8 +150,9 @@ fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<
                     if !claims.scope.is_empty() {
                         candidate.notes.push(format!("allows {}", claims.scope.join(" ")));
                     }
-                    let early = claims.not_before.and_then(|from| from.duration_since(now).ok());
-                    candidate.notes.extend(early.map(not_yet));
+                    if let Validity::Early(span) = validity {
+                        candidate.notes.push(not_yet(span));
+                    }
                 }
                 State::Used
             }
@@ -161,7 +164,8 @@ fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<
 }
 
 fn not_yet(span: Duration) -> String {
-    format!("not yet valid for {} by this machine's clock: compare it with another one", Span(span))
+    let span = Span(span);
+    format!("not yet valid for {span} by this machine's clock: {}", remedy::SET_CLOCK)
 }
 
 fn identities(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {

@@ -45,6 +45,17 @@ pub struct Claims {
     pub issued: Option<SystemTime>,
 }
 
+/// Whether a token is valid, by its own words and a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Validity {
+    /// It has expired so long ago.
+    Over(Duration),
+    /// It is valid only in so much time.
+    Early(Duration),
+    /// It is valid for so much longer, where it has an end.
+    Good(Option<Duration>),
+}
+
 /// A place that may have a token.
 pub(crate) enum Lookup {
     Text(SecretString, Place),
@@ -172,6 +183,18 @@ impl Claims {
             not_before: time("nbf"),
             issued: time("iat"),
         })
+    }
+
+    /// Whether it is valid: a server refuses what was made in its future, too.
+    pub fn validity(&self, now: SystemTime) -> Validity {
+        if let Some(ago) = self.expires.and_then(|until| now.duration_since(until).ok()) {
+            return Validity::Over(ago);
+        }
+        let from = self.not_before.max(self.issued);
+        match from.and_then(|from| from.duration_since(now).ok()).filter(|left| !left.is_zero()) {
+            Some(left) => Validity::Early(left),
+            None => Validity::Good(self.expires.and_then(|until| until.duration_since(now).ok())),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Kind, Place};
+use crate::{Kind, Place, remedy};
 
 /// A credential that was named or found and cannot be used. Its text is one sentence with the
 /// cause and what to type; nothing of the credential is in it.
@@ -51,6 +51,8 @@ pub enum Reason {
     NoLibrary(String),
     /// The Kerberos library refuses; its words.
     Kerberos(String),
+    /// The Kerberos library has no ticket for a service; its words, and the service's realm.
+    NoTicket(String, String),
     /// The profile gets its keys from a program or a service, which farroot does not ask.
     Indirect(&'static str),
 }
@@ -58,7 +60,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Missing => f.write_str("is not there"),
+            Reason::Missing => write!(f, "is not there on this machine ({})", host_name()),
             Reason::Unreadable(why) => write!(f, "cannot be read: {why}"),
             Reason::NotAFile => f.write_str("is not a regular file"),
             Reason::Owner(user) => write!(f, "belongs to another user (number {user})"),
@@ -73,7 +75,9 @@ impl fmt::Display for Reason {
             Reason::WrongKey => f.write_str("has a key that belongs to another certificate"),
             Reason::OtherKey(kind) => write!(f, "has no {kind} key, which gsi needs"),
             Reason::NoLibrary(tried) => write!(f, "needs a Kerberos library ({tried})"),
-            Reason::Kerberos(why) => write!(f, "cannot be used: {why}"),
+            Reason::Kerberos(why) | Reason::NoTicket(why, _) => {
+                write!(f, "cannot be used: {why}")
+            }
             Reason::Indirect(how) => {
                 write!(f, "gets its keys by {how}, which farroot does not use")
             }
@@ -92,20 +96,33 @@ impl Unusable {
                 true => "name a file of your own".to_owned(),
                 false => format!("remove {path}, or name your own file"),
             },
-            (Reason::Encrypted, _) => make_proxy(),
+            // Jobs and workers run elsewhere than where their files were made.
+            (Reason::Missing, Kind::X509) if self.what == "the proxy" => {
+                format!("{} -out {path}, or copy it to there", remedy::MAKE_PROXY)
+            }
+            (Reason::Missing, Kind::Token) => {
+                format!("{} into it, or copy it to there", remedy::FETCH_TOKEN)
+            }
+            (Reason::Encrypted, _) => remedy::MAKE_PROXY.to_owned(),
             (Reason::Missing | Reason::Expired(_) | Reason::WrongKey, Kind::X509)
-            | (Reason::Incomplete(_) | Reason::Malformed(_), Kind::X509) => make_proxy(),
+            | (Reason::Incomplete(_) | Reason::Malformed(_), Kind::X509) => {
+                remedy::MAKE_PROXY.to_owned()
+            }
             (Reason::OtherKey(_), _) => {
                 "use a token or https, or ask for a certificate with an RSA key".to_owned()
             }
-            (Reason::Missing | Reason::Expired(_) | Reason::Malformed(_), Kind::Token) => {
-                "fetch a new token, for example with htgettoken or oidc-token".to_owned()
+            (Reason::Expired(_) | Reason::Malformed(_), Kind::Token) => {
+                remedy::FETCH_TOKEN.to_owned()
             }
             (Reason::NoLibrary(_), _) => {
                 "install libgssapi-krb5-2 (Debian), krb5-libs (RHEL) or krb5 (conda)".to_owned()
             }
+            (Reason::Kerberos(why) | Reason::NoTicket(why, _), _) if why.contains("skew") => {
+                remedy::SET_CLOCK.to_owned()
+            }
+            (Reason::NoTicket(_, realm), _) => remedy::get_ticket(Some(realm)),
             (Reason::Kerberos(_) | Reason::Missing | Reason::Expired(_), Kind::Kerberos) => {
-                "kinit USER@REALM".to_owned()
+                remedy::get_ticket(None)
             }
             (Reason::Indirect(_), _) => {
                 "eval \"$(aws configure export-credentials --format env)\"".to_owned()
@@ -123,8 +140,9 @@ impl Unusable {
     }
 }
 
-fn make_proxy() -> String {
-    "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00".to_owned()
+fn host_name() -> String {
+    let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    name.unwrap_or_else(|| "without a name".to_owned())
 }
 
 /// A time as one reads it: the two largest units at most.

@@ -41,10 +41,19 @@ pub(crate) fn ticket(
     let fail = |reason| unusable(surroundings, choice, reason);
     let principal = name::service(principal).map_err(|what| fail(Reason::Malformed(what)))?;
     let library = Library::load().map_err(fail)?;
-    let token = library.initial_token(principal, cache(surroundings, choice)).map_err(fail)?;
+    let token = library.initial_token(principal, cache(surroundings, choice));
+    let token = token.map_err(|reason| fail(with_realm(reason, principal)))?;
     let request = name::application_request(&token).map(|request| request.to_vec());
     let lacking = || fail(Reason::Kerberos("the library made no Kerberos message".to_owned()));
     request.map(SecretSlice::from).ok_or_else(lacking)
+}
+
+/// With the realm in which a ticket is lacking.
+fn with_realm(reason: Reason, principal: &str) -> Reason {
+    match (reason, principal.rsplit_once('@')) {
+        (Reason::Kerberos(why), Some((_, realm))) => Reason::NoTicket(why, realm.to_owned()),
+        (reason, _) => reason,
+    }
 }
 
 /// What the library has; asks no server.

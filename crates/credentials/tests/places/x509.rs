@@ -213,11 +213,12 @@ fn what_is_named_must_be_there() {
     let grid = Grid::new();
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
     let refused = refusal(&grid.home.wallet(&[("X509_USER_PROXY", "/nowhere/proxy")]));
-    assert_eq!(
-        refused.to_string(),
-        "the proxy in /nowhere/proxy (from X509_USER_PROXY) is not there; voms-proxy-init -voms \
-         YOUR_VO -rfc -valid 192:00"
-    );
+    let said = refused.to_string();
+    let begin = "the proxy in /nowhere/proxy (from X509_USER_PROXY) is not there on this machine (";
+    assert!(said.starts_with(begin), "{said}");
+    let end = "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00 -out /nowhere/proxy, or copy it to \
+               there";
+    assert!(said.ends_with(end), "{said}");
     let proxy = Some("/nowhere/other".into());
     let wallet = grid.home.wallet(&[]).with(Choice { proxy, ..Choice::default() });
     assert_eq!(refusal(&wallet).reason, Reason::Missing);

@@ -131,7 +131,7 @@ async fn on_a_protected_server_credential_tls_and_clock_are_looked_at() {
     assert!(clock.advice.as_ref().unwrap().contains("clocks is wrong"), "{clock:?}");
     assert!(last.is_fault && last.step == Step::Open, "{steps:?}");
     assert!(last.text.contains("it was shown the token in the argument of the call"), "{last:?}");
-    assert!(last.advice.as_ref().unwrap().contains("another scope"), "{last:?}");
+    assert!(last.advice.as_ref().unwrap().contains("htgettoken --scopes"), "{last:?}");
     assert!(!format!("{findings:?}").contains(&shown));
 }
 

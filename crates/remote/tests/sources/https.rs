@@ -278,8 +278,8 @@ async fn a_refusal_says_what_was_shown_and_in_which_state_it_is() {
         refused(&authority, "403 Forbidden", nothing()).await,
         format!(
             "the server answers 403 Forbidden; nothing was shown: no token and no proxy were \
-             found{rest}; make a proxy (voms-proxy-init -voms VO -rfc) or \
-             fetch a token (htgettoken)"
+             found{rest}; voms-proxy-init -voms YOUR_VO -rfc -valid 192:00; or fetch a new token, \
+             for example with htgettoken or oidc-token"
         )
     );
     let said = refused(
@@ -298,8 +298,8 @@ async fn a_refusal_says_what_was_shown_and_in_which_state_it_is() {
             "the server answers 403 Forbidden; it was shown the token in the argument of the call \
              from https://iss for me, valid for "
         ) && said.ends_with(
-            "it allows storage.read:/cms, and the path is /store/f: the server may want another \
-             scope, audience or issuer"
+            "it allows storage.read:/cms, and the path is /store/f: fetch one with the scope, \
+             audience or issuer that the site wants: htgettoken --scopes=storage.read:/store"
         ),
         "{said}"
     );

@@ -412,9 +412,8 @@ pub fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String
 
 fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
     let known = match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => error.advice(),
-        ErrorKind::Connection if matches!(step, Step::Tls | Step::Login) => error.advice(),
-        _ => None,
+        ErrorKind::Connection if !matches!(step, Step::Tls | Step::Login) => None,
+        _ => error.advice(),
     };
     let advice = known.unwrap_or(match (error.kind(), step) {
         (ErrorKind::NotFound, _) => "is the path right? in root:// addresses it begins with //",

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use credentials::{Claims, Identity, Kind, Token, Unusable, Wallet};
+use credentials::{Identity, Kind, Span, Token, Unusable, Validity, Wallet, remedy};
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
@@ -200,7 +200,7 @@ impl Access {
 
     /// What was sent, and what the user can do.
     fn said(&self, shown: &Introduction, url: &Address, now: SystemTime) -> (String, String) {
-        let make = "make a proxy (voms-proxy-init -voms VO -rfc) or fetch a token (htgettoken)";
+        let make = format!("{}; or {}", remedy::MAKE_PROXY, remedy::FETCH_TOKEN);
         if is_asking(url.query()) {
             let sent = "it was asked with what the address itself says of who asks";
             return (sent.into(), "ask for a new address, or leave that part away".into());
@@ -225,7 +225,7 @@ impl Access {
             }
             What::Nothing => match shown.unusable.first() {
                 Some(why) => (format!("nothing was shown: {why}"), "then try again".into()),
-                None => ("nothing was shown: no token and no proxy were found".into(), make.into()),
+                None => ("nothing was shown: no token and no proxy were found".into(), make),
             },
         }
     }
@@ -260,7 +260,7 @@ fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
     let place = &token.place;
     let Some(claims) = &token.claims else {
         let sent = format!("it was shown the token in {place}, which only the server can read");
-        return (sent, "fetch a new token".into());
+        return (sent, remedy::FETCH_TOKEN.into());
     };
     let mut sent = format!("it was shown the token in {place}");
     if let Some(issuer) = &claims.issuer {
@@ -269,74 +269,39 @@ fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
     if !claims.audience.is_empty() {
         sent.push_str(&format!(" for {}", claims.audience.join(", ")));
     }
-    let advice = match times(claims, now) {
-        Times::Over(ago) => {
-            sent.push_str(&format!(", which expired {} ago", span(ago)));
-            "fetch a new token, for example with htgettoken".into()
+    let advice = match claims.validity(now) {
+        Validity::Over(ago) => {
+            sent.push_str(&format!(", which expired {} ago", Span(ago)));
+            remedy::FETCH_TOKEN.into()
         }
-        Times::Early(left) => {
-            sent.push_str(&format!(", which is valid in {} only", span(left)));
-            "your clock or that of the issuer is wrong: set it".into()
+        Validity::Early(left) => {
+            sent.push_str(&format!(", which is valid in {} only", Span(left)));
+            remedy::SET_CLOCK.into()
         }
-        Times::Good(left) => {
+        Validity::Good(left) => {
             if let Some(left) = left {
-                sent.push_str(&format!(", valid for {} more", span(left)));
+                sent.push_str(&format!(", valid for {} more", Span(left)));
             }
-            match claims.scope.is_empty() {
-                true => "the server may not know its issuer, or want another audience".into(),
-                false => format!(
-                    "it allows {}, and the path is {}: the server may want another scope, \
-                     audience or issuer",
-                    claims.scope.join(" "),
-                    url.path()
-                ),
-            }
+            remedy::another_token(&claims.scope, &url.path())
         }
     };
     (sent, advice)
-}
-
-enum Times {
-    Over(Duration),
-    Early(Duration),
-    Good(Option<Duration>),
-}
-
-fn times(claims: &Claims, now: SystemTime) -> Times {
-    if let Some(ago) = claims.expires.and_then(|until| now.duration_since(until).ok()) {
-        return Times::Over(ago);
-    }
-    let from = claims.not_before.max(claims.issued);
-    match from.and_then(|from| from.duration_since(now).ok()).filter(|left| !left.is_zero()) {
-        Some(left) => Times::Early(left),
-        None => Times::Good(claims.expires.and_then(|until| until.duration_since(now).ok())),
-    }
 }
 
 fn of_certificate(identity: &Identity, now: SystemTime) -> (String, String) {
     let kind = if identity.is_proxy { "proxy" } else { "certificate" };
     let (place, subject) = (&identity.place, &identity.subject);
     let sent = format!("it was shown the {kind} in {place} of {subject:?}");
-    let make = "voms-proxy-init -voms VO -rfc";
+    let make = remedy::MAKE_PROXY;
     match (now.duration_since(identity.not_after), identity.not_before.duration_since(now)) {
-        (Ok(ago), _) => (format!("{sent}, which expired {} ago", span(ago)), make.into()),
-        (_, Ok(left)) if !left.is_zero() => (
-            format!("{sent}, which is valid in {} only", span(left)),
-            "your clock is wrong: set it".into(),
-        ),
+        (Ok(ago), _) => (format!("{sent}, which expired {} ago", Span(ago)), make.into()),
+        (_, Ok(left)) if !left.is_zero() => {
+            (format!("{sent}, which is valid in {} only", Span(left)), remedy::SET_CLOCK.into())
+        }
         _ if identity.is_proxy && !identity.voms => (
             format!("{sent}, which names no virtual organisation"),
             format!("make one that does: {make}"),
         ),
         _ => (sent, "ask the site whether this user may read the file".into()),
-    }
-}
-
-fn span(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..180 => format!("{seconds} s"),
-        seconds @ 180..7200 => format!("{} min", seconds / 60),
-        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
-        seconds => format!("{} days", seconds / 86_400),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use credentials::remedy;
 use rustls::pki_types::UnixTime;
 use rustls::{
     AlertDescription, CertificateError, Error as TlsError, InvalidMessage, PeerIncompatible,
@@ -103,8 +105,12 @@ impl Failure {
                     "{host} closed the connection right after the handshake, in which it had \
                      asked for a certificate; {shown}"
                 );
-                Error::new(ErrorKind::Connection, what)
-                    .with_advice("if it stays so, the server may not take this user")
+                let advice = format!(
+                    "if it stays so, the server does not take it: {}; or {}",
+                    remedy::MAKE_PROXY,
+                    remedy::FETCH_TOKEN
+                );
+                Error::new(ErrorKind::Connection, what).with_advice(advice)
             }
             (Why::Cut | Why::Io(_), Stage::Handshake) => {
                 let how = match why {
@@ -193,14 +199,14 @@ impl Failure {
         };
         let advice = match (shown, alert) {
             (Some(_), AlertDescription::UnknownCA | AlertDescription::UnsupportedCertificate) => {
-                "the server may not take proxies, or not those of this authority: try a token, or \
-                 the user's certificate itself"
+                format!(
+                    "the server may not take proxies, or not those of this authority: show the \
+                     certificate itself (X509_USER_PROXY=~/.globus/usercert.pem), or {}",
+                    remedy::FETCH_TOKEN
+                )
             }
-            (Some(_), _) => "make a new proxy: voms-proxy-init -voms VO -rfc",
-            (None, _) => {
-                "make a proxy with voms-proxy-init -voms VO -rfc, or name one in \
-                          X509_USER_PROXY"
-            }
+            (Some(_), _) => remedy::MAKE_PROXY.to_owned(),
+            (None, _) => format!("{}, or name one in X509_USER_PROXY", remedy::MAKE_PROXY),
         };
         Error::new(ErrorKind::Unauthenticated, what).with_advice(advice)
     }
@@ -227,21 +233,17 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
                     "the certificate of {host} is from an authority that is not trusted: {issuer}"
                 ),
             };
-            failed(format!("{what}; trusted are {trusted}")).with_advice(
-                "name the directory or the file with its authority in X509_CERT_DIR or \
-                 SSL_CERT_FILE; those of the grid come with the package ca-policy-lcg (conda) or \
-                 igtf-policy-bundle",
-            )
+            failed(format!("{what}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
         }
         CertificateError::ExpiredContext { time, not_after } => {
             let (when, ago) = (date(*not_after), span(*not_after, *time));
             failed(format!("the certificate of {host} expired {ago} ago, on {when}"))
-                .with_advice("tell the site; if your own clock is wrong, set it")
+                .with_advice(format!("tell the site; or {}", remedy::SET_CLOCK))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let (when, after) = (date(*not_before), span(*time, *not_before));
             failed(format!("the certificate of {host} is valid from {when} on, in {after}"))
-                .with_advice("your clock may be wrong: set it")
+                .with_advice(remedy::SET_CLOCK)
         }
         CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
             let name = seen.and_then(|seen| seen.common_name.as_deref());
@@ -254,7 +256,7 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
         CertificateError::NotValidForNameContext { presented, .. } => {
             let names: Vec<&str> = presented.iter().map(|name| bare_name(name)).collect();
             failed(format!("the certificate of {host} is for {}", names.join(", ")))
-                .with_advice("use a name that the certificate has, in full")
+                .with_advice(another_name(host, &names))
         }
         CertificateError::Revoked => failed(format!("the certificate of {host} is revoked")),
         CertificateError::BadSignature => {
@@ -276,6 +278,21 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
                 .with_advice("tell the site: a server needs a certificate with CA:FALSE")
         }
         why => failed(format!("the certificate of {host} cannot be used: {why}")),
+    }
+}
+
+/// What to write instead of a name that is not among those of the certificate.
+fn another_name(host: &str, names: &[&str]) -> String {
+    let is_full = |name: &&&str| {
+        name.split_once('.').is_some_and(|(first, _)| first.eq_ignore_ascii_case(host))
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match (names.iter().find(is_full), bare.parse::<IpAddr>()) {
+        (Some(full), _) => format!("write the name in full: {full}"),
+        (None, Ok(_)) => "write the server's name in full, and not its number; if a redirector \
+                          has sent here by number, tell the site"
+            .to_owned(),
+        (None, Err(_)) => "use a name that the certificate has, in full".to_owned(),
     }
 }
 

@@ -402,8 +402,9 @@ async fn a_server_that_is_not_believed_is_named_with_the_reason() {
         refused(&other.host(), &authority).await,
         "the certificate of dcache.example.org is from an authority that is not trusted: \
          /CN=Other CA; trusted are the N authorities of /ca; name the directory or the file with \
-         its authority in XN_CERT_DIR or SSL_CERT_FILE; those of the grid come with the package \
-         ca-policy-lcg (conda) or igtf-policy-bundle"
+         its authority in XN_CERT_DIR or SSL_CERT_FILE; those of the grid come by conda install -c \
+         conda-forge ca-policy-lcg, and where there is CVMFS they are in \
+         /cvmfs/grid.cern.ch/etc/grid-security/certificates"
     );
     let key = KeyPair::generate().unwrap();
     let der = params(&[HOST]).self_signed(&key).unwrap().der().clone();
@@ -461,7 +462,7 @@ async fn a_certificate_is_valid_at_its_time() {
     assert_eq!(
         refused(&authority.sign(&old), &authority).await,
         "the certificate of dcache.example.org expired N days ago, on Thu, N Jan N N:N:N GMT; \
-         tell the site; if your own clock is wrong, set it"
+         tell the site; or compare the clocks (date -u), and set this one: timedatectl set-ntp true"
     );
     let mut new = params(&[HOST]);
     new.not_before = rcgen::date_time_ymd(2095, 1, 2);
@@ -469,7 +470,7 @@ async fn a_certificate_is_valid_at_its_time() {
     assert_eq!(
         refused(&authority.sign(&new), &authority).await,
         "the certificate of dcache.example.org is valid from Sun, N Jan N N:N:N GMT on, in N \
-         days; your clock may be wrong: set it"
+         days; compare the clocks (date -u), and set this one: timedatectl set-ntp true"
     );
 }
 
@@ -514,8 +515,8 @@ async fn a_certificate_that_is_refused_shows_at_the_first_read() {
     let nothing = client_config(&authority.trust(), None, false).unwrap();
     assert_eq!(
         failure(answering(&asking), &nothing).await,
-        "dcache.example.org wants a certificate of the user, and there was none to show; make a \
-         proxy with voms-proxy-init -voms VO -rfc, or name one in XN_USER_PROXY"
+        "dcache.example.org wants a certificate of the user, and there was none to show; \
+         voms-proxy-init -voms YOUR_VO -rfc -valid N:N, or name one in XN_USER_PROXY"
     );
     let identity = proxy(&authority);
     let config = client_config(&authority.trust(), Some(&identity), false).unwrap();

@@ -48,10 +48,14 @@ impl Trust {
         let places: Vec<_> =
             authorities.places.iter().map(|place| place.display().to_string()).collect();
         let said = match (count, places.is_empty()) {
-            (0, _) => "no authorities at all: none were found".to_owned(),
+            (0, _) => match authorities.skipped.first() {
+                Some((path, why)) => format!("no authorities at all ({}: {why})", path.display()),
+                None => "no authorities at all: none were found".to_owned(),
+            },
             (_, true) => format!("the {count} authorities of the system"),
             (_, false) => format!("the {count} authorities of {}", places.join(", ")),
         };
+        let said = said + &authorities.lacking();
         Trust { anchors: Arc::new(anchors), said }
     }
 

@@ -88,7 +88,8 @@ impl XrootdServer {
         request: RequestId,
         error: &RequestError,
     ) {
-        let failed = |file: &FileRef| self.request_error(error).with_url(file.url.to_string());
+        let failed =
+            |file: &FileRef| self.request_error(error, &file.url).with_url(file.url.to_string());
         if session.fail_stat(link, request, failed) {
             return;
         }
@@ -100,7 +101,7 @@ impl XrootdServer {
         if let Some((request, file)) = session.finish_with_file(request) {
             let error = match unknown {
                 true => pages::not_offered().with_source(&*self.name),
-                false => self.request_error(error),
+                false => self.request_error(error, &file.url),
             };
             let error = error.with_url(file.url.to_string());
             session.drop_held(request);

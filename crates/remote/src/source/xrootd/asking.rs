@@ -227,7 +227,7 @@ impl Caller for OneFile {
             Event::Opened { request, stat, .. } => self.end(request, Ok(Reply::Opened(stat))),
             Event::Answer { request, answer } => self.end(request, Ok(Reply::Done(answer))),
             Event::Failed { request, error } => {
-                let said = server.request_error(&error);
+                let said = server.request_error(&error, &self.url);
                 self.end(
                     request,
                     Err(match error {

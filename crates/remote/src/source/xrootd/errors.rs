@@ -1,12 +1,14 @@
 //! Errors of connections and of servers as those of this crate, with who was asked.
 
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 use credentials::{Claims, Token};
 use xrootd::client::{Client, HowToRetry};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 
-use super::XrootdServer;
+use super::{XrootdServer, causes};
+use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::source::tls::{self, Failure};
 
@@ -85,16 +87,30 @@ impl XrootdServer {
         if matches!(error, SessionError::NoAuthentication { .. }) {
             self.refusals.fetch_add(1, Ordering::Relaxed);
         }
-        let mut text = error.to_string();
-        if let SessionError::NoAuthentication { skipped, .. } = error {
-            let of_gsi = skipped.iter().filter(|skipped| skipped.name == "gsi");
-            for why in of_gsi.filter_map(|gsi| super::gsi::explain(&self.wallet, &gsi.why)) {
-                text.push_str(&format!(" ({why})"));
+        let (text, remedies) = self.explained(error);
+        let said = Error::new(kind, self.with_user(kind, text))
+            .retryable(may_be_a_slip || self.may_recover(error) || retry != HowToRetry::No)
+            .with_source(&*self.name);
+        match remedies.is_empty() {
+            true => said,
+            false => said.with_advice(remedies),
+        }
+    }
+
+    /// In words, with what is known here of each credential that was refused; and what helps.
+    fn explained(&self, error: &SessionError) -> (String, String) {
+        let SessionError::NoAuthentication { offered, skipped } = error else {
+            return (error.to_string(), String::new());
+        };
+        let (mut skipped, mut remedies) = (skipped.clone(), Vec::new());
+        for refused in &mut skipped {
+            if let Some(cause) = causes::of_login(&self.wallet, refused, SystemTime::now()) {
+                refused.why.push_str(&format!(" ({})", cause.why));
+                remedies.push(cause.remedy);
             }
         }
-        Error::new(kind, self.with_user(kind, text))
-            .retryable(may_be_a_slip || self.may_recover(error) || retry != HowToRetry::No)
-            .with_source(&*self.name)
+        let offered = offered.clone();
+        (SessionError::NoAuthentication { offered, skipped }.to_string(), remedies.join("; or "))
     }
 
     /// A refusal depends on who asks.
@@ -156,7 +172,8 @@ impl XrootdServer {
         error.is_retryable() || (slip && self.profile.lock().version.is_some())
     }
 
-    pub(super) fn request_error(&self, error: &RequestError) -> Error {
+    /// Of a request for the file of this address.
+    pub(super) fn request_error(&self, error: &RequestError, url: &Address) -> Error {
         let RequestError::Server(refused) = error else {
             let kind = match error {
                 RequestError::TimedOut | RequestError::WaitedTooLong(_) => ErrorKind::TimedOut,
@@ -181,8 +198,18 @@ impl XrootdServer {
             ErrorCode::IS_DIRECTORY | ErrorCode::NOT_FILE => ErrorKind::InvalidArgument,
             _ => ErrorKind::Io,
         };
-        Error::new(kind, self.with_user(kind, refused.to_string()))
+        let mut text = refused.to_string();
+        if let Some(plain) = causes::in_plain_words(&refused.message) {
+            text.push_str(&format!(" ({plain})"));
+        }
+        let said = Error::new(kind, self.with_user(kind, text))
             .retryable(refused.code.is_retryable())
-            .with_source(&*self.name)
+            .with_source(&*self.name);
+        let by = self.login.lock().as_ref().and_then(|login| login.by);
+        let by = by.filter(|_| kind == ErrorKind::PermissionDenied);
+        match by.and_then(|by| causes::of_denial(&self.wallet, by, &url.path())) {
+            Some(remedy) => said.with_advice(remedy),
+            None => said,
+        }
     }
 }

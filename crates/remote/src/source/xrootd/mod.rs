@@ -2,6 +2,7 @@
 
 mod answer;
 pub(crate) mod asking;
+mod causes;
 mod command;
 mod converse;
 mod errors;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use credentials::{Kind, Wallet};
+use credentials::{Kind, Wallet, remedy};
 use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
 use tokio::task::spawn_blocking;
@@ -253,7 +253,10 @@ fn credential(wallet: &Wallet, host: &str, method: &Method, arguments: &str) -> 
     match method {
         Method::Ztn => match wallet.token() {
             Ok(Some(token)) => Ok(Credential::Ztn(token.secret)),
-            Ok(None) => Err("no token was found; set BEARER_TOKEN_FILE, or run htgettoken".into()),
+            Ok(None) => Err(format!(
+                "no token was found; set BEARER_TOKEN_FILE, or {}",
+                remedy::FETCH_TOKEN
+            )),
             Err(error) => Err(error.to_string()),
         },
         Method::Krb5 => {

@@ -212,13 +212,12 @@ impl Bed {
             private(&file, token.as_bytes());
             variables.push(("BEARER_TOKEN_FILE", file.to_str().unwrap()));
         }
-        // No proxy and no token of this machine.
         let home = self.path("home");
-        let temporary = home.to_str().unwrap();
         fs::create_dir_all(&home).unwrap();
-        variables.push(("TMPDIR", temporary));
         let user = nix::unistd::geteuid().as_raw();
-        let surroundings = Surroundings::new(user, Some(home.clone()), variables);
+        let mut surroundings = Surroundings::new(user, Some(home.clone()), variables);
+        // No proxy and no token of this machine.
+        surroundings.temporary = Some(home);
         let wallet = Wallet::new(surroundings, Choice::default());
         // One connection, whose flights are counted.
         Config { wallet, connections_initial: 1, connections_max: 1, ..Config::default() }

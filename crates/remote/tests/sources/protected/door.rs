@@ -43,6 +43,14 @@ pub struct Door {
     pub sends_to: Option<(&'static str, u16)>,
     pub connections: AtomicUsize,
     pub reads: AtomicUsize,
+    /// Whom its certificate is for.
+    pub names: &'static [&'static str],
+    /// Each credential is refused in these words.
+    pub says: Option<&'static str>,
+    /// Each credential is taken, whatever it is.
+    pub takes_all: bool,
+    /// Opens are refused in these words.
+    pub denies: Option<&'static str>,
     /// The tokens that were shown.
     pub shown: Mutex<Vec<String>>,
 }
@@ -59,6 +67,10 @@ impl Default for Door {
             expires: None,
             loses_hello: false,
             sends_to: None,
+            names: &["localhost"],
+            says: None,
+            takes_all: false,
+            denies: None,
             connections: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             shown: Mutex::default(),
@@ -69,7 +81,7 @@ impl Default for Door {
 impl Door {
     /// The port at which it listens from now on, with a certificate of this bed.
     pub async fn open(self: &Arc<Self>, bed: &Bed) -> u16 {
-        let (certificate, key) = bed.host(&["localhost"]);
+        let (certificate, key) = bed.host(self.names);
         let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -141,7 +153,11 @@ impl Visit {
                     }
                     Served::Request { tag, request } => {
                         self.answer(tag, &request)?;
-                        self.server.handle_room(now).ok()?;
+                        if self.server.handle_room(now).is_err() {
+                            // What has been answered is said before the end.
+                            self.send(stream).await;
+                            return None;
+                        }
                     }
                     Served::Login(_) => {}
                 }
@@ -172,6 +188,11 @@ impl Visit {
         };
         match request {
             Request::Auth(auth) if &auth.protocol == b"unix" => self.server.answer_done(tag),
+            Request::Auth(_) if self.door.takes_all => self.server.answer_done(tag),
+            Request::Auth(_) if self.door.says.is_some() => {
+                let words = self.door.says.unwrap_or_default();
+                self.server.answer_error(tag, ErrorCode::AUTH_FAILED, words);
+            }
             Request::Auth(auth) => {
                 let token = token_of(&auth.credential).ok()?.expose_secret().to_owned();
                 let good = token == *self.door.token.lock();
@@ -180,6 +201,10 @@ impl Visit {
                     true => self.server.answer_done(tag),
                     false => self.server.answer_error(tag, ErrorCode::AUTH_FAILED, "token expired"),
                 }
+            }
+            Request::Open(_) if self.door.denies.is_some() => {
+                let words = self.door.denies.unwrap_or_default();
+                self.server.answer_error(tag, ErrorCode::NOT_AUTHORIZED, words);
             }
             Request::Open(_) => match self.door.sends_to {
                 Some((host, port)) => {

@@ -8,14 +8,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use credentials::{Choice, Surroundings, Wallet};
 use farroot_remote::source::diagnose::Step;
 use farroot_remote::{Config, ErrorKind};
+use xrootd::server::ServedTls;
 
 use super::super::over_tcp;
 use super::super::peers::{Process, free_port, own_by_daemon, start};
 use super::bed::{Bed, content};
+use super::door::Door;
 use super::examined::{examine, of};
 use super::relay::Relay;
 use super::{address, read, read_with};
@@ -182,6 +185,16 @@ async fn inside() {
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);
     let text = error.to_string();
     assert!(text.contains("expired") && text.contains("kinit"), "{text}");
+
+    // A server of another realm, of which alice has no ticket.
+    let abroad = Arc::new(Door {
+        tls: ServedTls::None,
+        security: "&P=krb5,xrootd/localhost@OTHER.REALM",
+        ..Door::default()
+    });
+    let relay = Relay::to(abroad.open(&bed).await).await;
+    let error = read(&bed, &alice, "root", &relay).await.unwrap_err();
+    assert!(error.to_string().contains("kinit USER@OTHER.REALM"), "{error}");
 
     examined(&alice, [&short, &nobody], ports[0]).await;
 

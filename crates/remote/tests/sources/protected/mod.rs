@@ -2,6 +2,7 @@
 //! test wishes.
 
 mod bed;
+mod causes;
 mod door;
 mod examined;
 mod kerberos;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use credentials::remedy;
 use hyper::StatusCode;
 
 use super::xml::Refusal;
@@ -114,7 +115,7 @@ fn skewed(ahead: Option<i64>) -> Error {
         _ => "this machine's clock differs too much from the server's".into(),
     };
     let error = Error::new(ErrorKind::Unauthenticated, text);
-    error.with_advice("set the clock: timedatectl set-ntp true")
+    error.with_advice(remedy::SET_CLOCK)
 }
 
 /// Of an object that may not be replaced.

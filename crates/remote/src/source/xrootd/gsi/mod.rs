@@ -6,14 +6,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use credentials::x509::{Certificate, certificates};
-use credentials::{Identity, Span, Wallet, x509};
+use credentials::{Identity, Wallet, remedy, x509};
 use secrecy::SecretBox;
 use xrootd::auth::gsi::{GsiCredential, Peer, PublicKey, RANDOM_BYTES};
 
 use crate::source::tls::{Trust, provider, verify_host};
-
-/// What to type for a new proxy.
-const MAKE_PROXY: &str = "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00";
 
 /// What one exchange with a host is made of. Reads files: call it where that may wait.
 ///
@@ -25,7 +22,8 @@ pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, Str
         let user = wallet.surroundings().user_id;
         format!(
             "no proxy in X509_USER_PROXY or /tmp/x509up_u{user}, and no certificate with an open \
-             key in ~/.globus; {MAKE_PROXY}"
+             key in ~/.globus; {}",
+            remedy::MAKE_PROXY
         )
     })?;
     // Says that the key is not one of RSA before a server is troubled with it.
@@ -46,39 +44,6 @@ pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, Str
             identity,
         }),
     }))
-}
-
-/// What is known here of a refusal for which servers have few words: what they call expired may be
-/// not valid yet.
-pub fn explain(wallet: &Wallet, refusal: &str) -> Option<String> {
-    // What was decided here has its reason already; servers give theirs with a number.
-    if !refusal.contains("(error ") {
-        return None;
-    }
-    let identity = wallet.identity().ok()??;
-    let Identity { subject, place, not_before, .. } = &identity;
-    if let Ok(wait) = not_before.duration_since(SystemTime::now()) {
-        return Some(format!(
-            "the certificate in {place} is not valid yet, but in {}: the clock may be wrong here, \
-             or where it was made",
-            Span(wait)
-        ));
-    }
-    if refusal.contains("unknown CA") {
-        let last = identity.chain.last().and_then(|der| Certificate::parse(der).ok())?;
-        return Some(format!(
-            "the server does not know the authority {} that has signed the certificate of \
-             {subject} in {place}; use one of an authority that it knows",
-            last.issuer
-        ));
-    }
-    let voms =
-        if identity.voms { "" } else { " has no VOMS attributes, which sites may want, and" };
-    let left = identity.not_after.duration_since(SystemTime::now()).unwrap_or_default();
-    Some(format!(
-        "the certificate of {subject} in {place}{voms} is valid for {}; {MAKE_PROXY}",
-        Span(left)
-    ))
 }
 
 /// Signs for a user, and judges one server.

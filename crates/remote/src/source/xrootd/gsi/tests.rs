@@ -15,6 +15,7 @@ use xrootd::message::open::OpenOptions;
 use xrootd::profile::Profile;
 
 use self::relay::Relay;
+use super::super::causes;
 use super::bed::{Grid, Party, Xrootd, content};
 use super::*;
 use crate::address::Address;
@@ -200,7 +201,8 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
             panic!("{:?}", told.error)
         };
         let refusal = skipped.iter().find(|skipped| skipped.name == "gsi").unwrap();
-        (refusal.why.clone(), explain(&wallet, &refusal.why).unwrap())
+        let cause = causes::of_login(&wallet, refusal, SystemTime::now()).unwrap();
+        (refusal.why.clone(), cause.why)
     };
     let (refusal, why) = told_of(&grid.proxy("future", 2040..2048));
     assert!(refusal.contains("expired"), "{refusal}");
