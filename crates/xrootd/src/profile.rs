@@ -4,9 +4,9 @@
 use crate::header::Handle;
 use crate::message::protocol::ServerFlags;
 
-/// The first protocol version (5.1.1) of the servers that are known to take requests behind the
-/// last message of an authentication, and to read no further than kXR_protocol before TLS.
-pub(crate) const VERSION_EXACT: u32 = 0x511;
+/// The first protocol version (5.1.1) of the servers that are known to read no further than
+/// kXR_protocol before TLS.
+const VERSION_EXACT: u32 = 0x511;
 
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,6 +36,8 @@ pub enum ClientStep {
     /// The authentication wants another step.
     AuthContinues,
     AuthAnswered,
+    /// A request that left behind a credential is refused before that is answered.
+    RequestTooEarly,
     /// An answer to anything else.
     RequestAnswered,
     /// Closed by either side, or broken.
@@ -57,6 +59,7 @@ pub const CLIENT: &[(ClientState, ClientStep, ClientState)] = &[
     (C::LoggingIn, S::LoginChallenged, C::Authenticating),
     (C::LoggingIn, S::Ended, C::Closed),
     (C::Authenticating, S::AuthContinues, C::Authenticating),
+    (C::Authenticating, S::RequestTooEarly, C::Authenticating),
     (C::Authenticating, S::AuthAnswered, C::Up),
     (C::Authenticating, S::Ended, C::Closed),
     (C::Up, S::RequestAnswered, C::Up),
@@ -189,7 +192,7 @@ mod tests {
 
     const CLIENT_STATES: [ClientState; 6] =
         [C::Greeting, C::Negotiating, C::LoggingIn, C::Authenticating, C::Up, C::Closed];
-    const CLIENT_STEPS: [ClientStep; 10] = [
+    const CLIENT_STEPS: [ClientStep; 11] = [
         S::HandshakeAnswered,
         S::ProtocolAnswered,
         S::TlsAnswered,
@@ -198,6 +201,7 @@ mod tests {
         S::LoginChallenged,
         S::AuthContinues,
         S::AuthAnswered,
+        S::RequestTooEarly,
         S::RequestAnswered,
         S::Ended,
     ];

@@ -116,6 +116,47 @@ fn messages_that_answer_nothing_are_no_sign_of_life_and_have_an_end() {
     }
 }
 
+/// A server that takes requests up before it has judged the credential in front of them.
+#[test]
+fn what_is_refused_before_the_credential_is_answered_is_asked_again_behind_it() {
+    const AUTH: u16 = 3;
+    let config = ClientConfig::new("tester", "test", 7);
+    let authentication = Authentication::Needed("&P=unix".to_owned());
+    let profile = Profile { authentication, ..Profile::default() };
+    let mut client = Client::new(config, profile, Start::Burst);
+    let (file, _) = client.open(NOW, "/a", OpenOptions::FOR_READING);
+    let read = client.read(NOW, file, 100..110);
+    let sent = |client: &mut Client| -> Vec<u8> {
+        std::iter::from_fn(|| client.poll_transmit(NOW)).flatten().collect()
+    };
+    assert!(sent(&mut client).windows(2).any(|path| path == b"/a"), "all left at once");
+    let offered = [&[7; 16][..], b"&P=unix\0"].concat();
+    let early = [&ErrorCode::NOT_AUTHORIZED.0.to_be_bytes()[..], b"Authentication required\0"];
+    let early = early.concat();
+    let said = [
+        greeting(),
+        negotiated(ServerFlags::IS_SERVER),
+        frame(LOGIN, Status::Ok, &offered),
+        // The open and the read, which left behind the credential.
+        frame(AUTH + 1, Status::Error, &early),
+        frame(AUTH + 2, Status::Error, &early),
+    ];
+    client.handle_bytes(NOW, Bytes::from(said.concat())).unwrap();
+    assert_eq!(sent(&mut client), b"", "nothing more before the credential is answered");
+    client.handle_bytes(NOW, Bytes::from(frame(AUTH, Status::Ok, b""))).unwrap();
+    let again = sent(&mut client);
+    assert!(again.windows(2).any(|path| path == b"/a"));
+    let open = u16::from_be_bytes([again[0], again[1]]);
+    client.handle_bytes(NOW, Bytes::from(frame(open, Status::Ok, &[0; 4]))).unwrap();
+    let again = sent(&mut client);
+    let asked = u16::from_be_bytes([again[0], again[1]]);
+    let bytes = Bytes::from(frame(asked, Status::Ok, b"0123456789"));
+    client.handle_bytes(NOW, bytes).unwrap();
+    assert!(events(&mut client).contains(&Event::Done { request: read }));
+    // The next connection waits.
+    assert_eq!(client.profile().burst, Some(false));
+}
+
 #[test]
 fn an_answer_to_nothing() {
     let error = breaks(&[up(), frame(99, Status::Ok, b"")].concat());

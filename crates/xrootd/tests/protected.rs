@@ -257,16 +257,29 @@ fn a_refused_credential_with_requests_behind_it_means_care_the_next_time() {
     assert_eq!(pair.client.authenticated_by(), Some("unix"));
 }
 
+/// dCache says version 5.0.0. It took a round trip more than it had to: its door was not sent the
+/// open behind the credential, although it judges one message after the other.
 #[test]
-fn nothing_follows_a_credential_at_servers_of_which_that_is_not_known() {
-    let mut server = served(ServedTls::None, "&P=unix");
-    server.version = 0x500;
-    let (mut pair, read) = session(config(Tls::NotOffered), Profile::default(), server);
-    pair.client = Client::new(config(Tls::NotOffered), Profile::default(), Start::Careful);
-    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
-    assert_eq!(read, pair.client.read(pair.now, file, 100..300));
-    pair.settle();
-    expect(&pair, read, 3);
+fn a_door_of_dcache_takes_three_round_trips_when_it_is_known() {
+    let server = || {
+        let server = served(ServedTls::Demanded, ZTN);
+        ServerConfig { version: 0x500, ..server }
+    };
+    let mut profile = Profile::default();
+    // kXR_protocol, hello, login; offers of a server that is not known; the rest.
+    for (start, round_trips) in [(Start::Careful, 4), (Start::Burst, 3), (Start::Burst, 3)] {
+        assert!(!profile.takes_early_hello());
+        let (mut pair, read) = session(config(Tls::Required), profile.clone(), server());
+        if start == Start::Careful {
+            pair.client = Client::new(config(Tls::Required), profile, start);
+            let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+            assert_eq!(read, pair.client.read(pair.now, file, 100..300));
+        }
+        pair.settle();
+        expect(&pair, read, round_trips);
+        profile = pair.client.profile().clone();
+        assert_ne!(profile.burst, Some(false));
+    }
 }
 
 #[test]

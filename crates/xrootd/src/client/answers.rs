@@ -194,11 +194,34 @@ impl Client {
                 Ok(())
             }
             Owner::AbandonedOpen { slot } => self.undo_open(stream, status, &body, slot),
+            Owner::Request(id) if self.is_too_early(status) => {
+                self.machine.step(ClientStep::RequestTooEarly)?;
+                ServerError::decode(&body)?;
+                self.finished(id, stream);
+                self.ask_later(id);
+                Ok(())
+            }
             Owner::Request(id) => {
                 self.machine.step(ClientStep::RequestAnswered)?;
                 self.request_answer(id, stream, status, body)
             }
         }
+    }
+
+    /// Whether a server refuses what it has looked at before it had judged the credential.
+    fn is_too_early(&self, status: Status) -> bool {
+        status == Status::Error && self.machine.state() == ClientState::Authenticating
+    }
+
+    /// What came too early is asked once more when the session is up; from now on nothing is sent
+    /// behind a credential here.
+    fn ask_later(&mut self, id: RequestId) {
+        self.ahead = false;
+        self.profile.burst = Some(false);
+        if let Some(What::Open { file, .. }) = self.tasks.get(&id).map(|task| &task.what) {
+            self.open_put_off(*file);
+        }
+        self.start_again(id);
     }
 
     /// An answer to a request that was given up: only whether it is the last one matters.

@@ -18,7 +18,7 @@ use crate::error::{ProtocolError, ServerError, SessionError};
 use crate::header::StreamId;
 use crate::message::protocol::ServerFlags;
 use crate::message::{Auth, Message};
-use crate::profile::{Authentication, Start, VERSION_EXACT};
+use crate::profile::{Authentication, Start};
 use crate::states::{ClientState, ClientStep};
 
 /// The authentication of a session.
@@ -137,11 +137,10 @@ impl Client {
         match &self.authenticating.current {
             None => state != ClientState::Authenticating && self.start == Start::Burst,
             Some(current) => {
-                let exact = self.profile.version.is_none_or(|version| version >= VERSION_EXACT);
                 // What was not asked for may be refused, and the rest with it.
                 let bold = self.start == Start::Burst || !current.unasked;
                 let sent = current.stream.is_some() && current.last;
-                sent && exact && bold && self.profile.burst != Some(false)
+                sent && bold && self.profile.burst != Some(false)
             }
         }
     }
