@@ -36,7 +36,7 @@ impl Remote {
                 let url = Address::parse(directory)?;
                 let settings = self.settings();
                 let entries =
-                    one_shot::list(&url, &settings.config, settings.network.clone()).await?;
+                    one_shot::list(&url, true, &settings.config, settings.network.clone()).await?;
                 let address = |name: &str| {
                     let child = url.child(name);
                     child.map_or_else(|_| String::new(), |child| child.as_str().to_owned())

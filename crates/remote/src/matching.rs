@@ -182,11 +182,12 @@ async fn on_server(
         let listings = found.iter().map(|directory| {
             let (directory, wanted) = (directory.clone(), wanted.clone());
             async move {
-                let mut names = match one_shot::list(&directory, config, network.clone()).await {
-                    // Among what a pattern matches may be files.
-                    Err(error) if is_no_directory(&error) => Vec::new(),
-                    listed => listed?.into_iter().map(|entry| entry.name).collect(),
-                };
+                let mut names =
+                    match one_shot::list(&directory, false, config, network.clone()).await {
+                        // Among what a pattern matches may be files.
+                        Err(error) if is_no_directory(&error) => Vec::new(),
+                        listed => listed?.into_iter().map(|entry| entry.name).collect(),
+                    };
                 // No name leads out of its directory.
                 names.retain(|name| !matches!(&**name, "." | "..") && !name.contains('/'));
                 names.retain(|name| wanted.matches_with(name, OPTIONS));

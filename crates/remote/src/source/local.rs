@@ -227,7 +227,7 @@ impl Reader {
                 self.server.files.lock().remove(&file.tag);
                 Ok(())
             }
-            Command::List { request, directory } => {
+            Command::List { request, directory, .. } => {
                 self.link.send(cannot_list(request, &directory));
                 Ok(())
             }

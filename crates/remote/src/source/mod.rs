@@ -78,8 +78,8 @@ pub enum Command {
     Cancel { request: RequestTag },
     /// Nothing more will be asked of this file.
     Close { file: FileRef },
-    /// Say what is in this directory.
-    List { request: RequestTag, directory: FileRef },
+    /// Say what is in this directory: names, and what is known of each where `with_facts`.
+    List { request: RequestTag, directory: FileRef, with_facts: bool },
     /// Say this checksum of the file; without an algorithm, the one that the server likes best.
     Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
     /// Say where else the file is.

@@ -32,17 +32,19 @@ const REQUEST: RequestTag = RequestTag(0);
 /// No question takes longer, whatever comes meanwhile.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What is in a directory, in the server's order.
+/// What is in a directory, in the server's order. With facts a server looks at each file, where it
+/// would else read the directory alone.
 ///
 /// # Errors
 /// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory;
 /// whatever keeps it from being asked.
 pub async fn list(
     directory: &Address,
+    with_facts: bool,
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<Vec<ListedName>> {
-    let question = |directory| Command::List { request: REQUEST, directory };
+    let question = |directory| Command::List { request: REQUEST, directory, with_facts };
     let (_, events) = ask(directory, config, network, question).await?;
     let entries = events.into_iter().find_map(|event| match event {
         ConnectionEvent::Listed { entries, .. } => Some(entries),

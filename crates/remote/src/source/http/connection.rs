@@ -84,7 +84,7 @@ fn take_command(
             exchange.server.forget(&file);
             None
         }
-        Command::List { request, directory } => {
+        Command::List { request, directory, .. } => {
             if exchange.server.bucket.is_some() {
                 return Some(Job::question(request, directory, Question::Names));
             }

@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use xrootd::client::{Answer, Event, RequestId};
 use xrootd::error::{RequestError, SessionError};
-use xrootd::message::stat::StatInfo;
+use xrootd::message::dirlist::Entry;
+use xrootd::message::stat::{StatFlags, StatInfo};
 
 use super::redirect::redirected;
 use super::session::{Purpose, Session};
@@ -155,8 +156,8 @@ impl XrootdServer {
             Some(Purpose::List { request, .. }) => {
                 session.tags.remove(&request);
                 if let Answer::Entries(entries) = answer {
-                    let names = entries.into_iter().map(|entry| ListedName::of_name(entry.name));
-                    link.send(ConnectionEvent::Listed { request, entries: names.collect() });
+                    let entries = entries.into_iter().map(listed).collect();
+                    link.send(ConnectionEvent::Listed { request, entries });
                 }
                 link.send(ConnectionEvent::Done { request });
             }
@@ -202,6 +203,20 @@ fn file_info(stat: &StatInfo) -> Result<FileInfo> {
     FileInfo::new(stat.size, Some(stat.mtime), Some(stat.id.clone()))
 }
 
+/// What a directory has by one name. Sizes of directories are those of their own entries.
+fn listed(entry: Entry) -> ListedName {
+    let Entry { name, stat } = entry;
+    let Some(stat) = stat else { return ListedName::of_name(name) };
+    let is_directory = stat.flags.intersects(StatFlags::DIRECTORY);
+    let seconds = u64::try_from(stat.mtime).ok().map(Duration::from_secs);
+    ListedName {
+        name,
+        is_directory: Some(is_directory),
+        size: (!is_directory).then_some(stat.size),
+        modified: seconds.and_then(|seconds| UNIX_EPOCH.checked_add(seconds)),
+    }
+}
+
 /// The server's time, in seconds: `<statistics tod="1700000000" ver="v5.5.3" ...`.
 fn time_of_day(answer: &Answer) -> Option<SystemTime> {
     let Answer::Text(text) = answer else { return None };
@@ -220,6 +235,21 @@ fn checksum_of(answer: &Answer) -> Result<Checksum> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_times_are_listed_where_the_server_says_them() {
+        let of = |text: Option<&str>| {
+            let stat = text.map(|text| StatInfo::decode(text.as_bytes()).unwrap());
+            listed(Entry { name: "a".to_owned(), stat })
+        };
+        let file = of(Some("7 100 16 1700000000"));
+        assert_eq!((file.is_directory, file.size), (Some(false), Some(100)));
+        assert_eq!(file.modified, Some(UNIX_EPOCH + Duration::from_secs(1_700_000_000)));
+        let directory = of(Some("7 4096 19 -1"));
+        assert_eq!((directory.is_directory, directory.size), (Some(true), None));
+        assert_eq!(directory.modified, None);
+        assert_eq!(of(None), ListedName::of_name("a".to_owned()));
+    }
 
     #[test]
     fn the_time_there_is_read_from_a_summary() {

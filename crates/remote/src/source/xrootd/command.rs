@@ -48,9 +48,13 @@ impl Session {
                 }
             }
             Command::Close { file } => self.forget(file.tag),
-            Command::List { request, directory } => {
+            Command::List { request, directory, with_facts } => {
                 let path = path(&directory);
-                let id = self.client.dirlist(now, &path, DirlistOptions::default());
+                let options = match with_facts {
+                    true => DirlistOptions::WITH_STAT,
+                    false => DirlistOptions::default(),
+                };
+                let id = self.client.dirlist(now, &path, options);
                 self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Purpose::List { request, directory });
             }
