@@ -494,6 +494,12 @@ impl Client {
         self.encryption == Encryption::On
     }
 
+    /// Whether what is asked now is answered inside TLS, or not at all.
+    pub fn answers_are_encrypted(&self) -> bool {
+        let sworn = self.config.tls == Tls::Required || self.config.early_hello;
+        self.is_encrypted() || sworn
+    }
+
     /// Whether the session has ended.
     pub fn is_closed(&self) -> bool {
         self.machine.state() == ClientState::Closed

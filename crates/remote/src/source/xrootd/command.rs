@@ -33,7 +33,7 @@ impl Session {
                     }
                     None => self.open(&file, None),
                 };
-                if segments.len() == 1 || self.pages.how(&file) == How::Checked {
+                if segments.len() == 1 || self.how(&file) == How::Checked {
                     let read = |range| self.read(id, range, request, file.clone());
                     return segments.into_iter().for_each(read);
                 }
@@ -106,10 +106,14 @@ impl Session {
         id
     }
 
+    fn how(&self, file: &FileRef) -> How {
+        self.pages.how(file, self.client.answers_are_encrypted())
+    }
+
     /// Reads one range, with checksums or without.
     pub fn read(&mut self, id: FileId, range: Range<u64>, request: RequestTag, file: FileRef) {
         let now = self.clock.now();
-        let (asked, checked) = match self.pages.how(&file) {
+        let (asked, checked) = match self.how(&file) {
             How::Plain => (self.client.read(now, id, range), None),
             How::Checked => {
                 let again = self.pages.were_damaged(file.tag, &range);

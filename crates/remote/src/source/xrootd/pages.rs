@@ -54,11 +54,11 @@ impl Pages {
         self.wanted == Checksums::Always
     }
 
-    /// How to ask for bytes of a file.
-    pub fn how(&self, file: &FileRef) -> How {
+    /// How to ask for bytes of a file. Bytes inside TLS cannot come damaged.
+    pub fn how(&self, file: &FileRef, is_encrypted: bool) -> How {
         let checked = match self.wanted {
             Checksums::Always => true,
-            Checksums::Auto => file.is_opaque && self.are_offered(),
+            Checksums::Auto => file.is_opaque && !is_encrypted && self.are_offered(),
             Checksums::Never => false,
         };
         if checked { How::Checked } else { How::Plain }
@@ -126,12 +126,14 @@ mod tests {
             let pages = Pages::new(wanted);
             let asked = [None, old, offering].map(|flags| {
                 pages.learn(flags);
-                pages.how(&copied)
+                pages.how(&copied, false)
             });
             assert_eq!(asked, [of_old, of_old, of_offering], "{wanted:?}");
-            assert_eq!(pages.how(&decoded), of_decoded);
+            assert_eq!(pages.how(&decoded, false), of_decoded);
+            // TLS has a stronger one of every record.
+            assert_eq!(pages.how(&copied, true), of_decoded);
             if pages.do_without() {
-                assert_eq!(pages.how(&copied), How::Plain);
+                assert_eq!(pages.how(&copied, false), How::Plain);
             } else {
                 assert_eq!(wanted, Checksums::Always);
             }
