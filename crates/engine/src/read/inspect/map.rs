@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use futures::future::try_join_all;
 use rootfile::ntuple::{EnvelopeLink, is_class};
-use rootfile::tree::BasketPlace;
+use rootfile::tree::BranchId;
 use serde::Serialize;
 
 use crate::read::file::File;
@@ -97,18 +97,12 @@ fn unless_lost(error: crate::Error) -> Result<Vec<Record>> {
 }
 
 fn baskets(tree: &Tree, path: &str) -> Vec<Record> {
-    let mut records = Vec::new();
-    for (id, branch_path) in tree.names().iter() {
+    let basket = |(id, _, range): (BranchId, Range<u64>, Range<u64>)| {
         let branch = &tree.metadata().branches[id.0 as usize];
         let mean = factor(branch.total_bytes, branch.zip_bytes);
-        for basket in &branch.baskets {
-            if let BasketPlace::Stored(range) = &basket.place {
-                let name = format!("{path}/{branch_path}");
-                records.push(record(range.clone(), "TBasket", name, mean));
-            }
-        }
-    }
-    records
+        record(range, "TBasket", format!("{path}/{}", tree.names().path(id)), mean)
+    };
+    tree.stored_baskets().map(basket).collect()
 }
 
 async fn pages(ntuple: &RNTuple, path: &str) -> Result<Vec<Record>> {
@@ -125,13 +119,7 @@ async fn pages(ntuple: &RNTuple, path: &str) -> Result<Vec<Record>> {
     for cluster in ntuple.clusters(&(0..u64::MAX)).await? {
         for (number, column) in cluster.columns.iter().enumerate() {
             let Some(description) = metadata.schema.columns.get(number) else { continue };
-            let mut names: Vec<&str> = metadata
-                .schema
-                .ancestors(description.field)
-                .map(|field| &*metadata.schema.fields[field as usize].name)
-                .collect();
-            names.reverse();
-            let name = format!("{path}/{}", names.join("."));
+            let name = format!("{path}/{}", ntuple.column_path(number));
             for page in &column.pages {
                 let length = u64::from(page.elements) * u64::from(description.bits) / 8;
                 let factor = factor(length, page.stored());

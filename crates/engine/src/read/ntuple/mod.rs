@@ -118,6 +118,17 @@ impl RNTuple {
         self.inner.list.find(path)
     }
 
+    /// The path of the field that a column of pages is of; empty where there is no such column.
+    pub(super) fn column_path(&self, column: usize) -> String {
+        let schema = &self.inner.ntuple.schema;
+        let Some(described) = schema.columns.get(column) else { return String::new() };
+        let fields = schema.ancestors(described.field);
+        let mut names: Vec<&str> =
+            fields.map(|field| &*schema.fields[field as usize].name).collect();
+        names.reverse();
+        names.join(".")
+    }
+
     /// One field as a column, in the lists that it is in.
     ///
     /// # Errors

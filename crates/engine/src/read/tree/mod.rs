@@ -85,6 +85,18 @@ impl Tree {
         index.located(self.inner.file.url())
     }
 
+    /// The baskets with records of their own, by branch: their entries, and where they are.
+    pub(super) fn stored_baskets(
+        &self,
+    ) -> impl Iterator<Item = (BranchId, Range<u64>, Range<u64>)> + '_ {
+        self.names().iter().flat_map(|(id, _)| {
+            let baskets = self.inner.tree.branches[id.0 as usize].baskets.iter();
+            baskets.filter_map(move |basket| {
+                Some((id, basket.entries.clone(), basket.place.stored()?))
+            })
+        })
+    }
+
     pub(super) fn friend_list(&self) -> &FriendList {
         &self.inner.friends
     }
