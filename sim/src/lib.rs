@@ -10,6 +10,7 @@ pub mod http_host;
 pub mod link;
 pub mod log;
 pub mod network;
+pub mod replay;
 pub mod xrootd_host;
 
 use std::collections::BTreeMap;

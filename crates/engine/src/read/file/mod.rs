@@ -73,7 +73,7 @@ pub(crate) struct OpenBytes {
     /// The bytes of metadata that have come; what is read of them later is added.
     pub known: Arc<Mutex<Known>>,
     cached: Option<CachedMetadata>,
-    profiles: Profiles,
+    pub profiles: Profiles,
     speculation: Speculation,
 }
 

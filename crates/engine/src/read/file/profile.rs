@@ -32,6 +32,11 @@ impl Profiles {
         Profiles { notes: Notes::new(store, "profiles") }
     }
 
+    /// Where they are kept, for what else is remembered of a shape.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
     /// The profile of a tree's shape, if there is one that can be read.
     pub fn load(&self, tree: &Tree) -> Option<Profile> {
         self.notes.load(shape(tree))

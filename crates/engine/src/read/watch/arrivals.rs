@@ -1,16 +1,20 @@
 //! The ranges of one read of a client, as they arrive.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
-use remote::fetch::{MemoryReservation, Wants};
+use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 use remote::{ErrorKind, Result};
+use tokio::sync::oneshot;
 
-use super::Shared;
+use super::client::Answering;
+use super::pieces::Part;
 
 /// A range that has arrived.
 #[derive(Debug)]
@@ -19,35 +23,165 @@ pub struct Arrival {
     pub index: usize,
     pub bytes: Bytes,
     /// As long as the arrival is kept, so much less is read ahead.
-    _reservation: Option<MemoryReservation>,
-}
-
-impl Arrival {
-    pub(super) fn here(index: usize, bytes: Bytes) -> Self {
-        Arrival { index, bytes, _reservation: None }
-    }
+    _reservations: Vec<MemoryReservation>,
 }
 
 /// Ranges on their way to a client, in the order in which they become complete. An error is the
 /// last item. Dropping it gives up those that have not come.
 #[derive(Debug)]
 pub struct Arrivals {
-    shared: Arc<Shared>,
     ready: VecDeque<Arrival>,
+    incomplete: BTreeMap<usize, Incomplete>,
     wants: Wants,
-    /// The range of each want.
-    owners: Vec<usize>,
-    has_failed: bool,
+    /// The part that each want is.
+    owners: Vec<Owner>,
+    predicted: FuturesUnordered<Predicted>,
+    /// `None` when the client has its answer.
+    answering: Option<Answering>,
+}
+
+/// A range of which something is not here.
+#[derive(Debug)]
+struct Incomplete {
+    parts: Vec<Option<Bytes>>,
+    lacking: usize,
+    reservations: Vec<MemoryReservation>,
+}
+
+/// A part of a range.
+#[derive(Debug, Clone)]
+struct Owner {
+    index: usize,
+    part: usize,
+    range: Range<u64>,
+}
+
+/// A part that was predicted and is on its way.
+#[derive(Debug)]
+struct Predicted {
+    owner: Owner,
+    within: Range<usize>,
+    receiver: oneshot::Receiver<Bytes>,
 }
 
 impl Arrivals {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        ready: VecDeque<Arrival>,
-        wants: Wants,
-        owners: Vec<usize>,
-    ) -> Self {
-        Arrivals { shared, ready, wants, owners, has_failed: false }
+    pub(super) fn new(wants: Wants, answering: Answering) -> Self {
+        Arrivals {
+            ready: VecDeque::new(),
+            incomplete: BTreeMap::new(),
+            wants,
+            owners: Vec::new(),
+            predicted: FuturesUnordered::new(),
+            answering: Some(answering),
+        }
+    }
+
+    /// A range that is here.
+    pub(super) fn add_here(&mut self, index: usize, bytes: Bytes) {
+        self.ready.push_back(Arrival { index, bytes, _reservations: Vec::new() });
+    }
+
+    /// A range in parts, from its first byte on; what is absent is asked for with
+    /// [`Arrivals::ask`].
+    pub(super) fn add_parts(&mut self, index: usize, start: u64, parts: Vec<Part>) -> Vec<Want> {
+        let mut incomplete = Incomplete { parts: Vec::new(), lacking: 0, reservations: Vec::new() };
+        let (mut wants, mut at) = (Vec::new(), start);
+        for (part, what) in parts.into_iter().enumerate() {
+            let owner = |bytes: usize| Owner { index, part, range: at..at + bytes as u64 };
+            let (held, bytes) = match what {
+                Part::Here(bytes) => {
+                    let length = bytes.len();
+                    (Some(bytes), length)
+                }
+                Part::Coming(receiver, within) => {
+                    let (owner, bytes) = (owner(within.len()), within.len());
+                    self.predicted.push(Predicted { owner, within, receiver });
+                    (None, bytes)
+                }
+                Part::Absent(range) => {
+                    let bytes = (range.end - range.start) as usize;
+                    self.owners.push(owner(bytes));
+                    wants.push(demand(range));
+                    (None, bytes)
+                }
+            };
+            at += bytes as u64;
+            incomplete.lacking += usize::from(held.is_none());
+            incomplete.parts.push(held);
+        }
+        if incomplete.lacking == 0 {
+            self.ready.push_back(incomplete.whole(index));
+        } else {
+            self.incomplete.insert(index, incomplete);
+        }
+        wants
+    }
+
+    /// Asks for what is absent of all ranges.
+    pub(super) fn ask(&mut self, wants: Vec<Want>) {
+        self.wants.add(wants);
+    }
+
+    fn arrive(&mut self, owner: &Owner, bytes: Bytes, reservation: Option<MemoryReservation>) {
+        let Some(range) = self.incomplete.get_mut(&owner.index) else { return };
+        range.parts[owner.part] = Some(bytes);
+        range.lacking -= 1;
+        range.reservations.extend(reservation);
+        if range.lacking == 0
+            && let Some(range) = self.incomplete.remove(&owner.index)
+        {
+            self.ready.push_back(range.whole(owner.index));
+        }
+    }
+
+    /// Takes in what has come; an error ends the read.
+    fn take_in(&mut self, context: &mut Context<'_>) -> Result<()> {
+        while let Poll::Ready(Some((predicted, bytes))) = self.predicted.poll_next_unpin(context) {
+            match bytes {
+                Some(bytes) => self.arrive(&predicted, bytes, None),
+                // The prediction has failed, or was given up a moment ago.
+                None => {
+                    self.wants.add(vec![demand(predicted.range.clone())]);
+                    self.owners.push(predicted);
+                }
+            }
+        }
+        while let Poll::Ready(Some(delivery)) = self.wants.poll_next_unpin(context) {
+            let delivery = delivery?;
+            // The client waits for it: what others wait for must not wait for the client.
+            delivery.reservation.hand_over();
+            let owner = self.owners[delivery.index].clone();
+            self.arrive(&owner, delivery.bytes, Some(delivery.reservation));
+        }
+        Ok(())
+    }
+}
+
+fn demand(range: Range<u64>) -> Want {
+    let cost = range.end.saturating_sub(range.start);
+    Want { range, cost, urgency: Urgency::Demand, order: 0 }
+}
+
+impl Incomplete {
+    fn whole(self, index: usize) -> Arrival {
+        let mut parts: Vec<Bytes> = self.parts.into_iter().flatten().collect();
+        let bytes = match parts.len() {
+            0 | 1 => parts.pop().unwrap_or_default(),
+            _ => parts.concat().into(),
+        };
+        Arrival { index, bytes, _reservations: self.reservations }
+    }
+}
+
+impl Future for Predicted {
+    /// The part, and its bytes if they have come.
+    type Output = (Owner, Option<Bytes>);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(context).map(|bytes| {
+            let bytes = bytes.ok().map(|bytes| bytes.slice(self.within.clone()));
+            (self.owner.clone(), bytes)
+        })
     }
 }
 
@@ -55,27 +189,27 @@ impl Stream for Arrivals {
     type Item = Result<Arrival>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(arrival) = self.ready.pop_front() {
-            return Poll::Ready(Some(Ok(arrival)));
-        }
-        if self.has_failed {
+        if self.answering.is_none() && self.ready.is_empty() {
             return Poll::Ready(None);
         }
-        self.wants.poll_next_unpin(context).map(|delivery| match delivery? {
-            Ok(delivery) => {
-                // The client waits for it: what others wait for must not wait for the client.
-                delivery.reservation.hand_over();
-                let index = self.owners[delivery.index];
-                let _reservation = Some(delivery.reservation);
-                Some(Ok(Arrival { index, bytes: delivery.bytes, _reservation }))
+        if self.ready.is_empty()
+            && let Err(error) = self.take_in(context)
+        {
+            if let Some(answering) = self.answering.take()
+                && error.kind() == ErrorKind::Changed
+            {
+                answering.set_stale();
             }
-            Err(error) => {
-                self.has_failed = true;
-                if error.kind() == ErrorKind::Changed {
-                    self.shared.set_stale();
-                }
-                Some(Err(error))
-            }
-        })
+            return Poll::Ready(Some(Err(error)));
+        }
+        if self.incomplete.is_empty() && self.ready.len() < 2 {
+            // With the last range the client has its answer.
+            self.answering = None;
+        }
+        match self.ready.pop_front() {
+            Some(arrival) => Poll::Ready(Some(Ok(arrival))),
+            None if self.incomplete.is_empty() => Poll::Ready(None),
+            None => Poll::Pending,
+        }
     }
 }

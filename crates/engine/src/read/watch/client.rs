@@ -1,0 +1,157 @@
+//! One client of a watched file: what it reads goes to a predictor for each table.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Shared;
+use super::habit::Habit;
+use super::places::Places;
+use super::predict::{Advice, Predictor};
+
+/// A single range as long as this is of a client that copies the file.
+const COPY_BYTES: u64 = 1 << 20;
+/// Ranges that are remembered until it is known what is in them.
+const EARLY_MAX: usize = 1 << 16;
+
+#[derive(Debug)]
+pub struct Client {
+    shared: Arc<Shared>,
+    reader: Mutex<Reader>,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    /// One a table; none before the file's metadata are here.
+    predictors: Vec<Predictor>,
+    /// Reads of before.
+    early: Vec<Range<u64>>,
+    /// Reads that have not been answered.
+    unanswered: usize,
+}
+
+/// A read until the client has its answer.
+#[derive(Debug)]
+pub struct Answering {
+    client: Arc<Client>,
+}
+
+impl Client {
+    pub fn new(shared: Arc<Shared>) -> Arc<Self> {
+        let client = Arc::new(Client { shared, reader: Mutex::default() });
+        client.begin();
+        client
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// If the file's metadata are here, fetches what clients of such files begin with.
+    pub fn begin(&self) {
+        let Some(places) = self.shared.places() else { return };
+        let advice = self.reader.lock().begin(places, &self.shared);
+        self.shared.follow(advice);
+    }
+
+    /// The client asks for ranges; returns also what can be fetched meanwhile.
+    pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> (Answering, Advice) {
+        let mut fetch = Vec::new();
+        let mut reader = self.reader.lock();
+        reader.unanswered += 1;
+        let is_copy = |range: &Range<u64>| range.end.saturating_sub(range.start) >= COPY_BYTES;
+        match self.shared.places() {
+            _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
+            Some(places) => {
+                reader.read(places, ranges);
+                let link_bytes = self.shared.link_bytes();
+                let asked = reader.predictors.iter_mut().map(|table| table.asked(link_bytes));
+                fetch.extend(asked.flat_map(|advice| advice.fetch));
+            }
+            None if reader.early.len() + ranges.len() <= EARLY_MAX => {
+                reader.early.extend_from_slice(ranges);
+            }
+            None => {}
+        }
+        (Answering { client: self.clone() }, Advice { fetch, drop: Vec::new() })
+    }
+}
+
+impl Reader {
+    fn begin(&mut self, places: &Places, shared: &Shared) -> Advice {
+        let mut begun = Advice::default();
+        if !self.predictors.is_empty() {
+            return begun;
+        }
+        for table in &places.tables {
+            let mut predictor = Predictor::new(table.clone());
+            if let Some(habit) = Habit::load(shared.notes(), table) {
+                let advice = predictor.begin(&habit.columns_in(table), habit.bytes);
+                begun.fetch.extend(advice.fetch);
+            }
+            self.predictors.push(predictor);
+        }
+        let early = std::mem::take(&mut self.early);
+        self.read(places, &early);
+        begun
+    }
+
+    fn read(&mut self, places: &Places, ranges: &[Range<u64>]) {
+        for range in ranges {
+            for place in places.within(range) {
+                let unit = places.tables[place.table].unit(place.column, place.number);
+                let is_whole =
+                    |whole: &Range<u64>| range.start <= whole.start && whole.end <= range.end;
+                if unit.is_some_and(|unit| is_whole(&unit.range))
+                    && let Some(predictor) = self.predictors.get_mut(place.table)
+                {
+                    predictor.read(place.column, place.number);
+                }
+            }
+        }
+    }
+}
+
+impl Answering {
+    /// The file is another one now.
+    pub fn set_stale(&self) {
+        self.client.shared.set_stale();
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let Client { shared, reader } = &*self.client;
+        let mut advice = Advice::default();
+        {
+            let mut reader = reader.lock();
+            reader.unanswered -= 1;
+            if reader.unanswered > 0 {
+                return;
+            }
+            for predictor in &mut reader.predictors {
+                let more = predictor.answered(shared.link_bytes());
+                advice.fetch.extend(more.fetch);
+                advice.drop.extend(more.drop);
+            }
+        }
+        shared.follow(advice);
+    }
+}
+
+impl Drop for Client {
+    /// Keeps what was read for the next file like this one, and nothing that was not.
+    fn drop(&mut self) {
+        let reader = self.reader.get_mut();
+        let mut advice = Advice::default();
+        for predictor in &mut reader.predictors {
+            if let Some((columns, bytes)) = predictor.habit() {
+                let table = predictor.table();
+                Habit::of(table, &columns, bytes).save(self.shared.notes(), table);
+            }
+            advice.drop.extend(predictor.end());
+        }
+        self.shared.follow(advice);
+    }
+}

@@ -1,0 +1,158 @@
+//! What is fetched before a client asks: on its way, or here until one does.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use remote::fetch::Delivery;
+use tokio::sync::{mpsc, oneshot};
+
+/// What a batch of predicted ranges is asked to do, for one of them.
+#[derive(Debug, Clone, Copy)]
+pub enum PieceOrder {
+    /// A client waits for it now.
+    Promote(usize),
+    /// It is not needed any more.
+    GiveUp(usize),
+}
+
+/// Predicted ranges of one file. They do not overlap.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    by_start: BTreeMap<u64, Piece>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    end: u64,
+    /// The batch that it was wanted with, and its position there.
+    orders: mpsc::UnboundedSender<PieceOrder>,
+    position: usize,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Those who wait for it.
+    Coming(Vec<oneshot::Sender<Bytes>>),
+    Here(Delivery),
+}
+
+/// A part of a range that a client reads.
+#[derive(Debug)]
+pub enum Part {
+    Here(Bytes),
+    /// Predicted and on its way: of what comes, the bytes within.
+    Coming(oneshot::Receiver<Bytes>, Range<usize>),
+    /// Not predicted.
+    Absent(Range<u64>),
+}
+
+impl Pieces {
+    /// Adds what is predicted and not there yet; returns it. Whoever brings it has `orders`.
+    pub fn expect(
+        &mut self,
+        ranges: Vec<Range<u64>>,
+        orders: &mpsc::UnboundedSender<PieceOrder>,
+    ) -> Vec<Range<u64>> {
+        let mut added = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            if range.is_empty() || self.overlapping(&range).next().is_some() {
+                continue;
+            }
+            let state = State::Coming(Vec::new());
+            let (orders, position) = (orders.clone(), added.len());
+            let piece = Piece { end: range.end, orders, position, state };
+            self.by_start.insert(range.start, piece);
+            added.push(range);
+        }
+        added
+    }
+
+    /// A predicted range has come. One that clients wait for is theirs; else it is kept.
+    pub fn arrive(&mut self, start: u64, delivery: Delivery) {
+        let Some(piece) = self.by_start.get_mut(&start) else { return };
+        match &mut piece.state {
+            State::Coming(waiting) if !waiting.is_empty() => {
+                for waiter in waiting.drain(..) {
+                    // A client that has gone does not matter.
+                    let _ = waiter.send(delivery.bytes.clone());
+                }
+                self.by_start.remove(&start);
+            }
+            state => *state = State::Here(delivery),
+        }
+    }
+
+    /// A predicted range does not come; its clients ask for it themselves.
+    pub fn fail(&mut self, start: u64) {
+        let is_coming = |piece: &Piece| matches!(piece.state, State::Coming(_));
+        if self.by_start.get(&start).is_some_and(is_coming) {
+            self.by_start.remove(&start);
+        }
+    }
+
+    /// Drops what was predicted in vain; returns its bytes.
+    pub fn give_up(&mut self, ranges: &[Range<u64>]) -> u64 {
+        let mut dropped = 0;
+        for range in ranges {
+            let is_it = |piece: &Piece| match &piece.state {
+                State::Coming(waiting) => piece.end == range.end && waiting.is_empty(),
+                State::Here(_) => piece.end == range.end,
+            };
+            if !self.by_start.get(&range.start).is_some_and(is_it) {
+                continue;
+            }
+            if let Some(piece) = self.by_start.remove(&range.start) {
+                dropped += range.end - range.start;
+                let _ = piece.orders.send(PieceOrder::GiveUp(piece.position));
+            }
+        }
+        dropped
+    }
+
+    /// A client reads a range: its parts, in their order. What is read to its end is not kept.
+    pub fn read(&mut self, range: &Range<u64>) -> Vec<Part> {
+        let (mut parts, mut at) = (Vec::new(), range.start);
+        let starts: Vec<u64> = self.overlapping(range).collect();
+        for start in starts {
+            let Some(piece) = self.by_start.get_mut(&start) else { continue };
+            if at < start {
+                parts.push(Part::Absent(at..start));
+            }
+            let end = piece.end.min(range.end);
+            let within = (at.max(start) - start) as usize..(end - start) as usize;
+            let is_whole = piece.end <= range.end;
+            at = end;
+            match &mut piece.state {
+                State::Here(delivery) => {
+                    parts.push(Part::Here(delivery.bytes.slice(within)));
+                    if is_whole {
+                        self.by_start.remove(&start);
+                    }
+                }
+                State::Coming(waiting) => {
+                    let (sender, receiver) = oneshot::channel();
+                    waiting.push(sender);
+                    parts.push(Part::Coming(receiver, within));
+                    let _ = piece.orders.send(PieceOrder::Promote(piece.position));
+                }
+            }
+        }
+        if at < range.end || parts.is_empty() {
+            parts.push(Part::Absent(at..range.end.max(at)));
+        }
+        parts
+    }
+
+    /// The beginnings of the pieces of which some bytes are in a range.
+    fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let before = self.by_start.range(..range.start).next_back();
+        let reaches = before.filter(|(_, piece)| piece.end > range.start).map(|(start, _)| *start);
+        let within = match range.is_empty() {
+            true => None,
+            false => Some(self.by_start.range(range.clone()).map(|(start, _)| *start)),
+        };
+        reaches.filter(|_| !range.is_empty()).into_iter().chain(within.into_iter().flatten())
+    }
+}

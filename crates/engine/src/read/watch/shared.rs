@@ -1,0 +1,201 @@
+//! What the clients of one address share: an open file, its metadata, and what is fetched ahead.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use parking_lot::Mutex;
+use remote::Result;
+use remote::fetch::{RemoteFile, Urgency, Want, Wants};
+use remote::store::Notes;
+use rootfile::Known;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::client::Client;
+use super::pieces::{Part, PieceOrder, Pieces};
+use super::places::Places;
+use super::predict::Advice;
+use super::used::Tally;
+use crate::read::file::session::Session;
+use crate::read::file::{File, OpenBytes};
+
+#[derive(Debug)]
+pub struct Shared {
+    pub remote: Arc<RemoteFile>,
+    pub tally: Tally,
+    /// Bytes of metadata that are here.
+    known: Arc<Mutex<Known>>,
+    notes: Notes,
+    /// Once the file's metadata are here, and are those of a ROOT file.
+    places: OnceLock<Places>,
+    pieces: Mutex<Pieces>,
+    /// Predictions so far.
+    batches: AtomicU64,
+    clients: Mutex<Vec<Weak<Client>>>,
+    /// The file is another one now.
+    is_stale: AtomicBool,
+    runtime: Handle,
+    /// What goes on beside the reads; it ends with this.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Shared {
+    /// Opens a file, and begins to read its metadata.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn open(session: &Session, address: &str) -> Result<Arc<Self>> {
+        let bytes = session.open_bytes(address).await?;
+        let shared = Arc::new(Shared {
+            remote: bytes.remote.clone(),
+            tally: Tally::default(),
+            known: bytes.known.clone(),
+            notes: bytes.profiles.notes().clone(),
+            places: OnceLock::new(),
+            pieces: Mutex::default(),
+            batches: AtomicU64::new(0),
+            clients: Mutex::default(),
+            is_stale: AtomicBool::new(false),
+            runtime: Handle::current(),
+            tasks: Mutex::default(),
+        });
+        shared.spawn(read_metadata(session.clone(), bytes, Arc::downgrade(&shared)));
+        Ok(shared)
+    }
+
+    /// One client more.
+    pub fn client(self: &Arc<Self>) -> Arc<Client> {
+        let client = Client::new(self.clone());
+        let mut clients = self.clients.lock();
+        clients.retain(|client| client.strong_count() > 0);
+        clients.push(Arc::downgrade(&client));
+        client
+    }
+
+    /// Where its tables' baskets and pages are, once that is known.
+    pub fn places(&self) -> Option<&Places> {
+        self.places.get()
+    }
+
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Bytes that the links to the engine's servers hold.
+    pub fn link_bytes(&self) -> u64 {
+        self.remote.pipe_bytes()
+    }
+
+    pub fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+
+    /// The file is another one now: the next client opens it anew.
+    pub fn set_stale(&self) {
+        self.is_stale.store(true, Ordering::Relaxed);
+    }
+
+    /// The bytes of metadata in a range, if all of them are here.
+    pub fn metadata(&self, range: &Range<u64>) -> Option<Bytes> {
+        // A copy shares the bytes.
+        let known = self.known.lock().clone();
+        known.get(range.clone())
+    }
+
+    /// The parts of a range that a client reads.
+    pub fn parts(&self, range: &Range<u64>) -> Vec<Part> {
+        let parts = self.pieces.lock().read(range);
+        for part in &parts {
+            match part {
+                Part::Here(bytes) => self.tally.predicted(bytes.len() as u64),
+                Part::Coming(_, within) => self.tally.predicted(within.len() as u64),
+                Part::Absent(range) => self.tally.demanded(range.end - range.start),
+            }
+        }
+        parts
+    }
+
+    /// Fetches what is predicted, and drops what was predicted in vain.
+    pub fn follow(self: &Arc<Self>, advice: Advice) {
+        let Advice { mut fetch, drop } = advice;
+        let (orders, receiver) = mpsc::unbounded_channel();
+        let added = {
+            let mut pieces = self.pieces.lock();
+            self.tally.unused(pieces.give_up(&drop));
+            fetch.retain(|range| self.metadata(range).is_none());
+            pieces.expect(fetch, &orders)
+        };
+        if added.is_empty() {
+            return;
+        }
+        let order = self.batches.fetch_add(1, Ordering::Relaxed);
+        let want = |range: &Range<u64>| {
+            let cost = range.end - range.start;
+            Want { range: range.clone(), cost, urgency: Urgency::Hint, order }
+        };
+        let wants = self.remote.want(added.iter().map(want).collect());
+        self.tally.ahead(added.iter().map(|range| range.end - range.start).sum());
+        let starts = added.iter().map(|range| range.start).collect();
+        self.spawn(bring(Arc::downgrade(self), wants, receiver, starts));
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(task, &self.runtime);
+    }
+
+    /// Its baskets and pages are known.
+    fn set_places(&self, places: Places) {
+        if self.places.set(places).is_err() {
+            return;
+        }
+        let clients: Vec<Arc<Client>> =
+            self.clients.lock().iter().filter_map(Weak::upgrade).collect();
+        clients.iter().for_each(|client| client.begin());
+    }
+}
+
+/// Reads what a file says of itself and of its tables, as opening them does. A file that cannot be
+/// understood is still one with bytes.
+async fn read_metadata(session: Session, bytes: OpenBytes, shared: Weak<Shared>) {
+    let Ok(file) = File::of_bytes(bytes, session.decoders()).await else { return };
+    let Ok(places) = Places::of_file(&file).await else { return };
+    if let Some(shared) = shared.upgrade() {
+        shared.set_places(places);
+    }
+}
+
+/// Waits for what was predicted together, until none of it is needed any more.
+async fn bring(
+    shared: Weak<Shared>,
+    mut wants: Wants,
+    mut orders: mpsc::UnboundedReceiver<PieceOrder>,
+    starts: Vec<u64>,
+) {
+    let mut is_over = false;
+    loop {
+        let delivery = tokio::select! {
+            order = orders.recv() => {
+                match order {
+                    Some(PieceOrder::Promote(at)) => wants.promote(at..at + 1),
+                    Some(PieceOrder::GiveUp(at)) => wants.give_up(at..at + 1),
+                    None => return,
+                }
+                continue;
+            }
+            delivery = wants.next(), if !is_over => delivery,
+        };
+        let Some(shared) = shared.upgrade() else { return };
+        let mut pieces = shared.pieces.lock();
+        match delivery {
+            Some(Ok(delivery)) => pieces.arrive(starts[delivery.index], delivery),
+            Some(Err(_)) => starts.iter().for_each(|start| pieces.fail(*start)),
+            None => is_over = true,
+        }
+    }
+}
