@@ -90,6 +90,15 @@ impl Writing {
         }
     }
 
+    /// Drops a new file that is to have this name, which then gets none; whether it was to have it.
+    fn give_up(&self, place: &Path) -> io::Result<bool> {
+        let mut state = self.state.lock();
+        match state.part.take_if(|_| self.claim.path == place) {
+            Some(part) => fs::remove_file(part).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     /// Gives a new file its name; nothing of it stays where that fails.
     ///
     /// # Errors
@@ -186,11 +195,22 @@ impl Folder {
         }
     }
 
-    /// Removes a file; of a link, the link.
+    /// Removes a file; of a link, the link. One of `own`, which the caller writes, leaves nothing.
     ///
     /// # Errors
     /// As for [`open_to_write`](Self::open_to_write).
-    pub fn remove(&self, path: &Path, claims: &Arc<Claims>) -> io::Result<()> {
+    pub fn remove<'a>(
+        &self,
+        path: &Path,
+        mut own: impl Iterator<Item = &'a Writing>,
+        claims: &Arc<Claims>,
+    ) -> io::Result<()> {
+        let place = self.place(path)?;
+        if own
+            .try_fold(false, |done, writing| Ok::<_, io::Error>(done | writing.give_up(&place)?))?
+        {
+            return Ok(());
+        }
         expect_file(&self.resolve(path)?)?;
         let name = self.name_in_folder(path)?;
         let _claim = claims.claim(&name)?;
@@ -310,7 +330,7 @@ mod tests {
             }
             assert!(folder.rename(Path::new("a"), path, true, &claims).is_err(), "{path:?}");
             assert!(folder.rename(path, Path::new("b"), true, &claims).is_err(), "{path:?}");
-            assert!(folder.remove(path, &claims).is_err(), "{path:?}");
+            assert!(folder.remove(path, [].iter(), &claims).is_err(), "{path:?}");
             assert!(folder.make_folder(path).is_err(), "{path:?}");
         }
         // A link that leads nowhere is replaced, not followed.
@@ -357,7 +377,7 @@ mod tests {
                 io::ErrorKind::ResourceBusy
             );
         }
-        assert_eq!(refusal(folder.remove(a, &claims)), io::ErrorKind::ResourceBusy);
+        assert_eq!(refusal(folder.remove(a, [].iter(), &claims)), io::ErrorKind::ResourceBusy);
         let moved = folder.rename(a, Path::new("b"), true, &claims);
         assert_eq!(refusal(moved), io::ErrorKind::ResourceBusy);
         assert_eq!(fs::read(top.path().join("inside/a")).unwrap(), b"before");
@@ -371,6 +391,10 @@ mod tests {
         let left = fs::read_dir(top.path().join("inside")).unwrap();
         let hidden = |name: &std::ffi::OsString| name.as_bytes().starts_with(b".");
         assert!(!left.map(|entry| entry.unwrap().file_name()).any(|name| hidden(&name)));
-        folder.remove(a, &claims).unwrap();
+        folder.remove(a, [].iter(), &claims).unwrap();
+        let (file, _, writing) = folder.open_to_write(a, NEW, &claims).unwrap();
+        folder.remove(a, [&writing].into_iter(), &claims).unwrap();
+        writing.finish(&file).unwrap();
+        assert_eq!(refusal(folder.stat(a)), io::ErrorKind::NotFound);
     }
 }

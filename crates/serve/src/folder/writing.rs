@@ -137,13 +137,21 @@ impl FolderFiles {
         self.change(client, rename).await
     }
 
-    /// Removes a file.
+    /// Removes a file; one of `own`, which the client has open, leaves nothing when it is closed.
     ///
     /// # Errors
     /// As for [`open_to_write`](Self::open_to_write).
-    pub async fn remove(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<()> {
+    pub async fn remove(
+        &self,
+        client: &Client,
+        path: impl AsRef<Path>,
+        own: Vec<FolderFile>,
+    ) -> io::Result<()> {
         let path = path.as_ref().to_owned();
-        self.change(client, move |folder, claims| folder.remove(&path, claims)).await
+        let remove = move |folder: &Folder, claims: &Arc<Claims>| {
+            folder.remove(&path, own.iter().filter_map(|file| file.file.writing.as_ref()), claims)
+        };
+        self.change(client, remove).await
     }
 
     /// Makes a folder; with those above it, and no error where it is there, if `with_path`.

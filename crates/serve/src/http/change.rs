@@ -51,7 +51,7 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
             }
             moved
         }
-        _ => files.remove(client, name).await,
+        _ => files.remove(client, name, Vec::new()).await,
     };
     match done {
         Ok(()) if is_removal => plain(serving, StatusCode::OK, ""),

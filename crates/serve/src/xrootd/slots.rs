@@ -63,6 +63,14 @@ impl Slots {
         }
     }
 
+    /// The open files.
+    pub fn iter(&self) -> impl Iterator<Item = &Opened> {
+        self.0.iter().filter_map(|slot| match slot {
+            Slot::Open(file) => Some(file),
+            Slot::Free | Slot::Opening(_) => None,
+        })
+    }
+
     /// Frees a handle; the file that had it.
     pub fn take(&mut self, handle: Handle) -> Option<Opened> {
         let slot = self.0.get_mut(slot_of(handle)).filter(|slot| matches!(slot, Slot::Open(_)))?;

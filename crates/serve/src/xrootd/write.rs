@@ -26,7 +26,7 @@ enum Change {
     CutPath { path: String, size: u64 },
     Finish(FolderFile),
     Move { from: String, to: String },
-    Remove(String),
+    Remove { path: String, own: Vec<FolderFile> },
     MakeFolder { path: String, with_path: bool },
 }
 
@@ -88,7 +88,10 @@ impl Connection {
                 from: path_of(&names.from).to_owned(),
                 to: path_of(&names.to).to_owned(),
             }),
-            Request::Rm(rm) => Some(Change::Remove(path_of(&rm.path).to_owned())),
+            Request::Rm(rm) => Some(Change::Remove {
+                path: path_of(&rm.path).to_owned(),
+                own: self.opened.iter().filter_map(Opened::of_folder).cloned().collect(),
+            }),
             Request::Mkdir(make) => Some(Change::MakeFolder {
                 path: path_of(&make.path).to_owned(),
                 with_path: make.options.intersects(MkdirOptions::MAKE_PATH),
@@ -173,7 +176,7 @@ impl Change {
             }
             Change::Finish(file) => files.finish(client, file).await?,
             Change::Move { from, to } => files.rename(client, from, to, true).await?,
-            Change::Remove(path) => files.remove(client, path).await?,
+            Change::Remove { path, own } => files.remove(client, path, own).await?,
             Change::MakeFolder { path, with_path } => {
                 files.make_folder(client, path, with_path).await?;
             }
