@@ -10,8 +10,14 @@ from typing import TypeVar
 from . import _core
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .errors import InvalidArgumentError
+from .writing._options import number_and_level, size
 
 T = TypeVar("T")
+
+#: Compressions of baskets as they are.
+_AS_IT_IS = object()
+#: Bytes of a basket that others may be joined to.
+BASKET_MIN, BASKET_MAX = 1 << 10, 16 << 20
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,9 @@ class _Choice:
     tables: bool
     skip_bad: bool
     reproducible: bool
+    #: ROOT's number, and the library's level where that is another.
+    recompress: tuple[int, int | None] | None
+    basket_bytes: int | None
 
 
 def merge(
@@ -63,6 +72,8 @@ def merge(
     tables: bool = True,
     skip_bad: bool = False,
     reproducible: bool = False,
+    recompress: object = _AS_IT_IS,
+    basket: str | int | None = None,
     progress: Wanted = None,
 ) -> Merged:
     """Merges files, as ``hadd`` does, without decoding what they hold.
@@ -82,6 +93,10 @@ def merge(
         skip_bad: Whether to leave out inputs that are not there or cannot be read; the notes of
             what it gives name them.
         reproducible: Whether the same inputs are to give the same bytes, without the time.
+        recompress: A compression, as for :func:`farroot.recreate`, in which baskets and pages are
+            compressed anew; None is none. They stay as they are if it is not given.
+        basket: Bytes before compression, as a number or ``"256 KB"``, from 1 KB to 16 MB. Smaller
+            baskets of a branch are joined up to so many.
         progress: As for :meth:`Tree.arrays`.
 
     Raises:
@@ -94,7 +109,11 @@ def merge(
     several = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(each) for each in several]
     now = _core.Merging()
-    choice = _Choice(overwrite, missing, tables, skip_bad, reproducible)
+    anew = None if recompress is _AS_IT_IS else number_and_level(recompress)
+    bytes_ = size(basket, "basket")
+    if bytes_ is not None and not BASKET_MIN <= bytes_ <= BASKET_MAX:
+        raise InvalidArgumentError(f"basket={basket!r}: it is from 1 KB to 16 MB")
+    choice = _Choice(overwrite, missing, tables, skip_bad, reproducible, anew, bytes_)
 
     def merged() -> Merged:
         done = _core.merge(os.fspath(output), names, choice, now)

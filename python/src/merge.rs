@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::runtime::{engine, wait};
+use crate::write::{NumberAndLevel, compression_of};
 
 /// Output, size, inputs, tables, histograms, objects, records, copied bytes, notes and seconds.
 type MergedTuple =
@@ -41,11 +42,17 @@ pub struct MergeChoice {
     tables: bool,
     skip_bad: bool,
     reproducible: bool,
+    recompress: Option<NumberAndLevel>,
+    basket_bytes: Option<u64>,
 }
 
 impl MergeChoice {
-    fn options(self) -> MergeOptions {
-        MergeOptions {
+    fn options(self, py: Python<'_>) -> PyResult<MergeOptions> {
+        let recompress = self.recompress.map(|chosen| compression_of(py, chosen)).transpose()?;
+        Ok(MergeOptions {
+            compression: recompress.unwrap_or(MergeOptions::default().compression),
+            recompress,
+            basket_bytes: self.basket_bytes,
             overwrite: self.overwrite,
             missing: match &*self.missing {
                 "filter" => Missing::Filter,
@@ -56,7 +63,7 @@ impl MergeChoice {
             skip_bad: self.skip_bad,
             reproducible: self.reproducible,
             ..MergeOptions::default()
-        }
+        })
     }
 }
 
@@ -69,7 +76,7 @@ pub fn merge(
     choice: MergeChoice,
     progress: &Bound<'_, Merging>,
 ) -> PyResult<MergedTuple> {
-    let options = choice.options();
+    let options = choice.options(py)?;
     let engine = engine(py)?;
     let now = progress.get().now.clone();
     let record = |progress: MergeProgress| *now.lock() = progress;

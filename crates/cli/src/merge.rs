@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use engine::{MergeOptions, MergeProgress, MergeReport, Missing};
+use engine::{Compression, MergeOptions, MergeProgress, MergeReport, Missing};
 use indicatif::{ProgressBar, ProgressStyle};
+use remote::parse_bytes;
 use remote::report::size;
 use serde_json::json;
 
@@ -14,8 +15,8 @@ use crate::reading::with_engine;
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
 /// All inputs are checked before anything is written. Trees' entries are in the order of the
-/// inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; those of
-/// compression have nothing to do, since nothing is compressed anew.
+/// inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
+/// --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot merge [OPTIONS] OUT IN...")]
 pub struct MergeArguments {
@@ -32,6 +33,13 @@ pub struct MergeArguments {
     /// (filter), or filled with zeros and empty lists where an input lacks them (union)
     #[arg(long, value_enum, default_value_t = MissingBranches::Strict)]
     missing: MissingBranches,
+    /// Compress baskets and pages anew: zlib, lzma, lz4 or zstd with ROOT's level, as zstd:5, or
+    /// its number, as 505; 0 does not compress
+    #[arg(long, value_name = "ALGORITHM:LEVEL", value_parser = compression)]
+    recompress: Option<Compression>,
+    /// Join the baskets of trees up to so many bytes before compression, as 256KB
+    #[arg(long, value_name = "BYTES", value_parser = basket_bytes)]
+    rebasket: Option<u64>,
     /// Leave trees and RNTuples out
     #[arg(short = 'T', long)]
     no_trees: bool,
@@ -65,8 +73,36 @@ enum MissingBranches {
     Union,
 }
 
-/// The arguments of `farroot merge` without numbers of hadd's that may be there or not: -f505, and
-/// those behind -j and -v. Nothing is compressed anew, and one process does it all.
+/// A compression: an algorithm and ROOT's level, or ROOT's number for both.
+fn compression(said: &str) -> Result<Compression, String> {
+    let wrong = || format!("{said}: it is as zstd:5, or ROOT's number, as 505");
+    let number = match said.split_once(':') {
+        None => said.parse().map_err(|_| wrong())?,
+        Some((algorithm, level)) => {
+            let algorithm = match &*algorithm.to_ascii_lowercase() {
+                "zlib" => 100,
+                "lzma" => 200,
+                "lz4" => 400,
+                "zstd" => 500,
+                _ => return Err(wrong()),
+            };
+            algorithm + level.parse::<u32>().ok().filter(|level| *level < 10).ok_or_else(wrong)?
+        }
+    };
+    Compression::of_number(number).map_err(|error| error.to_string())
+}
+
+/// Bytes of a basket: those of the largest fit into one block of every compression.
+fn basket_bytes(said: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(said).map_err(|error| error.to_string())?;
+    match (1 << 10..=16 << 20).contains(&bytes) {
+        true => Ok(bytes),
+        false => Err(format!("{said}: baskets have from 1 KB to 16 MB")),
+    }
+}
+
+/// The arguments of `farroot merge` without numbers of hadd's that may be there or not: -f505 is
+/// --recompress 505, and those behind -j and -v say nothing, as one process does it all.
 pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
     if arguments.get(1).is_none_or(|verb| verb != "merge") {
         return arguments;
@@ -80,6 +116,9 @@ pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
             .find(|flag| text.strip_prefix(flag).is_some_and(is_number));
         let follows = kept.last().is_some_and(|before| before == "-j" || before == "-v");
         match flag {
+            Some("-f") => {
+                kept.extend(["-f".into(), "--recompress".into(), text[2..].into()]);
+            }
             Some(flag) => kept.push(flag.into()),
             None if follows && is_number(&text) => {}
             None => kept.push(argument),
@@ -97,6 +136,9 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
             MissingBranches::Filter => Missing::Filter,
             MissingBranches::Union => Missing::Union,
         },
+        compression: arguments.recompress.unwrap_or(MergeOptions::default().compression),
+        recompress: arguments.recompress,
+        basket_bytes: arguments.rebasket,
         without_tables: arguments.no_trees,
         skip_bad: arguments.skip_bad,
         reproducible: arguments.reproducible,
@@ -185,8 +227,21 @@ mod tests {
             kept.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
         };
         let line = "farroot merge -f505 -j 4 -v 99 -n 10 out 5 in";
-        assert_eq!(kept(line), "farroot merge -f -j -v -n 10 out 5 in");
+        assert_eq!(kept(line), "farroot merge -f --recompress 505 -j -v -n 10 out 5 in");
         assert_eq!(kept("farroot merge -ff -k -v1 o i"), "farroot merge -ff -k -v o i");
         assert_eq!(kept("farroot cat -n 5 -v 7"), "farroot cat -n 5 -v 7");
+    }
+
+    #[test]
+    fn compressions_as_root_and_people_say_them() {
+        for (said, number) in [("zstd:5", 505), ("LZMA:7", 207), ("404", 404), ("6", 106), ("0", 0)]
+        {
+            assert_eq!(compression(said).map(Compression::number), Ok(number), "{said}");
+        }
+        for wrong in ["zstd", "zstd:11", "brotli:5", "777", "-1"] {
+            assert!(compression(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(basket_bytes("256KB"), Ok(256_000));
+        assert!(basket_bytes("1 GB").is_err());
     }
 }

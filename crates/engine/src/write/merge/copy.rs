@@ -1,6 +1,6 @@
 //! Baskets from the inputs to the output: ranges that are read ahead, and written in order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
-use rootfile::write::copy::{BasketPart, CopiedNTuple, Counts, basket};
+use rootfile::write::copy::{
+    BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, Remake, TreePart, basket,
+};
 use rootfile::write::{Encoders, RecordPlace};
 use tokio::task::JoinHandle;
 
@@ -16,6 +18,7 @@ use super::carrier::Carrier;
 use super::counts;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
+use super::remake::{HELD_BYTES, Page, Remaking, place_basket};
 use crate::located::Located;
 use crate::read::file::session::Session;
 
@@ -45,8 +48,18 @@ struct Chunk {
 struct Asked {
     wants: Wants,
     chunk: Chunk,
-    /// Stays open until it has come.
+    /// Of which input, and its file, which stays open until the chunk has come.
+    input: usize,
     file: Arc<RemoteFile>,
+}
+
+/// What is to be done of an input.
+enum Task {
+    Copy(Chunk),
+    /// Baskets of an output that are held are made anew, those up to an entry of the input.
+    Cut(usize, u64),
+    /// The input ends, with baskets that it has in its trees' records.
+    End,
 }
 
 /// What is done next, in the order of the output.
@@ -54,7 +67,7 @@ enum Step {
     /// The next input begins.
     Begin(usize),
     Copy(Box<Asked>),
-    /// An input ends, with baskets that it has in its trees' records.
+    Cut(usize, u64),
     End(usize),
 }
 
@@ -70,31 +83,44 @@ pub async fn run(
     let mut plan = plan;
     let inputs = std::mem::take(&mut plan.inputs);
     let memory = session.config().memory_bytes_max;
-    let mut source = Source::new(session.remote().clone(), &inputs, WINDOW_BYTES.min(memory / 2));
-    let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0 };
+    let window = WINDOW_BYTES.min(memory / 2);
+    let mut source = Source::new(session.remote().clone(), &inputs, window, plan.remake());
+    let remaking = plan.remake().map(|remake| Remaking::new(remake, session.decoders().clone()));
+    let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
     target.headers(&mut plan).located(url)?;
     while let Some(step) = source.next().await? {
         match step {
             Step::Begin(input) => target.begin(&mut plan, &inputs[input]),
             Step::Copy(asked) => {
-                let Asked { mut wants, chunk, file } = *asked;
+                let Asked { mut wants, chunk, input, file } = *asked;
                 let Some(delivery) = wants.next().await else {
                     return Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down"));
                 };
                 let delivery = delivery?;
-                target.copy(&mut plan, &chunk, delivery.bytes).located(file.url())?;
+                let copied = match &target.remaking {
+                    Some(_) => target.take(&plan, &inputs[input], &chunk, &delivery.bytes),
+                    None => target.copy(&mut plan, &chunk, delivery.bytes),
+                };
+                copied.located(file.url())?;
                 source.pending_bytes -= chunk.range.end - chunk.range.start;
                 now.copied_bytes += chunk.pieces.iter().map(Piece::len).sum::<u64>();
-                carrier.drain(&mut plan.writer).await?;
                 progress(*now);
             }
+            Step::Cut(output, entry) => target.cut(&mut plan, output, entry),
             Step::End(input) => {
-                let PlannedInput { url, .. } = &inputs[input];
-                target.end(&mut plan, &inputs[input]).located(url)?;
+                target.end(&mut plan, &inputs[input]).located(&*inputs[input].url)?;
                 fill(session, &mut plan, &inputs[input], &mut target).await?;
-                carrier.drain(&mut plan.writer).await?;
+                target.end_ntuples(&mut plan, &inputs[input], url).await?;
             }
         }
+        if let Some(remaking) = &mut target.remaking {
+            remaking.place_some(&mut plan, url).await?;
+        }
+        carrier.drain(&mut plan.writer).await?;
+    }
+    if let Some(remaking) = &mut target.remaking {
+        (0..plan.outputs.len()).for_each(|output| remaking.cut(&plan, output));
+        remaking.place_all(&mut plan, url).await?;
     }
     plan.inputs = inputs;
     let (mut writer, report) = plan.finish(url)?;
@@ -111,18 +137,17 @@ async fn fill(
     target: &mut Target,
 ) -> Result<()> {
     for (output, part) in &input.tables {
-        let Output { path, directory, content, .. } = &mut plan.outputs[*output];
+        let Output { path, content, .. } = &mut plan.outputs[*output];
         let (OutputContent::Tree(tree), CopiedPart::Tree(part)) = (content, part) else { continue };
         let mut counts = Counts::new();
         for counter in tree.counters(part).located(&*input.url)? {
             let numbers = counts::read(session, input, path, &counter).await?;
             counts.insert(counter, numbers);
         }
-        let located = |error: rootfile::Error| error.within(path).located(&*input.url);
+        let located = |error: rootfile::Error| error.located(&*input.url);
         for basket in tree.filled(part, &counts).map_err(located)? {
-            let place = plan.writer.place(*directory).map_err(located)?;
-            let filled = tree.fill(&basket, (part, &counts), place, &mut target.encoders);
-            plan.writer.append(filled.map_err(located)?.into());
+            let made = target.fill(plan, *output, &basket, (part, &counts));
+            made.map_err(located)?;
         }
     }
     Ok(())
@@ -138,7 +163,9 @@ struct Source<'a> {
     /// The input whose chunks are asked for, and those that are not.
     input: usize,
     file: Option<Arc<RemoteFile>>,
-    chunks: VecDeque<Chunk>,
+    tasks: VecDeque<Task>,
+    /// Where baskets are made anew, of each output how many bytes are held.
+    held: Option<BTreeMap<usize, u64>>,
     steps: VecDeque<Step>,
     window: u64,
     pending_bytes: u64,
@@ -155,7 +182,12 @@ impl Drop for Opening {
 }
 
 impl<'a> Source<'a> {
-    fn new(remote: Remote, inputs: &'a [PlannedInput], window: u64) -> Self {
+    fn new(
+        remote: Remote,
+        inputs: &'a [PlannedInput],
+        window: u64,
+        remake: Option<Remake>,
+    ) -> Self {
         Source {
             remote,
             inputs,
@@ -163,7 +195,8 @@ impl<'a> Source<'a> {
             next_open: 0,
             input: 0,
             file: None,
-            chunks: VecDeque::new(),
+            tasks: VecDeque::new(),
+            held: remake.map(|_| BTreeMap::new()),
             steps: VecDeque::new(),
             window,
             pending_bytes: 0,
@@ -174,12 +207,15 @@ impl<'a> Source<'a> {
     /// The next step; all that the window has room for is asked for before.
     async fn next(&mut self) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
-            if let Some(chunk) = self.chunks.pop_front() {
-                self.ask(chunk);
-            } else if self.file.take().is_some() {
-                self.steps.push_back(Step::End(self.input - 1));
-            } else if !self.next_input().await? {
-                break;
+            match self.tasks.pop_front() {
+                Some(Task::Copy(chunk)) => self.ask(chunk),
+                Some(Task::Cut(output, entry)) => self.steps.push_back(Step::Cut(output, entry)),
+                Some(Task::End) => {
+                    self.file = None;
+                    self.steps.push_back(Step::End(self.input - 1));
+                }
+                None if self.next_input().await? => {}
+                None => break,
             }
         }
         Ok(self.steps.pop_front())
@@ -192,8 +228,8 @@ impl<'a> Source<'a> {
         let wants = file.want(vec![Want { range, cost, urgency, order }]);
         self.order += 1;
         self.pending_bytes += cost;
-        let file = file.clone();
-        self.steps.push_back(Step::Copy(Box::new(Asked { wants, chunk, file })));
+        let (file, input) = (file.clone(), self.input - 1);
+        self.steps.push_back(Step::Copy(Box::new(Asked { wants, chunk, input, file })));
     }
 
     /// Goes on to the next input; `false` after the last one.
@@ -217,20 +253,54 @@ impl<'a> Source<'a> {
             return Err(error.with_url(&*input.url));
         }
         self.file = Some(Arc::new(file));
-        self.chunks = chunks(input).into();
+        self.tasks = match &mut self.held {
+            Some(held) => tasks_in_order(input, held).into(),
+            None => chunks(pieces(input)).into_iter().map(Task::Copy).chain([Task::End]).collect(),
+        };
         self.steps.push_back(Step::Begin(at));
         Ok(true)
     }
 }
 
-/// The baskets of an input, in the order in which they lie in it.
-fn chunks(input: &PlannedInput) -> Vec<Chunk> {
-    let mut pieces: Vec<Piece> = Vec::new();
+/// The baskets and pages of an input.
+fn pieces(input: &PlannedInput) -> Vec<Piece> {
+    let tables = input.tables.iter();
+    let pieces = tables.flat_map(|(output, part)| {
+        let ranges = part.ranges().into_iter();
+        ranges.map(|(first, second, range)| Piece { range, place: (*output, first, second) })
+    });
+    pieces.collect()
+}
+
+/// Table by table, and of a tree what is held together before what follows it.
+fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
+    let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
     for (output, part) in &input.tables {
-        for (first, second, range) in part.ranges() {
-            pieces.push(Piece { range, place: (*output, first, second) });
+        let mut pieces: Vec<Piece> = pieces(input);
+        pieces.retain(|piece| piece.place.0 == *output);
+        if let CopiedPart::Tree(part) = part {
+            for cut in part.cuts(held.entry(*output).or_default(), HELD_BYTES) {
+                let is_before = |piece: &Piece| {
+                    let (_, branch, basket) = piece.place;
+                    part.first_entry(branch, basket) < cut
+                };
+                let (before, behind) = pieces.into_iter().partition(is_before);
+                pieces = behind;
+                tasks.extend(chunks(before).into_iter().map(Task::Copy));
+                // What the tree's record has of the input comes with its end.
+                let list = if cut < part.entries { &mut tasks } else { &mut at_end };
+                list.push(Task::Cut(*output, cut));
+            }
         }
+        tasks.extend(chunks(pieces).into_iter().map(Task::Copy));
     }
+    tasks.push(Task::End);
+    tasks.append(&mut at_end);
+    tasks
+}
+
+/// Pieces in the order in which they lie in their file.
+fn chunks(mut pieces: Vec<Piece>) -> Vec<Chunk> {
     pieces.sort_by_key(|piece| piece.range.start);
     let mut chunks: Vec<Chunk> = Vec::new();
     for piece in pieces {
@@ -261,6 +331,8 @@ struct Target {
     records: u64,
     /// What is added to the numbers of processes in the present input's baskets.
     processes: u16,
+    /// Where baskets and pages are made anew.
+    remaking: Option<Remaking>,
 }
 
 impl Target {
@@ -338,10 +410,75 @@ impl Target {
                         plan.writer.append(key.into());
                     }
                     let begin = pages.unwrap_or_default();
-                    ntuple.place((first, second), begin + within);
+                    ntuple.place((first, second), begin + within, piece.len() as usize);
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Takes baskets and pages that are made anew.
+    fn take(
+        &mut self,
+        plan: &MergePlan,
+        input: &PlannedInput,
+        chunk: &Chunk,
+        bytes: &[u8],
+    ) -> rootfile::Result<()> {
+        let Some(remaking) = &mut self.remaking else { return Ok(()) };
+        let mut pages: BTreeMap<usize, Vec<Page>> = BTreeMap::new();
+        for piece in &chunk.pieces {
+            let start = (piece.range.start - chunk.range.start) as usize;
+            let stored = &bytes[start..start + piece.len() as usize];
+            let (output, first, second) = piece.place;
+            self.records += 1;
+            let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
+            match (&plan.outputs[output].content, part) {
+                (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) => {
+                    let entry = tree.entries_before() + part.first_entry(first, second);
+                    let processes = tree.process_shift(first, self.processes);
+                    let (record, from) = (stored.to_vec(), piece.range.start);
+                    let basket = HeldBasket::new(entry, record, from, processes)?;
+                    remaking.hold((output, first), basket);
+                }
+                (OutputContent::NTuple(_), Some(CopiedPart::NTuple(part))) => {
+                    let (place, bytes) = ((first, second), stored.to_vec());
+                    let content = part.content(place);
+                    pages.entry(output).or_default().push(Page { place, bytes, content });
+                }
+                _ => {}
+            }
+        }
+        pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
+        Ok(())
+    }
+
+    /// Makes anew what is held of a tree, up to an entry of the present input.
+    fn cut(&mut self, plan: &mut MergePlan, output: usize, entry: u64) {
+        if let Some(remaking) = &mut self.remaking {
+            remaking.cut(plan, output);
+        }
+        if let OutputContent::Tree(tree) = &mut plan.outputs[output].content {
+            tree.cut(tree.entries_before() + entry);
+        }
+    }
+
+    /// Adds a basket of a branch that the present input lacks.
+    fn fill(
+        &mut self,
+        plan: &mut MergePlan,
+        output: usize,
+        basket: &FilledBasket,
+        of: (&TreePart, &Counts),
+    ) -> rootfile::Result<()> {
+        let Output { directory, content, .. } = &mut plan.outputs[output];
+        let OutputContent::Tree(tree) = content else { return Ok(()) };
+        let place = plan.writer.place(*directory)?;
+        let made = tree.fill(basket, of, place.datime, &mut self.encoders)?;
+        match &mut self.remaking {
+            Some(remaking) => remaking.hold((output, basket.branch), made),
+            None => place_basket(plan, (output, basket.branch), &made)?,
         }
         Ok(())
     }
@@ -350,26 +487,44 @@ impl Target {
     fn end(&mut self, plan: &mut MergePlan, input: &PlannedInput) -> rootfile::Result<()> {
         for (output, part) in &input.tables {
             let Output { directory, content, .. } = &mut plan.outputs[*output];
-            match (content, part) {
-                (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) => ntuple.end(part),
-                (OutputContent::Tree(tree), CopiedPart::Tree(part)) => {
-                    for (branch, at, planned) in part.baskets() {
-                        let BasketPart::Embedded { bytes, entries } = &planned.part else {
-                            continue;
-                        };
-                        let compression = tree.compression(branch);
-                        let encoders = &mut self.encoders;
-                        let made = basket::embedded_record(bytes, *entries, compression, encoders);
-                        let mut record = made?;
-                        let place = plan.writer.place(*directory)?;
-                        let cycle = tree.place((branch, at), record.len(), place);
-                        tree.add_bytes(branch, record.len(), bytes.len());
-                        let cycle = (cycle, tree.process_shift(branch, self.processes));
-                        basket::move_record(&mut record, 0, place, cycle)?;
-                        plan.writer.append(record.into());
-                    }
+            let (OutputContent::Tree(tree), CopiedPart::Tree(part)) = (content, part) else {
+                continue;
+            };
+            for (branch, at, planned) in part.baskets() {
+                let BasketPart::Embedded { bytes, entries } = &planned.part else { continue };
+                let (compression, encoders) = (tree.compression(branch), &mut self.encoders);
+                let mut record = basket::embedded_record(bytes, *entries, compression, encoders)?;
+                let processes = tree.process_shift(branch, self.processes);
+                if let Some(remaking) = &mut self.remaking {
+                    let entry = tree.entries_before() + planned.first_entry;
+                    let made = HeldBasket::new(entry, record, 0, processes)?;
+                    remaking.hold((*output, branch), made);
+                    continue;
                 }
-                _ => {}
+                let place = plan.writer.place(*directory)?;
+                let cycle = tree.place((branch, at), record.len(), place);
+                tree.add_bytes(branch, record.len(), bytes.len());
+                basket::move_record(&mut record, 0, place, (cycle, processes))?;
+                plan.writer.append(record.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends an input's RNTuples, whose pages must all have their places.
+    async fn end_ntuples(
+        &mut self,
+        plan: &mut MergePlan,
+        input: &PlannedInput,
+        url: &str,
+    ) -> Result<()> {
+        for (output, part) in &input.tables {
+            let CopiedPart::NTuple(part) = part else { continue };
+            if let Some(remaking) = &mut self.remaking {
+                remaking.place_all(plan, url).await?;
+            }
+            if let OutputContent::NTuple(ntuple) = &mut plan.outputs[*output].content {
+                ntuple.end(part);
             }
         }
         Ok(())

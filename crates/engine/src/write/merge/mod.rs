@@ -15,6 +15,7 @@ mod inputs;
 mod options;
 mod plan;
 mod processes;
+mod remake;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};

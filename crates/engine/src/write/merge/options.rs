@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use remote::{Error, ErrorKind, Written};
 pub use rootfile::write::copy::Missing;
+use rootfile::write::copy::Remake;
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 /// A part of what the inputs have.
@@ -35,6 +36,10 @@ pub struct MergeOptions {
     pub skip_bad: bool,
     /// Of what is not copied as it is: objects and trees' metadata.
     pub compression: Compression,
+    /// Compresses baskets and pages anew.
+    pub recompress: Option<Compression>,
+    /// Joins baskets of trees up to so many bytes before compression.
+    pub basket_bytes: Option<u64>,
     /// The same inputs give the same bytes, with no time in them.
     pub reproducible: bool,
     /// A part of what the inputs have; `None` takes all.
@@ -42,6 +47,13 @@ pub struct MergeOptions {
 }
 
 impl MergeOptions {
+    /// How baskets and pages are made anew, if they are.
+    pub(super) fn remake(&self) -> Option<Remake> {
+        let is_wanted = self.recompress.is_some() || self.basket_bytes.is_some();
+        let basket_bytes = self.basket_bytes.unwrap_or(0);
+        is_wanted.then_some(Remake { compression: self.recompress, basket_bytes })
+    }
+
     /// Whether an input that gives this error is left out.
     pub(super) fn skips(&self, error: &Error) -> bool {
         let is_ours = matches!(
@@ -60,6 +72,8 @@ impl Default for MergeOptions {
             without_tables: false,
             skip_bad: false,
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+            recompress: None,
+            basket_bytes: None,
             reproducible: false,
             only: None,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
-    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, TreePart,
+    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, Remake, TreePart,
 };
 use rootfile::write::{DirectoryId, Encoders, FileWriter};
 
@@ -78,6 +78,11 @@ impl MergePlan {
             notes,
             total_bytes: 0,
         }
+    }
+
+    /// How baskets and pages are made anew, if they are.
+    pub fn remake(&self) -> Option<Remake> {
+        self.options.remake()
     }
 
     /// Bytes of all baskets and pages so far.
@@ -151,6 +156,7 @@ impl MergePlan {
     ) -> Result<Option<CopiedPart>> {
         let missing = self.options.missing;
         let only = self.options.only.as_ref();
+        let remake = self.options.remake();
         let output = &mut self.outputs[at];
         let path = &*output.path;
         let is_first = output.inputs == 0;
@@ -183,6 +189,7 @@ impl MergePlan {
             (content @ OutputContent::Left, new) if is_first => match new {
                 ItemContent::Tree(first) => {
                     let mut tree = CopiedTree::new(first.clone());
+                    remake.iter().for_each(|remake| tree.remake(remake));
                     let only = only.filter(|only| only.table == path);
                     if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty())
                     {
@@ -194,7 +201,9 @@ impl MergePlan {
                     Ok(Some(CopiedPart::Tree(part)))
                 }
                 ItemContent::NTuple(first) => {
-                    let ntuple = CopiedNTuple::new(*first);
+                    let mut ntuple = CopiedNTuple::new(*first);
+                    let compression = remake.and_then(|remake| remake.compression);
+                    compression.into_iter().for_each(|to| ntuple.remake(to));
                     let part = ntuple.plan(ntuple.first(), true).map_err(located)?;
                     *content = OutputContent::NTuple(Box::new(ntuple));
                     Ok(Some(CopiedPart::NTuple(part)))

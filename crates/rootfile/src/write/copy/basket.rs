@@ -17,7 +17,7 @@ const KEY_VERSION_LARGE: u16 = 1000;
 /// Of the fields of a key, and of its class's name with offsets of eight and four bytes.
 const VERSION_AT: usize = 4;
 const CYCLE_AT: usize = 16;
-const OFFSET_AT: usize = 18;
+pub(super) const OFFSET_AT: usize = 18;
 const CLASS_AT_LONG: usize = 34;
 const CLASS_AT_SHORT: usize = 26;
 /// The name of the class, with its length in front.
@@ -39,23 +39,9 @@ pub fn move_record(
     to: RecordPlace,
     (cycle, processes): (u16, u16),
 ) -> Result<()> {
-    let corrupt = |what: &str| Error::corrupt(what).at(from);
-    let number = |record: &[u8], at: usize, len: usize| {
-        let bytes = record.get(at..at + len).ok_or_else(|| corrupt("a basket that is cut"))?;
-        Ok(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
-    };
-    if number(record, 0, 4)? != record.len() as u64 {
-        return Err(corrupt("a basket of another length than its tree says"));
-    }
-    let is_long = number(record, VERSION_AT, 2)? > u64::from(KEY_VERSION_LARGE);
-    let (width, class) = if is_long { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };
-    if record.get(class..class + CLASS.len()) != Some(CLASS) {
-        return Err(corrupt("another record where a basket should be"));
-    }
-    let own = number(record, OFFSET_AT, width)?;
-    if own != 0 && own != from {
-        return Err(corrupt(&format!("a basket that says it is at {own}")));
-    }
+    check(record, from)?;
+    let is_long = is_long(record)?;
+    let width = if is_long { 8 } else { 4 };
     if !is_long && to.offset.max(to.directory) > BIG {
         let what = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
         return Err(Error::limit(what).at(from));
@@ -64,7 +50,10 @@ pub fn move_record(
         let what = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
         return Err(Error::limit(what).at(from));
     }
-    let before = if is_long { number(record, OFFSET_AT + 8, 2)? as u16 } else { 0 };
+    let before = match record.get(OFFSET_AT + 8..OFFSET_AT + 10) {
+        Some([high, low]) if is_long => u16::from_be_bytes([*high, *low]),
+        _ => 0,
+    };
     let process = before.checked_add(processes);
     let process = process.ok_or_else(|| Error::limit("more than 65,536 processes").at(from))?;
     record[CYCLE_AT..CYCLE_AT + 2].copy_from_slice(&cycle.to_be_bytes());
@@ -75,6 +64,40 @@ pub fn move_record(
         record[at..at + width].copy_from_slice(&place.to_be_bytes()[8 - width..]);
     }
     Ok(())
+}
+
+/// Whether a key has offsets of eight bytes.
+///
+/// # Errors
+/// `Corrupt` where it is cut.
+pub(super) fn is_long(record: &[u8]) -> Result<bool> {
+    let version = record.get(VERSION_AT..VERSION_AT + 2);
+    let version = version.ok_or_else(|| Error::corrupt("a basket that is cut"))?;
+    Ok(u16::from_be_bytes([version[0], version[1]]) > KEY_VERSION_LARGE)
+}
+
+/// That a record is a basket, which says that it was at `from` of its file or says no place.
+///
+/// # Errors
+/// `Corrupt` where it is not.
+fn check(record: &[u8], from: u64) -> Result<()> {
+    let corrupt = |what: &str| Error::corrupt(what).at(from);
+    let number = |at: usize, len: usize| {
+        let bytes = record.get(at..at + len).ok_or_else(|| corrupt("a basket that is cut"))?;
+        Ok(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    if number(0, 4)? != record.len() as u64 {
+        return Err(corrupt("a basket of another length than its tree says"));
+    }
+    let (width, class) = if is_long(record)? { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };
+    if record.get(class..class + CLASS.len()) != Some(CLASS) {
+        return Err(corrupt("another record where a basket should be"));
+    }
+    match number(OFFSET_AT, width)? {
+        0 => Ok(()),
+        own if own == from => Ok(()),
+        own => Err(corrupt(&format!("a basket that says it is at {own}"))),
+    }
 }
 
 /// The parts of a basket that is within its tree's record.

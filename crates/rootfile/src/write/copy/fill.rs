@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::plan::ClusterRun;
+use super::plan::{ClusterRun, cluster_ends};
 use crate::error::{Error, Result};
 use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind};
 use crate::write::basket_key::{self, BasketFields};
@@ -30,6 +30,37 @@ const COLLECTIONS: [&str; 12] = [
     "unordered_multiset<",
     "unordered_map<",
     "unordered_multimap<",
+];
+
+/// What collections of numbers and texts are called by.
+const WORDS: [&str; 27] = [
+    "bool",
+    "char",
+    "signed",
+    "unsigned",
+    "short",
+    "int",
+    "long",
+    "float",
+    "double",
+    "string",
+    "Bool_t",
+    "Char_t",
+    "UChar_t",
+    "Short_t",
+    "UShort_t",
+    "Int_t",
+    "UInt_t",
+    "Long_t",
+    "ULong_t",
+    "Long64_t",
+    "ULong64_t",
+    "Float_t",
+    "Double_t",
+    "Float16_t",
+    "Double32_t",
+    "TString",
+    "size_t",
 ];
 
 /// What is written in place of entries that there are none of.
@@ -140,7 +171,7 @@ impl Filling {
     pub fn baskets(&self, clusters: &[ClusterRun], counts: &[u64]) -> Vec<Range<u64>> {
         let mut all: Vec<Range<u64>> = Vec::new();
         let (mut open, mut open_len) = (0..0, 0u64);
-        for end in ends(clusters) {
+        for end in cluster_ends(clusters) {
             let cluster = open.end..end;
             let len: u64 = cluster.clone().map(|at| self.entry_len(counts, at)).sum();
             if open_len + len > BASKET_BYTES && open.start < open.end {
@@ -204,20 +235,18 @@ impl Filling {
         }
     }
 
-    /// A basket's record for a place, and its bytes before compression.
+    /// A basket's record for a place, and its bytes before compression, with those of the key.
     ///
     /// # Errors
     /// As [`Encoders::compress`].
     pub fn record(
         &self,
-        (tree, branch, number): (&str, &Branch, usize),
+        (tree, branch): (&str, &str),
         (entries, counts): (Range<u64>, &[u64]),
-        place: RecordPlace,
+        (place, compression): (RecordPlace, Compression),
         encoders: &mut Encoders,
     ) -> Result<(Vec<u8>, usize)> {
-        let number_of = u32::try_from(branch.compress).unwrap_or(0);
-        let compression = Compression::of_number(number_of).unwrap_or(Compression::NONE);
-        let head = basket_key::head(&branch.name, tree, number, place);
+        let head = basket_key::head(branch, tree, 0, place);
         let key_len = head.len(place.offset);
         let (count, mut content) = (entries.end - entries.start, Vec::new());
         let data_len = self.write(entries, counts, key_len, &mut content);
@@ -235,15 +264,23 @@ impl Filling {
     }
 }
 
-/// Where clusters end.
-fn ends(clusters: &[ClusterRun]) -> impl Iterator<Item = u64> {
-    let mut begin = 0;
-    clusters.iter().flat_map(move |run| {
-        let (start, end) = (begin, begin + run.entries);
-        begin = end;
-        let size = if run.size == 0 { run.entries } else { run.size };
-        (1..=run.entries.div_ceil(size.max(1))).map(move |n| end.min(start + n * size))
-    })
+/// Whether entries mean the same in another place of a basket: they have no pointers, which are
+/// counted from its key.
+pub(super) fn is_free_of_pointers(branch: &Branch) -> bool {
+    match &branch.kind {
+        BranchKind::Plain | BranchKind::Element { branch_type: 3 | 4, .. } => true,
+        BranchKind::Element { streamer_type, .. } if size_of_number(*streamer_type).is_some() => {
+            true
+        }
+        BranchKind::Element { class_name, branch_type: 0, streamer_type: -1, .. } => {
+            let words = class_name.split(['<', '>', ',', ' ']).filter(|word| !word.is_empty());
+            words.map(|word| word.strip_prefix("std::").unwrap_or(word)).all(|word| {
+                WORDS.contains(&word)
+                    || COLLECTIONS.iter().any(|name| name.strip_suffix('<') == Some(word))
+            })
+        }
+        _ => false,
+    }
 }
 
 fn is_collection(class: &str) -> bool {

@@ -11,6 +11,7 @@ mod ntuple;
 mod object;
 mod plan;
 mod record;
+mod remake;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -22,5 +23,6 @@ pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
 pub use plan::{BasketPart, PlannedBasket, TreePart};
 pub use record::SourceRecord;
+pub use remake::{HeldBasket, Remake};
 pub use tree::{CopiedTree, Missing, SourceTree};
 pub use union::Counts;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::remake::CHECKSUM_LEN;
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
@@ -23,8 +24,6 @@ const CLUSTERS_MAX: usize = 4000;
 const PLACES_MAX: usize = 8 << 20;
 /// The longest record that readers are told of; nothing here comes near.
 const RECORD_MAX: u64 = 1 << 30;
-/// Bytes of the checksum that follows a page.
-const CHECKSUM_LEN: u64 = 8;
 
 /// An RNTuple of an input.
 #[derive(Debug)]
@@ -49,6 +48,8 @@ struct ClusterPart {
     entries: Range<u64>,
     /// Where pages are, each once: several columns may have the same.
     places: Vec<Range<u64>>,
+    /// Of each its bytes before compression, and whether a checksum follows.
+    contents: Vec<(usize, bool)>,
     columns: Vec<ColumnPart>,
 }
 
@@ -68,8 +69,10 @@ pub struct CopiedNTuple {
     entries: u64,
     /// Elements of each column in front of the present input.
     elements: Vec<u64>,
-    /// Where the pages of the present input are, by cluster.
-    placed: Vec<Vec<u64>>,
+    /// Where the pages of the present input are, by cluster, and how long with their checksums.
+    placed: Vec<Vec<(u64, u64)>>,
+    /// How pages are compressed, where that is done anew.
+    compression: Option<Compression>,
     lists: Lists,
     inputs: usize,
 }
@@ -101,21 +104,29 @@ impl SourceNTuple {
     }
 
     fn part(&self) -> Result<NTuplePart> {
-        let clusters = self.clusters.iter().map(ClusterPart::of).collect::<Result<_>>()?;
+        let clusters = self
+            .clusters
+            .iter()
+            .map(|cluster| ClusterPart::of(cluster, &self.ntuple.schema.columns));
+        let clusters = clusters.collect::<Result<_>>()?;
         Ok(NTuplePart { entries: self.ntuple.entries, clusters })
     }
 }
 
 impl ClusterPart {
-    fn of(cluster: &Cluster) -> Result<ClusterPart> {
-        let mut places: BTreeMap<(u64, u64), u32> = BTreeMap::new();
-        for page in cluster.columns.iter().flat_map(|column| &column.pages) {
-            if page.further.is_some() {
-                return Err(Error::unsupported("copying a page that is in several records"));
+    fn of(cluster: &Cluster, columns: &[Column]) -> Result<ClusterPart> {
+        let mut places: BTreeMap<(u64, u64), (u32, (usize, bool))> = BTreeMap::new();
+        for (pages, column) in cluster.columns.iter().zip(columns) {
+            for page in &pages.pages {
+                if page.further.is_some() {
+                    return Err(Error::unsupported("copying a page that is in several records"));
+                }
+                let bits = u64::from(page.elements) * u64::from(column.bits);
+                let content = (bits.div_ceil(8) as usize, page.checksum);
+                places.insert((page.range.start, page.range.end), (0, content));
             }
-            places.insert((page.range.start, page.range.end), 0);
         }
-        places.values_mut().zip(0..).for_each(|(place, at)| *place = at);
+        places.values_mut().zip(0..).for_each(|((place, _), at)| *place = at);
         let columns = cluster.columns.iter().map(|column| {
             if column.suppressed || column.elsewhere.is_some() {
                 let what = "copying columns that are stored in several ways, or elsewhere";
@@ -124,7 +135,7 @@ impl ClusterPart {
             let pages = column.pages.iter().map(|page| {
                 let elements = page.elements as i32;
                 let place = places.get(&(page.range.start, page.range.end)).copied();
-                (if page.checksum { -elements } else { elements }, place.unwrap_or(0))
+                (if page.checksum { -elements } else { elements }, place.map_or(0, |(at, _)| at))
             });
             Ok(ColumnPart {
                 pages: pages.collect(),
@@ -135,6 +146,7 @@ impl ClusterPart {
         Ok(ClusterPart {
             entries: cluster.entries.clone(),
             columns: columns.collect::<Result<_>>()?,
+            contents: places.values().map(|(_, content)| *content).collect(),
             places: places.into_keys().map(|(start, end)| start..end).collect(),
         })
     }
@@ -150,6 +162,13 @@ impl NTuplePart {
     }
 }
 
+impl NTuplePart {
+    /// Of pages their bytes before compression, and whether a checksum follows.
+    pub fn content(&self, (cluster, at): (usize, usize)) -> (usize, bool) {
+        self.clusters[cluster].contents[at]
+    }
+}
+
 impl CopiedNTuple {
     /// An RNTuple like the first input's, without entries.
     pub fn new(first: SourceNTuple) -> CopiedNTuple {
@@ -160,6 +179,7 @@ impl CopiedNTuple {
             entries: 0,
             elements,
             placed: Vec::new(),
+            compression: None,
             lists: Lists::default(),
             inputs: 0,
         }
@@ -196,7 +216,7 @@ impl CopiedNTuple {
 
     /// Begins with the next input: its pages are now placed, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
-        self.placed = part.clusters.iter().map(|one| vec![0; one.places.len()]).collect();
+        self.placed = part.clusters.iter().map(|one| vec![(0, 0); one.places.len()]).collect();
         self.inputs += 1;
     }
 
@@ -210,9 +230,14 @@ impl CopiedNTuple {
         Ok(key.into_vec())
     }
 
-    /// Says where pages of the present input are.
-    pub fn place(&mut self, (cluster, at): (usize, usize), offset: u64) {
-        self.placed[cluster][at] = offset;
+    /// Says where pages of the present input are, and how long with their checksum.
+    pub fn place(&mut self, (cluster, at): (usize, usize), offset: u64, len: usize) {
+        self.placed[cluster][at] = (offset, len as u64);
+    }
+
+    /// All pages are compressed anew.
+    pub fn remake(&mut self, compression: Compression) {
+        self.compression = Some(compression);
     }
 
     /// Ends an input, all of whose pages are placed.
@@ -223,7 +248,9 @@ impl CopiedNTuple {
             to.list(cluster.columns.len(), |to| {
                 for (at, column) in cluster.columns.iter().enumerate() {
                     let first = self.elements[at] + column.first_element;
-                    elements[at] = column_pages(to, (column, cluster, placed), first);
+                    let compression =
+                        self.compression.map_or(column.compression, Compression::number);
+                    elements[at] = column_pages(to, (column, placed), first, compression);
                 }
             });
             let entries = &cluster.entries;
@@ -283,20 +310,21 @@ impl CopiedNTuple {
 /// Writes where the pages of a column are; its elements up to their end.
 fn column_pages(
     to: &mut EnvelopeWriter,
-    (column, cluster, placed): (&ColumnPart, &ClusterPart, &[u64]),
+    (column, placed): (&ColumnPart, &[(u64, u64)]),
     first: u64,
+    compression: u32,
 ) -> u64 {
     let mut end = first;
     to.list(column.pages.len(), |to| {
         for (elements, place) in &column.pages {
-            let range = &cluster.places[*place as usize];
-            let checksum = if *elements < 0 { CHECKSUM_LEN } else { 0 };
+            let (offset, len) = placed[*place as usize];
+            let checksum = if *elements < 0 { CHECKSUM_LEN as u64 } else { 0 };
             to.i32(*elements);
-            to.locator(placed[*place as usize], range.end - range.start - checksum);
+            to.locator(offset, len.saturating_sub(checksum));
             end += u64::from(elements.unsigned_abs());
         }
         to.i64(first as i64);
-        to.u32(column.compression);
+        to.u32(compression);
     });
     end
 }

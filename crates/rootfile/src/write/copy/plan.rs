@@ -1,5 +1,6 @@
 //! What a copy takes of one input's tree.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -57,6 +58,33 @@ pub enum BasketPart {
 }
 
 impl TreePart {
+    /// The first entry of a basket, counted in the input's tree.
+    pub fn first_entry(&self, branch: usize, basket: usize) -> u64 {
+        self.branches[branch].baskets[basket].first_entry
+    }
+
+    /// After which entries of the input baskets are made anew that were held until there: at ends
+    /// of clusters, when they have `bytes` in all. `held` are of before, and then of behind the last.
+    pub fn cuts(&self, held: &mut u64, bytes: u64) -> Vec<u64> {
+        let mut lens: BTreeMap<u64, u64> = BTreeMap::new();
+        for (_, _, basket) in self.baskets() {
+            if let BasketPart::Stored(range) = &basket.part {
+                *lens.entry(basket.first_entry).or_default() += range.end - range.start;
+            }
+        }
+        let (mut cuts, mut lens) = (Vec::new(), lens.into_iter().peekable());
+        for end in cluster_ends(&self.clusters) {
+            while let Some((_, len)) = lens.next_if(|(first, _)| *first < end) {
+                *held += len;
+            }
+            if *held >= bytes {
+                cuts.push(end);
+                *held = 0;
+            }
+        }
+        cuts
+    }
+
     /// Whether the input has no such branch: also one that only later inputs have.
     pub(super) fn lacks(&self, branch: usize) -> bool {
         self.branches.get(branch).is_none_or(|part| part.is_lacking)
@@ -134,7 +162,12 @@ pub(super) fn clusters(tree: &Tree) -> Vec<ClusterRun> {
         let size = end.saturating_sub(*start);
         join(&mut all, ClusterRun { entries: size, size });
     }
-    // A last cluster that is cut short by the end of the tree is of the size of those before.
+    end(&mut all);
+    all
+}
+
+/// A last cluster that is cut short by the end of the tree is of the size of those before.
+pub(super) fn end(all: &mut Vec<ClusterRun>) {
     if let [.., before, last] = &mut all[..]
         && last.entries < before.size
         && before.entries % before.size == 0
@@ -142,7 +175,17 @@ pub(super) fn clusters(tree: &Tree) -> Vec<ClusterRun> {
         before.entries += last.entries;
         all.pop();
     }
-    all
+}
+
+/// Where clusters end.
+pub(super) fn cluster_ends(clusters: &[ClusterRun]) -> impl Iterator<Item = u64> {
+    let mut begin = 0;
+    clusters.iter().flat_map(move |run| {
+        let (start, end) = (begin, begin + run.entries);
+        begin = end;
+        let size = if run.size == 0 { run.entries } else { run.size };
+        (1..=run.entries.div_ceil(size.max(1))).map(move |n| end.min(start + n * size))
+    })
 }
 
 /// Adds clusters, as more of the last ones where these are of the same size and whole.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::fill::is_free_of_pointers;
 use super::object::CopiedObject;
-use super::plan::{BranchPart, ClusterRun, TreePart, clusters, join};
+use super::plan::{BranchPart, ClusterRun, TreePart, clusters, end, join};
 use super::record::{Edits, SourceRecord};
+use super::remake::{HeldBasket, Remake};
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
@@ -47,6 +49,18 @@ pub struct CopiedTree {
     pub(super) before: u64,
     clusters: Vec<ClusterRun>,
     inputs: usize,
+    remade: Remade,
+}
+
+/// What becomes of the inputs' baskets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remade {
+    /// They are copied.
+    No,
+    /// They are compressed anew.
+    Compressed,
+    /// They are joined: clusters end where they are cut, the last time behind so many entries.
+    Joined { cut: u64 },
 }
 
 /// What to do where inputs do not have the same branches or fields.
@@ -135,6 +149,7 @@ impl CopiedTree {
             before: 0,
             clusters: Vec::new(),
             inputs: 0,
+            remade: Remade::No,
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
         tree.sources.push(first);
@@ -175,6 +190,14 @@ impl CopiedTree {
         for (branch, kept) in self.branches.iter_mut().zip(kept) {
             branch.is_left_out = !kept;
         }
+    }
+
+    /// Makes baskets anew, which are then added with [`CopiedTree::push`].
+    pub fn remake(&mut self, remake: &Remake) {
+        self.remade = match remake.basket_bytes {
+            0 => Remade::Compressed,
+            _ => Remade::Joined { cut: 0 },
+        };
     }
 
     /// The tree of the first input.
@@ -255,14 +278,16 @@ impl CopiedTree {
             if part.is_lacking || branch.is_left_out {
                 continue;
             }
-            for basket in &part.baskets {
-                branch.lens.push(0);
-                branch.entries.push((self.entries + basket.first_entry) as i64);
-                branch.seeks.push(0);
-            }
             branch.entry_count += part.entries;
-            branch.total_bytes += part.total_bytes;
-            branch.zip_bytes += part.zip_bytes;
+            if self.remade == Remade::No {
+                for basket in &part.baskets {
+                    branch.lens.push(0);
+                    branch.entries.push((self.entries + basket.first_entry) as i64);
+                    branch.seeks.push(0);
+                }
+                branch.total_bytes += part.total_bytes;
+                branch.zip_bytes += part.zip_bytes;
+            }
             branch.entry_offset_len = branch.entry_offset_len.max(part.entry_offset_len);
             branch.maximum = branch.maximum.max(part.maximum);
             branch.leaves.resize(part.leaves.len(), (0, 0));
@@ -271,8 +296,39 @@ impl CopiedTree {
             }
         }
         self.entries += part.entries;
-        part.clusters.iter().for_each(|one| join(&mut self.clusters, *one));
+        if !matches!(self.remade, Remade::Joined { .. }) {
+            part.clusters.iter().for_each(|one| join(&mut self.clusters, *one));
+        }
         self.inputs += 1;
+    }
+
+    /// Entries of the inputs before the present one.
+    pub fn entries_before(&self) -> u64 {
+        self.before
+    }
+
+    /// Adds a basket that was made anew to its branch; its cycle.
+    pub fn push(&mut self, branch: usize, basket: &HeldBasket, at: RecordPlace) -> u16 {
+        let cycle = self.branches[branch].len() as u16;
+        self.branches[branch].push(basket.first_entry, basket.record.len(), at);
+        self.add_bytes(branch, basket.record.len(), basket.content_len);
+        cycle
+    }
+
+    /// Where baskets are joined, a cluster ends behind so many entries.
+    pub fn cut(&mut self, entries: u64) {
+        if let Remade::Joined { cut } = &mut self.remade {
+            let size = entries - *cut;
+            if size > 0 {
+                join(&mut self.clusters, ClusterRun { entries: size, size });
+            }
+            *cut = entries;
+        }
+    }
+
+    /// Whether a branch's baskets can be joined: entries of it mean the same in another place.
+    pub fn may_join(&self, branch: usize) -> bool {
+        is_free_of_pointers(self.branch(branch))
     }
 
     /// Says where a basket of the present input is, which of its branch's there; its cycle.
@@ -303,7 +359,11 @@ impl CopiedTree {
     /// # Errors
     /// `Limit` where the version of a class that the first input has cannot say it;
     /// `Unsupported` where a branch has an object that cannot be read.
-    pub fn finish(self) -> Result<CopiedObject> {
+    pub fn finish(mut self) -> Result<CopiedObject> {
+        if matches!(self.remade, Remade::Joined { .. }) {
+            self.cut(self.entries);
+            end(&mut self.clusters);
+        }
         let mut edits = Edits::default();
         for (source, tree) in self.sources.iter().enumerate() {
             let unread = tree.record.unreadable()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::fill::{FilledBasket, Filling};
 use super::plan::TreePart;
 use super::record::Edits;
+use super::remake::HeldBasket;
 use super::tree::{CopiedTree, Missing, SourceTree};
 use crate::error::{Error, Result};
 use crate::write::compression::Encoders;
@@ -127,27 +128,26 @@ impl CopiedTree {
         }
     }
 
-    /// Makes the record of such a basket for a place.
+    /// Makes such a basket, which then goes to [`CopiedTree::push`].
     ///
     /// # Errors
     /// As [`Encoders::compress`].
     pub fn fill(
-        &mut self,
+        &self,
         basket: &FilledBasket,
         (part, counts): (&TreePart, &Counts),
-        place: RecordPlace,
+        datime: u32,
         encoders: &mut Encoders,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<HeldBasket> {
         let FilledBasket { branch: at, entries } = basket.clone();
         let (filling, counts) = self.filling(at, part, counts)?;
         let (tree, branch) = (&self.first().tree.name, self.branch(at));
-        let first = self.before + entries.start;
-        let number = self.branches[at].len();
-        let made = filling.record((tree, branch, number), (entries, counts), place, encoders);
+        let first_entry = self.entries_before() + entries.start;
+        let place = RecordPlace { offset: 0, directory: 0, datime };
+        let how = (place, self.compression(at));
+        let made = filling.record((tree, &branch.name), (entries, counts), how, encoders);
         let (record, content_len) = made.map_err(|error| error.within(&branch.name))?;
-        self.branches[at].push(first, record.len(), place);
-        self.add_bytes(at, record.len(), content_len);
-        Ok(record)
+        Ok(HeldBasket { first_entry, record: record.into(), content_len })
     }
 
     /// Adds the branches that later inputs have to the first one's tree. What these branches refer

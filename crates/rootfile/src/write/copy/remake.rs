@@ -1,0 +1,378 @@
+//! Baskets and pages that are compressed anew, and small baskets that are joined.
+//!
+//! Entries stay the bytes that they are. Where a basket says where its entries begin, these
+//! offsets are counted from its key: they are the only thing that changes.
+
+use bytes::Bytes;
+use twox_hash::XxHash3_64;
+
+use super::basket::{OFFSET_AT, is_long, move_record};
+use crate::block;
+use crate::codec::Codecs;
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::write::compression::{Compression, Encoders};
+use crate::write::table::RecordPlace;
+
+/// What a key says whose record has no place.
+const NOWHERE: RecordPlace = RecordPlace { offset: 0, directory: 0, datime: 0 };
+/// The version of `TBasket` that all ROOTs since 3 write.
+const BASKET_VERSION: u16 = 3;
+/// Upper bits of the offset of an entry, which are not part of it.
+const OFFSET_MASK: u32 = 0x00ff_ffff;
+/// Bytes of the checksum that follows a page.
+pub(super) const CHECKSUM_LEN: usize = 8;
+
+/// How baskets are made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remake {
+    /// How all are compressed; `None` leaves those alone that are not joined.
+    pub compression: Option<Compression>,
+    /// Baskets are joined up to so many bytes before compression; 0 joins none.
+    pub basket_bytes: u64,
+}
+
+/// A basket of a branch: an input's, or what was made of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBasket {
+    /// Counted in the output's tree.
+    pub first_entry: u64,
+    /// With a key that says no place.
+    pub record: Bytes,
+    /// Bytes before compression, with those of the key.
+    pub content_len: usize,
+}
+
+/// What a basket's key says.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    key_len: usize,
+    content_len: usize,
+    entries: u32,
+    data_len: usize,
+    /// Of a usual form, whose entries can be told apart.
+    is_usual: bool,
+}
+
+/// A basket that others are joined to.
+struct Open {
+    first: HeldBasket,
+    shape: Shape,
+    data: Vec<u8>,
+    /// Where entries begin in the data.
+    offsets: Option<Vec<u32>>,
+    baskets: usize,
+}
+
+impl Shape {
+    fn read(record: &Bytes) -> Result<Shape> {
+        let is_long = is_long(record)?;
+        let mut cursor = Cursor::new(record, 0);
+        cursor.skip(6)?;
+        let content_len = cursor.u32()? as usize;
+        cursor.skip(4)?;
+        let key_len = usize::from(cursor.u16()?);
+        cursor.skip(2 + if is_long { 16 } else { 8 })?;
+        for _class_branch_tree in 0..3 {
+            cursor.text()?;
+        }
+        let version = cursor.u16()?;
+        cursor.skip(8)?;
+        let (entries, last, flag) = (cursor.u32()?, cursor.u32()? as usize, cursor.u8()?);
+        let data_len = last.checked_sub(key_len).filter(|len| *len <= content_len);
+        let data_len =
+            data_len.ok_or_else(|| cursor.corrupt("a basket that ends before it begins"))?;
+        let is_usual = version == BASKET_VERSION && flag == 0 && cursor.position() == key_len;
+        Ok(Shape { key_len, content_len, entries, data_len, is_usual })
+    }
+}
+
+impl HeldBasket {
+    /// A basket whose record was at `from` of an input's file; its key says no place any more.
+    /// Numbers of processes in it (`TRef`) are greater by `processes` in the output.
+    ///
+    /// # Errors
+    /// As [`move_record`].
+    pub fn new(
+        first_entry: u64,
+        mut record: Vec<u8>,
+        from: u64,
+        processes: u16,
+    ) -> Result<HeldBasket> {
+        move_record(&mut record, from, NOWHERE, (0, processes))?;
+        let record = Bytes::from(record);
+        let Shape { key_len, content_len, .. } = Shape::read(&record)?;
+        if record.len() < key_len {
+            return Err(Error::corrupt("a basket that is cut").at(from));
+        }
+        Ok(HeldBasket { first_entry, record, content_len: key_len + content_len })
+    }
+
+    fn content(&self, shape: &Shape, codecs: &mut Codecs) -> Result<Vec<u8>> {
+        block::decompress(codecs, &self.record[shape.key_len..], shape.content_len)
+    }
+}
+
+impl Remake {
+    /// Makes baskets of a branch anew, which follow each other. `may_join` says whether entries
+    /// mean the same in another place; `usual` how the branch is compressed.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Checksum` for baskets that cannot be decompressed; as
+    /// [`Encoders::compress`].
+    pub fn baskets(
+        &self,
+        baskets: Vec<HeldBasket>,
+        (may_join, usual): (bool, Compression),
+        codecs: &mut Codecs,
+        encoders: &mut Encoders,
+    ) -> Result<Vec<HeldBasket>> {
+        let compression = self.compression.unwrap_or(usual);
+        let (mut made, mut open): (Vec<HeldBasket>, Option<Open>) = (Vec::new(), None);
+        for basket in baskets {
+            let shape = Shape::read(&basket.record)?;
+            let is_small =
+                may_join && shape.is_usual && (shape.content_len as u64) < self.basket_bytes;
+            let mut parts = None;
+            if is_small {
+                let content = basket.content(&shape, codecs)?;
+                parts = offsets_of(&content, &shape).map(|offsets| (content, offsets));
+            }
+            if let (Some(before), Some((content, offsets))) = (&mut open, &parts)
+                && before.takes(&basket, &shape, offsets.is_some(), self.basket_bytes)
+            {
+                before.add(&content[..shape.data_len], offsets.as_deref(), &shape);
+                continue;
+            }
+            if let Some(before) = open.take() {
+                made.push(before.close(self, compression, encoders)?);
+            }
+            match parts {
+                Some((content, offsets)) => open = Some(Open::new(basket, shape, content, offsets)),
+                None => made.push(self.alone(basket, &shape, compression, (codecs, encoders))?),
+            }
+        }
+        if let Some(last) = open {
+            made.push(last.close(self, compression, encoders)?);
+        }
+        Ok(made)
+    }
+
+    /// A basket that is joined to no other one.
+    fn alone(
+        &self,
+        basket: HeldBasket,
+        shape: &Shape,
+        compression: Compression,
+        (codecs, encoders): (&mut Codecs, &mut Encoders),
+    ) -> Result<HeldBasket> {
+        if self.compression.is_none() {
+            return Ok(basket);
+        }
+        let content = basket.content(shape, codecs)?;
+        let mut record = basket.record[..shape.key_len].to_vec();
+        encoders.compress(compression, &content, &mut record)?;
+        let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
+        record[..4].copy_from_slice(&len.to_be_bytes());
+        Ok(HeldBasket { record: record.into(), ..basket })
+    }
+
+    /// Compresses a page anew, whose elements have `content_len` bytes, and which a checksum may
+    /// follow.
+    ///
+    /// # Errors
+    /// As [`Remake::baskets`].
+    pub fn page(
+        &self,
+        page: &[u8],
+        (content_len, has_checksum): (usize, bool),
+        codecs: &mut Codecs,
+        encoders: &mut Encoders,
+    ) -> Result<Vec<u8>> {
+        let Some(compression) = self.compression else { return Ok(page.to_vec()) };
+        let len = page.len().saturating_sub(if has_checksum { CHECKSUM_LEN } else { 0 });
+        let content = block::decompress(codecs, &page[..len], content_len)?;
+        let mut made = Vec::new();
+        encoders.compress(compression, &content, &mut made)?;
+        if has_checksum {
+            made.extend_from_slice(&XxHash3_64::oneshot(&made).to_le_bytes());
+        }
+        Ok(made)
+    }
+}
+
+impl Open {
+    fn new(first: HeldBasket, shape: Shape, mut data: Vec<u8>, offsets: Option<Vec<u32>>) -> Open {
+        data.truncate(shape.data_len);
+        Open { first, shape, data, offsets, baskets: 1 }
+    }
+
+    /// Whether another basket can be joined to it: of the same form, with references to objects of
+    /// the same processes.
+    fn takes(&self, other: &HeldBasket, shape: &Shape, has_offsets: bool, most: u64) -> bool {
+        let process = |basket: &HeldBasket| {
+            let is_long = is_long(&basket.record).ok()?;
+            let place = OFFSET_AT + if is_long { 8 } else { 4 };
+            Some((is_long, basket.record.get(place..place + 2)?.to_vec()))
+        };
+        let offsets_len = self.offsets.as_ref().map_or(0, |offsets| 4 * offsets.len() + 8);
+        let len = (self.data.len() + offsets_len + shape.content_len) as u64;
+        let is_like = self.offsets.is_some() == has_offsets;
+        is_like && len <= most && process(&self.first) == process(other)
+    }
+
+    fn add(&mut self, data: &[u8], offsets: Option<&[u32]>, shape: &Shape) {
+        let begin = self.data.len() as u32;
+        if let (Some(mine), Some(more)) = (&mut self.offsets, offsets) {
+            mine.extend(more.iter().map(|offset| begin + offset));
+        }
+        self.data.extend_from_slice(data);
+        self.shape.entries += shape.entries;
+        self.baskets += 1;
+    }
+
+    fn close(
+        self,
+        remake: &Remake,
+        compression: Compression,
+        encoders: &mut Encoders,
+    ) -> Result<HeldBasket> {
+        let Open { first, shape, mut data, offsets, baskets } = self;
+        if baskets == 1 && remake.compression.is_none() {
+            return Ok(first);
+        }
+        let (key_len, data_len) = (shape.key_len, data.len());
+        if let Some(offsets) = &offsets {
+            data.extend_from_slice(&(offsets.len() as u32 + 1).to_be_bytes());
+            let offsets = offsets.iter().map(|offset| (offset + key_len as u32).to_be_bytes());
+            offsets.for_each(|offset| data.extend_from_slice(&offset));
+            data.extend_from_slice(&[0; 4]);
+        }
+        let mut record = first.record[..key_len].to_vec();
+        encoders.compress(compression, &data, &mut record)?;
+        let mut set = |at: usize, number: usize| {
+            record[at..at + 4].copy_from_slice(&(number as u32).to_be_bytes());
+        };
+        let len = key_len + data.len();
+        set(6, data.len()); // fObjlen
+        set(key_len - 17, len); // fBufferSize
+        if offsets.is_some() {
+            set(key_len - 13, shape.entries as usize + 1); // fNevBufSize
+        }
+        set(key_len - 9, shape.entries as usize); // fNevBuf
+        set(key_len - 5, key_len + data_len); // fLast
+        let record_len =
+            u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
+        record[..4].copy_from_slice(&record_len.to_be_bytes());
+        Ok(HeldBasket { first_entry: first.first_entry, record: record.into(), content_len: len })
+    }
+}
+
+/// Where entries begin in a basket's data: `None` for a basket of an unusual form, `Some(None)`
+/// where it does not say.
+fn offsets_of(content: &[u8], shape: &Shape) -> Option<Option<Vec<u32>>> {
+    let rest = &content[shape.data_len..];
+    let Some((count, offsets)) = rest.split_first_chunk::<4>() else {
+        return rest.is_empty().then_some(None);
+    };
+    let (offsets, []) = offsets.as_chunks::<4>() else { return None };
+    let (count, entries) = (u32::from_be_bytes(*count) as usize, shape.entries as usize);
+    if count != offsets.len() || count != entries + 1 {
+        return None;
+    }
+    let offset = |bytes: &[u8; 4]| {
+        let from_key = u32::from_be_bytes(*bytes);
+        let is_plain = from_key & !OFFSET_MASK == 0 || shape.content_len > OFFSET_MASK as usize;
+        let within = from_key.checked_sub(shape.key_len as u32).filter(|_| is_plain)?;
+        (within as usize <= shape.data_len).then_some(within)
+    };
+    offsets[..entries].iter().map(offset).collect::<Option<Vec<u32>>>().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::basket_key::{self, BasketFields};
+    use crate::write::{CompressionAlgorithm, RecordPlace};
+
+    const PLACE: RecordPlace = RecordPlace { offset: 5000, directory: 100, datime: 0 };
+
+    fn basket(first_entry: u64, data: &[&[u8]], has_offsets: bool) -> HeldBasket {
+        let head = basket_key::head("b", "t", 0, PLACE);
+        let key_len = head.len(PLACE.offset);
+        let (mut content, mut offsets) = (Vec::new(), Vec::new());
+        for entry in data {
+            offsets.push((key_len + content.len()) as u32);
+            content.extend_from_slice(entry);
+        }
+        let data_len = content.len();
+        if has_offsets {
+            content.extend_from_slice(&(data.len() as u32 + 1).to_be_bytes());
+            offsets.push(0);
+            offsets.iter().for_each(|offset| content.extend_from_slice(&offset.to_be_bytes()));
+        }
+        let (entries, content_len) = (data.len() as u64, content.len());
+        let fields = BasketFields { entries, data_len, content_len, has_offsets };
+        let mut record = basket_key::key(&head, PLACE, content_len, fields).unwrap().into_vec();
+        record.extend_from_slice(&content);
+        HeldBasket::new(first_entry, record, PLACE.offset, 0).unwrap()
+    }
+
+    fn remade(remake: Remake, baskets: Vec<HeldBasket>) -> Vec<HeldBasket> {
+        let how = (true, Compression::NONE);
+        remake.baskets(baskets, how, &mut Codecs::new(), &mut Encoders::default()).unwrap()
+    }
+
+    #[test]
+    fn joined_baskets_are_one_of_all_their_entries() {
+        let remake = Remake { compression: None, basket_bytes: 1 << 10 };
+        for has_offsets in [false, true] {
+            let (one, two) =
+                (basket(7, &[b"ab", b"cd"], has_offsets), basket(9, &[b"ef"], has_offsets));
+            let all = basket(7, &[b"ab", b"cd", b"ef"], has_offsets);
+            assert_eq!(remade(remake, vec![one, two]), [all]);
+        }
+    }
+
+    #[test]
+    fn large_baskets_and_those_of_other_forms_stay_alone() {
+        let remake = Remake { compression: None, basket_bytes: 20 };
+        let all = [
+            basket(0, &[&[1; 15]], false),
+            basket(1, &[&[2; 15]], false),
+            basket(2, &[&[3; 40]], false),
+            basket(3, &[b"x"], true),
+            basket(4, &[b"y"], false),
+        ];
+        assert_eq!(remade(remake, all.to_vec()), all);
+    }
+
+    #[test]
+    fn compressed_anew_they_hold_the_same() {
+        let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
+        let remake = Remake { compression: Some(compression), basket_bytes: 0 };
+        let before = basket(3, &[&[7; 3000]], true);
+        let small = remade(remake, vec![before.clone()]);
+        assert!(small[0].record.len() < 200);
+        let plain = Remake { compression: Some(Compression::NONE), ..remake };
+        assert_eq!(remade(plain, small), [before]);
+        let page = vec![9; 500];
+        let (codecs, encoders) = (&mut Codecs::new(), &mut Encoders::default());
+        let small = remake.page(&page, (500, false), codecs, encoders).unwrap();
+        assert!(small.len() < 100);
+        let plain = plain.page(&small, (500, false), codecs, encoders).unwrap();
+        assert_eq!(plain, page);
+    }
+
+    #[test]
+    fn cut_baskets_are_refused() {
+        let record = basket(0, &[b"ab", b"cd"], true).record.to_vec();
+        for len in 0..record.len() - 20 {
+            let held = HeldBasket::new(0, record[..len].to_vec(), 0, 0);
+            let remake = Remake { compression: None, basket_bytes: 1 << 10 };
+            let how = (true, Compression::NONE);
+            let (codecs, encoders) = (&mut Codecs::new(), &mut Encoders::default());
+            assert!(held.and_then(|one| remake.baskets(vec![one], how, codecs, encoders)).is_err());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+"""Merges that compress anew and join baskets hold what the inputs hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+from .skips import need_root
+from .test_merge import by_root
+
+ENTRIES = 400
+
+
+def small_baskets(path: Path, first: int) -> Path:
+    """A tree of baskets of 20 entries, of all kinds of branches whose baskets can be joined."""
+    numbers = np.arange(first, first + ENTRIES)
+    lists = ak.Array([[float(n)] * (n % 4) for n in numbers])
+    columns = {
+        "number": numbers,
+        "bit": numbers % 2 == 0,
+        "list": lists,
+        "text": ak.Array(["x" * (n % 7) for n in numbers]),
+        "nested": ak.Array([[[n] * (n % 3), [n]] for n in numbers.tolist()]),
+    }
+    with farroot.recreate(path, cluster="2 KB", compression=101) as file:
+        file.mktree("t", columns)
+        file["h"] = np.histogram(numbers, bins=4, range=(0, 4000))
+    return path
+
+
+def contents(path: Path) -> list[object]:
+    tree = farroot.open(path)["t"]
+    names = ("number", "bit", "list", "text", "nested")
+    theirs = uproot.open(path)["t"]
+    both = [ak.to_list(tree[name].array()) for name in names]
+    assert both == [ak.to_list(theirs[name].array()) for name in names]
+    return both
+
+
+@pytest.mark.parametrize("kind", ["tree", "rntuple"])
+def test_compressed_anew(tmp_path: Path, kind: str) -> None:
+    numbers = np.arange(50_000) // 7
+    inputs = [tmp_path / "a.root", tmp_path / "b.root"]
+    for path, compression in zip(inputs, (404, 101), strict=True):
+        with farroot.recreate(path, compression=compression) as file:
+            make = file.mktree if kind == "tree" else file.mkrntuple
+            make("t", {"n": numbers, "x": numbers * 0.5})
+    sizes: list[int] = []
+    for said in (505, 404, None):
+        outputs = [tmp_path / name / "out.root" for name in ("one", "two")]
+        for output in outputs:
+            output.parent.mkdir(exist_ok=True)
+            farroot.merge(output, inputs, recompress=said, reproducible=True, overwrite=True)
+        assert outputs[0].read_bytes() == outputs[1].read_bytes()
+        sizes.append(outputs[0].stat().st_size)
+        for reader in (farroot, uproot):
+            table = reader.open(outputs[0])["t"]
+            assert table.arrays()["n"].tolist() == 2 * numbers.tolist()
+            assert table.arrays()["x"].tolist() == 2 * (numbers * 0.5).tolist()
+    assert sizes == sorted(sizes)
+    assert sizes[2] > 5 * sizes[0]
+
+
+@pytest.mark.parametrize("anew", [{}, {"recompress": 505}])
+def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
+    inputs = [small_baskets(tmp_path / f"{at}.root", at * ENTRIES) for at in range(5)]
+    output = tmp_path / "all.root"
+    farroot.merge(output, inputs)
+    expected, before = contents(output), farroot.open(output)["t"]
+    farroot.merge(output, inputs, basket="64 KB", overwrite=True, **anew)
+    assert contents(output) == expected
+    after = farroot.open(output)["t"]
+    assert all(before[name].num_baskets >= 10 for name in before)
+    assert all(after[name].num_baskets < 5 for name in after)
+    for start, stop in ((0, 3), (395, 405), (1990, 2000)):
+        part = after["list"].array(entry_start=start, entry_stop=stop)
+        assert ak.to_list(part) == expected[2][start:stop]  # type: ignore[index]
+    with pytest.raises(farroot.InvalidArgumentError, match="1 KB to 16 MB"):
+        farroot.merge(output, inputs, basket=10, overwrite=True)
+
+
+def test_joined_with_what_is_filled(tmp_path: Path) -> None:
+    few, more = tmp_path / "few.root", small_baskets(tmp_path / "more.root", 0)
+    with farroot.recreate(few) as file:
+        file.mktree("t", {"number": np.arange(10)})
+    output = tmp_path / "all.root"
+    farroot.merge(output, [few, more, few], missing="union", basket="1 MB")
+    tree = farroot.open(output)["t"]
+    lists = ak.to_list(farroot.open(more)["t"]["list"].array())
+    assert ak.to_list(tree["list"].array()) == [[]] * 10 + lists + [[]] * 10
+    assert tree["list"].num_baskets == 1
+
+
+#: Reads all entries, and prints sums.
+BY_ROOT = """
+import sys
+import ROOT
+
+file = ROOT.TFile(sys.argv[1])
+tree, all = file.Get("t"), [0, 0, 0, 0]
+for entry in range(tree.GetEntries()):
+    assert tree.GetEntry(entry) > 0
+    items = (tree.number, tree.bit, sum(tree.list), sum(sum(one) for one in tree.nested))
+    all = [one + more for one, more in zip(all, items)]
+print(*map(int, all), tree.GetEntries('text == "xx"'))
+"""
+
+
+@pytest.mark.interop
+def test_root_reads_what_was_joined(tmp_path: Path) -> None:
+    need_root()
+    inputs = [small_baskets(tmp_path / f"{at}.root", at * ENTRIES) for at in range(3)]
+    said = []
+    ways: dict[str, dict[str, Any]] = {
+        "as they are": {},
+        "anew": {"recompress": 505},
+        "joined": {"basket": "32 KB"},
+    }
+    for name, how in ways.items():
+        output = tmp_path / f"{name}.root"
+        farroot.merge(output, inputs, **how)
+        said.append(by_root(BY_ROOT, output))
+    assert said[0] == said[1] == said[2]
