@@ -96,3 +96,15 @@ def of(compression: object) -> Compression | None:
             return _ALGORITHMS[number or 1](level, is_root_level=is_number)
     said = "farroot.ZLIB(1), LZMA, LZ4 or ZSTD, ROOT's number (505), or None"
     raise InvalidArgumentError(f"a compression is {said}, not {compression!r}")
+
+
+def code(compression: object) -> int:
+    """ROOT's number; 0 for none."""
+    chosen = of(compression)
+    return 0 if chosen is None or chosen.level == 0 else chosen.code
+
+
+def number_and_level(compression: object) -> tuple[int, int | None]:
+    """ROOT's number, and the level of the algorithm itself where another is meant."""
+    chosen = of(compression)
+    return code(chosen), None if chosen is None else chosen.codec_level

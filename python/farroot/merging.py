@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from . import _core
+from ._entries import memory
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
+from .compression import number_and_level
 from .errors import InvalidArgumentError
-from .writing._options import number_and_level, size
 
 T = TypeVar("T")
 
@@ -110,7 +111,7 @@ def merge(
     names = [os.fspath(each) for each in several]
     now = _core.Merging()
     anew = None if recompress is _AS_IT_IS else number_and_level(recompress)
-    bytes_ = size(basket, "basket")
+    bytes_ = None if basket is None else memory(basket)
     if bytes_ is not None and not BASKET_MIN <= bytes_ <= BASKET_MAX:
         raise InvalidArgumentError(f"basket={basket!r}: it is from 1 KB to 16 MB")
     choice = _Choice(overwrite, missing, tables, skip_bad, reproducible, anew, bytes_)

@@ -11,7 +11,7 @@ from . import _core
 from ._places import places_of
 from ._progress import Wanted
 from ._uproot import taken
-from .compression import of as compression_of
+from .compression import number_and_level
 from .errors import InvalidArgumentError
 from .merging import told
 
@@ -107,15 +107,7 @@ def skim(
     names = [columns] if isinstance(columns, str) else list(columns or ())
     if columns is not None and not names:
         raise InvalidArgumentError("columns=[]: no column is left")
-    chosen = _number_and_level(compression)
+    chosen = number_and_level(compression)
     choice = _Choice(names, cut, as_, keep_rest, overwrite, reproducible, chosen)
     now = _core.Merging()
     return told(progress, now, lambda: Skimmed(*_core.skim(places, os.fspath(target), choice, now)))
-
-
-def _number_and_level(said: object) -> tuple[int, int | None]:
-    """ROOT's number, 0 for none, and the level of the algorithm itself."""
-    chosen = compression_of(said)
-    if chosen is None or chosen.level == 0:
-        return 0, None
-    return chosen.code, chosen.codec_level

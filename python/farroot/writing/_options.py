@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .. import _core
-from .. import compression as compressions
 from .._progress import Wanted, is_wanted
 from .._uproot import IGNORED_WHEN_WRITING
+from ..compression import number_and_level
 from ..errors import ArgumentTypeError, InvalidArgumentError
 
 #: ROOT's number: ZSTD of ROOT's level 5.
@@ -70,18 +70,6 @@ class TableChoice:
     counters: dict[str, str]
     fields: dict[tuple[str, str], str]
     is_vector: bool
-
-
-def number_and_level(compression: object) -> tuple[int, int | None]:
-    """ROOT's number, and the level of the algorithm itself where another is meant."""
-    chosen = compressions.of(compression)
-    return code(chosen), None if chosen is None else chosen.codec_level
-
-
-def code(compression: object) -> int:
-    """ROOT's number; 0 for none."""
-    chosen = compressions.of(compression)
-    return 0 if chosen is None or chosen.level == 0 else chosen.code
 
 
 def size(said: str | int | None, what: str) -> int | None:

@@ -15,7 +15,6 @@ from .. import compression as compressions
 from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
-from ._options import number_and_level
 from ._tables import Columns, batches, is_list
 
 if TYPE_CHECKING:
@@ -201,14 +200,14 @@ class WritableTree(WritableTable):
         known = self._compressions
         if not isinstance(compression, Mapping):
             chosen = compressions.of(compression)
-            self._core.set_compression(None, number_and_level(chosen))
+            self._core.set_compression(None, compressions.number_and_level(chosen))
             known.of_all, known.of_column = chosen, {}
             return
         names = list(self._columns.types)
         for name, each in compression.items():
             self[name]
             chosen = compressions.of(each)
-            self._core.set_compression(names.index(name), number_and_level(chosen))
+            self._core.set_compression(names.index(name), compressions.number_and_level(chosen))
             known.of_column[name] = chosen
 
     def compression_of(self, name: str) -> Compression | None:

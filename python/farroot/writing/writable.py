@@ -174,7 +174,7 @@ class WritableFile:
     @property
     def fCompress(self) -> int:  # noqa: N802
         """The same as ROOT's number."""
-        return _options.code(self._compression)
+        return compressions.code(self._compression)
 
     @property
     def closed(self) -> bool:
@@ -316,7 +316,7 @@ class WritableFile:
         said = options["cluster"]
         entries, size = _options.cluster(self._options.cluster if said is None else said)
         is_vector = (options.get("jagged") or self._options.jagged) == "vector"
-        compression = _options.number_and_level(self._compression)
+        compression = compressions.number_and_level(self._compression)
         return _options.TableChoice(
             *(options["title"], compression, entries, size),
             *(counters or {}, fields or {}, is_vector),

@@ -64,7 +64,7 @@ impl TreePart {
     }
 
     /// After which entries of the input baskets are made anew that were held until there: at ends
-    /// of clusters, when they have `bytes` in all. `held` are of before, and then of behind the last.
+    /// of clusters, when they have `bytes` in all. `held` are of before, then of behind the last.
     pub fn cuts(&self, held: &mut u64, bytes: u64) -> Vec<u64> {
         let mut lens: BTreeMap<u64, u64> = BTreeMap::new();
         for (_, _, basket) in self.baskets() {
