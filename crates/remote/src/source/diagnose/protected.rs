@@ -137,7 +137,7 @@ async fn look(
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let stream = network.connect(bare, port).await.map_err(|error| tls::explain(&error))?;
     let mut stream = tls::connect(stream, host, &tls)?;
-    let mut handshake = stream.watch();
+    let handshake = stream.watch();
     let question = format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     let mut answer = Vec::new();
     let asked = async {
@@ -150,29 +150,17 @@ async fn look(
         }
         Ok::<(), std::io::Error>(())
     };
-    // A server that wants a certificate ends a session without one after the handshake: whether
-    // the one of this user will do is seen later.
-    let mut peer = None;
-    let asked = {
-        tokio::pin!(asked);
-        loop {
-            tokio::select! {
-                biased;
-                Ok(()) = handshake.changed(), if peer.is_none() => {
-                    if let Handshake::Done(seen) = &*handshake.borrow_and_update() {
-                        peer = Some(seen.clone());
-                    }
-                }
-                asked = &mut asked => break asked,
-            }
-        }
-    };
+    let asked = asked.await;
     let state = handshake.borrow().clone();
-    match (peer, state, asked) {
-        (Some(peer), ..) | (None, Handshake::Done(peer), _) => Ok((peer, date_of(&answer))),
-        (None, Handshake::Failed(failure), _) => Err(failure.explain()),
-        (None, Handshake::Running, Err(error)) => Err(tls::explain(&error)),
-        (None, Handshake::Running, Ok(())) => {
+    match (state, asked) {
+        // A server that wants a certificate ends a session without one after the handshake: whether
+        // the one of this user will do is seen later.
+        (Handshake::Done(peer) | Handshake::Failed(_, Some(peer)), _) => {
+            Ok((peer, date_of(&answer)))
+        }
+        (Handshake::Failed(failure, None), _) => Err(failure.explain()),
+        (Handshake::Running, Err(error)) => Err(tls::explain(&error)),
+        (Handshake::Running, Ok(())) => {
             let what = "the server has closed the connection in the TLS handshake";
             Err(Error::new(ErrorKind::Connection, what))
         }

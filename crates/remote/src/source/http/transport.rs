@@ -179,7 +179,7 @@ impl Transport {
             }
         };
         let failure = handshake.and_then(|handshake| match &*handshake.borrow() {
-            Handshake::Failed(failure) => Some(failure.clone()),
+            Handshake::Failed(failure, _) => Some(failure.clone()),
             Handshake::Running | Handshake::Done(_) => None,
         });
         Ok(Attempt { number, used, answer, failure })

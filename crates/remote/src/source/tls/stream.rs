@@ -37,8 +37,8 @@ pub enum Handshake {
     #[default]
     Running,
     Done(Arc<Peer>),
-    /// Then, or with the first read.
-    Failed(Failure),
+    /// Then, or with the first read; with what the server has shown before.
+    Failed(Failure, Option<Arc<Peer>>),
 }
 
 /// What a server has shown of itself.
@@ -179,7 +179,14 @@ impl Encrypted {
         };
         self.failure = Some(failure.clone());
         if stage != Stage::Later {
-            self.handshake.send_replace(Handshake::Failed(failure.clone()));
+            self.handshake.send_modify(|handshake| {
+                let peer = match handshake {
+                    Handshake::Running => None,
+                    Handshake::Done(peer) => Some(peer.clone()),
+                    Handshake::Failed(_, peer) => peer.take(),
+                };
+                *handshake = Handshake::Failed(failure.clone(), peer);
+            });
         }
         if let Some(writer) = self.writer.take() {
             writer.wake();
