@@ -16,6 +16,7 @@ use super::over_tcp;
 use super::secrets::search_error;
 use super::secured::{Authority, basic, token};
 use super::talk::{Talk, file};
+use super::uploads::OVER;
 
 async fn conforms(knobs: Knobs) {
     let authority = Authority::new();
@@ -242,6 +243,73 @@ async fn one_credential_is_shown_and_the_address_has_the_first_word() {
         let mut talk = Talk::with(server(&a, &config));
         talk.open(&file(1, &a.join("f").unwrap()), FileEnd::Head(10)).await.bytes();
         assert_eq!(log.lock().pop().unwrap().2, Some(format!("Bearer {word}")));
+    }
+}
+
+/// Takes what is written to it, and sends on from `/to/ADDRESS` as `noting` does.
+async fn taking(name: &'static str, tls: Option<tokio_rustls::TlsAcceptor>, log: &Log) -> url::Url {
+    let log = log.clone();
+    scripted_within(tls, move |_, _, head| {
+        let (method, path) = (head.split(' ').next().unwrap(), path(head));
+        log.lock().push((
+            name,
+            method.to_owned(),
+            header(head, "authorization").map(str::to_owned),
+        ));
+        match (path.strip_prefix("/to/").and_then(|to| to.split_once('/')), method) {
+            (Some((to, rest)), _) => sent_to(&format!("{}/{rest}", to.replace('~', "/"))),
+            (None, "PUT" | "MOVE" | "DELETE") => {
+                Say::Stay("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n".to_owned())
+            }
+            (None, _) => Say::Stay("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned()),
+        }
+    })
+    .await
+}
+
+/// The settings for reads hold for writes: where the token goes, and that nothing leaves TLS.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_follows_redirections_as_the_settings_say() {
+    let authority = Authority::new();
+    let log = Log::default();
+    let a = taking("a", Some(authority.server()), &log).await;
+    let b = taking("b", Some(authority.server()), &log).await;
+    let plain = taking("plain", None, &log).await;
+    let host = b.host_str().unwrap().to_owned();
+    let shown = Some("Bearer marker-of-a-secret.token");
+    for (list, plain_redirects, target, expected) in [
+        (vec![host.clone()], true, &b, Ok(shown)),
+        (vec![], true, &b, Ok(None)),
+        (vec![], false, &b, Ok(None)),
+        (vec![host.clone()], true, &plain, Ok(None)),
+        (vec![host], false, &plain, Err("plain_redirects is off")),
+    ] {
+        log.lock().clear();
+        let config = Config {
+            redirect_credentials: list,
+            plain_redirects,
+            ..authority.with_token("marker-of-a-secret.token")
+        };
+        let there = target.as_str().trim_end_matches('/').replace('/', "~");
+        let url = a.join(&format!("to/{there}/f")).unwrap();
+        let remote = over_tcp(config);
+        let written = async { remote.create(url.as_str(), OVER).await?.finish().await };
+        match (written.await, expected) {
+            (Ok(_), Ok(_)) => {}
+            (Err(error), Err(words)) => {
+                search_error(&error);
+                assert!(error.to_string().contains(words), "{error}");
+            }
+            (written, expected) => panic!("{written:?}, and not {expected:?}"),
+        }
+        let asked = log.lock().clone();
+        assert!(asked.iter().any(|(name, method, _)| *name == "a" && method == "PUT"), "{asked:?}");
+        let put = asked.iter().any(|(name, method, _)| *name != "a" && method == "PUT");
+        assert_eq!(put, expected.is_ok(), "{asked:?}");
+        for (name, _, given) in asked {
+            let of_a = (name == "a").then_some(shown);
+            assert_eq!(given.as_deref(), of_a.unwrap_or(expected.unwrap_or(None)), "{name}");
+        }
     }
 }
 
