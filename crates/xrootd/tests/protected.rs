@@ -257,6 +257,21 @@ fn a_refused_credential_with_requests_behind_it_means_care_the_next_time() {
     assert_eq!(pair.client.authenticated_by(), Some("unix"));
 }
 
+/// xrootd answers inside TLS in eleven packets, of which Linux sends ten before it waits, unless
+/// six were on their way at a time before: the first byte came a round trip late.
+#[test]
+fn a_server_that_is_known_answers_in_six_packets_before_it_does_so_inside_tls() {
+    let first = |early_hello| -> usize {
+        let config = ClientConfig { early_hello, ..config(Tls::Required) };
+        let mut client = Client::new(config, Profile::default(), Start::Burst);
+        let now = std::time::Duration::from_secs(1);
+        std::iter::from_fn(|| client.poll_transmit(now)).map(|bytes| bytes.len()).sum()
+    };
+    // The handshake has 20 bytes, kXR_protocol 24. The sixth packet is that of TLS.
+    assert_eq!(first(true), 20 + 4 * 24);
+    assert_eq!(first(false), 20 + 24, "a server that may be dCache is asked once");
+}
+
 /// dCache says version 5.0.0. It took a round trip more than it had to: its door was not sent the
 /// open behind the credential, although it judges one message after the other.
 #[test]

@@ -19,6 +19,13 @@ use crate::states::{ClientState, ClientStep};
 /// The protocol version that the client speaks: 5.2.0.
 const CLIENT_VERSION: u32 = 0x520;
 
+/// How often kXR_protocol is asked for the sake of the answers' packets, where the beginning of TLS
+/// follows at once. Behind TLS's handshake xrootd answers in eleven packets up to a file's first
+/// byte. Linux sends ten before it waits for an acknowledgement, and more only after six or more
+/// were under way at a time (`tcp_is_cwnd_limited`). Greeting, consent and TLS's own answer are
+/// three; without these three more the first byte takes another round trip.
+const WARM_UPS: usize = 3;
+
 impl Client {
     /// Handshake, protocol and login leave together: nothing in them depends on an answer. Only
     /// where TLS is asked for the login waits: after a server's consent the next byte has to be
@@ -27,6 +34,9 @@ impl Client {
         self.outbox.put(&handshake::REQUEST);
         if self.config.tls != Tls::NotOffered {
             self.encryption = Encryption::Asked;
+        }
+        if self.config.early_hello {
+            (0..WARM_UPS).for_each(|_| self.warm_up());
         }
         self.negotiate();
         self.authenticate_ahead();
@@ -44,6 +54,13 @@ impl Client {
         }
         let protocol = Protocol { version: CLIENT_VERSION, flags, expect: Expect::LOGIN };
         self.put(Owner::Protocol, BodyKind::Control, |stream| protocol.frame(stream));
+    }
+
+    /// Asks for an answer that is not needed.
+    fn warm_up(&mut self) {
+        let (flags, expect) = (ClientFlags::SECURITY_REQUIREMENTS, Expect::LOGIN);
+        let protocol = Protocol { version: CLIENT_VERSION, flags, expect };
+        self.put(Owner::None, BodyKind::Control, |stream| protocol.frame(stream));
     }
 
     fn log_in(&mut self) {
