@@ -1,7 +1,8 @@
 //! Whom to trust: the authorities of the system, and those of the grid, of which CERN's and many
 //! others are in no browser's list.
 //!
-//! Revocation lists and signing policies in grid directories are not looked at.
+//! Signing policies in grid directories are not looked at; revocation lists are, for each server
+//! that is verified ([`revocations`](crate::x509::revocations)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;

@@ -1,6 +1,8 @@
 //! What users have in their files: tokens, proxies and certificates, profiles of S3.
 
-use credentials::x509::{Certificate, PublicKey, certificates, hashes, one_line};
+use std::time::SystemTime;
+
+use credentials::x509::{Certificate, PublicKey, certificates, hashes, one_line, revocation_lists};
 use credentials::{Claims, Identity, Place, s3};
 
 use crate::Target;
@@ -29,6 +31,7 @@ pub fn run(data: &[u8]) {
         }
         let _ = one_line(&der);
     }
+    assert!(revocation_lists(data, b"\x30\0", SystemTime::now()).len() <= data.len());
     if let Ok(identity) = Identity::read(data, data, Place::Argument, None) {
         assert!(!identity.chain.is_empty());
         let _ = identity.sign_raw(b"8 bytes.");

@@ -8,6 +8,7 @@ mod key;
 mod lookup;
 mod names;
 mod pem;
+mod revocation;
 
 pub use certificate::Certificate;
 pub use identity::Identity;
@@ -15,3 +16,4 @@ pub use key::{KeyForm, PublicKey};
 pub(crate) use lookup::{find, sources, take};
 pub use names::{hashes, one_line};
 pub use pem::{certificates, text_of};
+pub use revocation::{revocation_lists, revocations};

@@ -51,9 +51,17 @@ pub fn certificates(text: &[u8]) -> Vec<Vec<u8>> {
     if text.first() == Some(&0x30) {
         return vec![text.to_vec()];
     }
-    let blocks = blocks(text).into_iter();
-    let certificates = blocks.filter(|block| is_certificate(&block.label));
-    certificates.filter_map(|block| block.der).map(|der| der.to_vec()).collect()
+    contents(text, is_certificate)
+}
+
+/// The lists of certificates that were taken back, as DER, in the order of the file.
+pub(super) fn revocation_lists(text: &[u8]) -> Vec<Vec<u8>> {
+    contents(text, |label| label == "X509 CRL")
+}
+
+fn contents(text: &[u8], is_wanted: impl Fn(&str) -> bool) -> Vec<Vec<u8>> {
+    let wanted = blocks(text).into_iter().filter(|block| is_wanted(&block.label));
+    wanted.filter_map(|block| block.der).map(|der| der.to_vec()).collect()
 }
 
 /// Whether a block with this label holds a certificate.

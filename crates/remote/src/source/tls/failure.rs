@@ -258,7 +258,10 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
             failed(format!("the certificate of {host} is for {}", names.join(", ")))
                 .with_advice(another_name(host, &names))
         }
-        CertificateError::Revoked => failed(format!("the certificate of {host} is revoked")),
+        CertificateError::Revoked => {
+            failed(format!("the certificate of {host} is revoked by its authority, {issuer}"))
+                .with_advice("tell the site; until it has another one, use another replica")
+        }
         CertificateError::BadSignature => {
             failed(format!("the certificate of {host} is not signed by whom it names: {issuer}"))
                 .with_advice(

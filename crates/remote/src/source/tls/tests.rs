@@ -5,9 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use credentials::x509::Certificate;
 use credentials::{Authorities, Choice, Identity, Surroundings, Wallet};
 use parking_lot::Mutex;
-use rcgen::{BasicConstraints, CertificateParams, CustomExtension, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CustomExtension, DnType,
+    IsCa, Issuer, KeyIdMethod, KeyPair, RevokedCertParams, SerialNumber,
+};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
@@ -472,6 +476,62 @@ async fn a_certificate_is_valid_at_its_time() {
         "the certificate of dcache.example.org is valid from Sun, N Jan N N:N:N GMT on, in N \
          days; compare the clocks (date -u), and set this one: timedatectl set-ntp true"
     );
+}
+
+/// As grid directories have lists: `HASH.r0`, some of which say nothing about this certificate.
+#[tokio::test]
+async fn a_certificate_that_was_taken_back_is_not_believed() {
+    let authority = Authority::new("Test CA");
+    let mut mine = params(&[HOST]);
+    mine.serial_number = Some(SerialNumber::from(5));
+    let host = authority.sign(&mine);
+    let list = |by: &Authority, serial: u64, until: i32| {
+        let params = CertificateRevocationListParams {
+            this_update: rcgen::date_time_ymd(2019, 1, 1),
+            next_update: rcgen::date_time_ymd(until, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: vec![RevokedCertParams {
+                serial_number: SerialNumber::from(serial),
+                revocation_time: rcgen::date_time_ymd(2019, 1, 1),
+                reason_code: None,
+                invalidity_date: None,
+            }],
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&by.issuer).unwrap()
+    };
+    let mine = list(&authority, 5, 2095);
+    let forged = list(&Authority::new("Test CA"), 5, 2095).der().to_vec();
+    let (pem, der) = (mine.pem().unwrap().into_bytes(), mine.der().to_vec());
+    let cut = der[..der.len() - 1].to_vec();
+    for (name, content, is_revoked) in [
+        ("PEM", pem, true),
+        ("DER", der, true),
+        ("another one is", list(&authority, 6, 2095).der().to_vec(), false),
+        ("out of date", list(&authority, 5, 2020).der().to_vec(), false),
+        ("of another key", forged, false),
+        ("cut", cut, false),
+        ("no list", b"-----BEGIN X509 CRL-----\nAQ==\n-----END X509 CRL-----\n".to_vec(), false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let names = Certificate::parse(&authority.der).unwrap().names;
+        let hash = credentials::x509::hashes(&names.0).0;
+        std::fs::write(folder.path().join(format!("{hash}.r0")), content).unwrap();
+        let (anchors, places) = (vec![authority.der.to_vec()], vec![folder.path().to_owned()]);
+        let trust =
+            Arc::new(Trust::new(&Authorities { anchors, places, ..Authorities::default() }));
+        let config = client_config(&trust, None, false).unwrap();
+        let stream = answering(&Arc::new(server(&host, BOTH)));
+        match is_revoked {
+            false => assert_eq!(ask(stream, &config).await.unwrap(), b"hello", "{name}"),
+            true => assert_eq!(
+                failure(stream, &config).await,
+                "the certificate of dcache.example.org is revoked by its authority, /CN=Test CA; \
+                 tell the site; until it has another one, use another replica"
+            ),
+        }
+    }
 }
 
 #[tokio::test]

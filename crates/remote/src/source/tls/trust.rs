@@ -1,15 +1,24 @@
 //! Whose signatures on certificates are believed.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
 
+use credentials::x509::revocations;
 use credentials::{Authorities, Surroundings};
 use parking_lot::Mutex;
 use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
+use rustls::client::WebPkiServerVerifier;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+
+use super::provider::provider;
 
 /// Sets of authorities that are kept ready: a process has one, a test some.
 const KEPT_MAX: usize = 8;
+/// After this long an authority's list is read again: sites fetch new ones some times a day.
+const REVOKED_KEPT: Duration = Duration::from_secs(3_600);
 
 static KEPT: LazyLock<Mutex<Vec<Kept>>> = LazyLock::new(Mutex::default);
 
@@ -22,6 +31,17 @@ struct Kept {
 pub struct Trust {
     anchors: Arc<RootCertStore>,
     said: String,
+    /// Where lists of certificates that were taken back may be.
+    directories: Vec<PathBuf>,
+    /// Those of each authority that was asked for, by its name.
+    revoked: Mutex<BTreeMap<Vec<u8>, Revoked>>,
+}
+
+/// What an authority has taken back.
+#[derive(Clone)]
+struct Revoked {
+    read: SystemTime,
+    lists: Arc<Vec<CertificateRevocationListDer<'static>>>,
 }
 
 impl Trust {
@@ -56,11 +76,37 @@ impl Trust {
             (_, false) => format!("the {count} authorities of {}", places.join(", ")),
         };
         let said = said + &authorities.lacking();
-        Trust { anchors: Arc::new(anchors), said }
+        let directories = authorities.places.iter().filter(|place| place.is_dir()).cloned();
+        let directories = directories.collect();
+        Trust { anchors: Arc::new(anchors), said, directories, revoked: Mutex::default() }
     }
 
-    pub(super) fn anchors(&self) -> &RootCertStore {
+    pub(super) fn anchors(&self) -> &Arc<RootCertStore> {
         &self.anchors
+    }
+
+    /// What an authority, by its name as DER, has taken back, as far as its directory has a list
+    /// that can be read. Reads files when first asked, and again after a while.
+    pub(super) fn revoked_by(
+        &self,
+        issuer: &[u8],
+        now: SystemTime,
+    ) -> Arc<Vec<CertificateRevocationListDer<'static>>> {
+        let mut revoked = self.revoked.lock();
+        let is_fresh =
+            |known: &&Revoked| now.duration_since(known.read).is_ok_and(|age| age < REVOKED_KEPT);
+        if let Some(known) = revoked.get(issuer).filter(is_fresh) {
+            return known.lists.clone();
+        }
+        let lists = revocations(&self.directories, issuer, now).into_iter().map(From::from);
+        let can_be_read = |list: &CertificateRevocationListDer<'static>| {
+            let builder =
+                WebPkiServerVerifier::builder_with_provider(self.anchors.clone(), provider());
+            builder.with_crls([list.clone()]).build().is_ok()
+        };
+        let lists = Arc::new(lists.filter(can_be_read).collect::<Vec<_>>());
+        revoked.insert(issuer.to_owned(), Revoked { read: now, lists: lists.clone() });
+        lists
     }
 
     /// How many there are, and where they are from.

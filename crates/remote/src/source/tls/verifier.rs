@@ -1,11 +1,15 @@
 //! Whether a server is who it says.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use credentials::x509::Certificate;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::client::{
+    WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor, verify_server_name,
+};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -60,12 +64,41 @@ impl Verifier {
         let certificate = ParsedCertificate::try_from(end)?;
         let (anchors, all) = (self.trust.anchors(), self.algorithms.all);
         verify_server_cert_signed_by_trust_anchor(&certificate, anchors, intermediates, now, all)?;
+        self.check_revocation(end, intermediates, name, now)?;
         verify_server_name(&certificate, name).or_else(|error| {
             let ServerName::DnsName(wanted) = name else { return Err(error) };
             let old = name_of_old(end);
             let is_meant = old.is_some_and(|old| old.eq_ignore_ascii_case(wanted.as_ref()));
             if is_meant { Ok(()) } else { Err(error) }
         })
+    }
+
+    /// Whether an authority has taken one of the certificates back, where it has a list that says
+    /// so. The chain is verified; here it is gone through once more for those that have lists.
+    fn check_revocation(
+        &self,
+        end: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let all = std::iter::once(end).chain(intermediates);
+        let issuers: BTreeSet<Vec<u8>> =
+            all.filter_map(|der| Some(Certificate::parse(der).ok()?.names.1)).collect();
+        let time = UNIX_EPOCH + Duration::from_secs(now.as_secs());
+        let lists = issuers.iter().flat_map(|issuer| self.trust.revoked_by(issuer, time).to_vec());
+        let lists: Vec<_> = lists.collect();
+        if lists.is_empty() {
+            return Ok(());
+        }
+        let anchors = self.trust.anchors().clone();
+        let builder = WebPkiServerVerifier::builder_with_provider(anchors, provider());
+        let builder = builder.with_crls(lists).allow_unknown_revocation_status();
+        let Ok(verifier) = builder.build() else { return Ok(()) };
+        match verifier.verify_server_cert(end, intermediates, name, &[], now) {
+            Err(revoked @ Error::InvalidCertificate(CertificateError::Revoked)) => Err(revoked),
+            _ => Ok(()),
+        }
     }
 
     fn seen(
