@@ -132,7 +132,9 @@ impl Remote {
     }
 
     /// As [`Remote::open_bytes`], of a file of which these ranges are read first: they leave
-    /// together with the open, and come as [`RemoteFile::read`] gives them.
+    /// together with the open, and come as [`RemoteFile::read`] gives them. So nothing of the file
+    /// has checksums of pages, unless [`Config::checksums`] wants them always: whether a server
+    /// offers them shows a round trip later.
     ///
     /// # Errors
     /// Why the file cannot be opened. That a range reaches beyond its end is said where it is read.
@@ -141,7 +143,7 @@ impl Remote {
         address: &str,
         ranges: &[Range<u64>],
     ) -> Result<(RemoteFile, Wants)> {
-        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
+        let locations = self.locations(address).await?;
         let activity = Activity::begin(self.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
         self.inner.fetcher.open_wanting(locations, ranges, &activity).await
