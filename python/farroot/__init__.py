@@ -79,6 +79,9 @@ if TYPE_CHECKING:
     from .containers import STLMap as STLMap
     from .containers import STLSet as STLSet
     from .containers import STLVector as STLVector
+    from .handler import Source as Source
+    from .installing import Installed as Installed
+    from .installing import install as install
     from .interpretation.grouped import AsGrouped as AsGrouped
     from .interpretation.jagged import AsJagged as AsJagged
     from .interpretation.numerical import AsDouble32 as AsDouble32
@@ -109,7 +112,7 @@ _MODULES = (
     *("reading", "writing"),
 )
 
-#: Names in these that uproot has at its top, too.
+#: Names in these and in others, each of which is imported when it is first asked for.
 _IN_MODULES = {
     **dict.fromkeys(
         (
@@ -126,6 +129,8 @@ _IN_MODULES = {
     **dict.fromkeys(("AsObjects", "AsStridedObjects"), "interpretation.objects"),
     "AsStrings": "interpretation.strings",
     **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD"), "compression"),
+    "Source": "handler",
+    **dict.fromkeys(("Installed", "install"), "installing"),
     **dict.fromkeys(
         (
             *("WritableBranch", "WritableDirectory", "WritableFile", "WritableNTuple"),
@@ -156,6 +161,7 @@ __all__ = [
     "Graph",
     "IgnoredArgumentWarning",
     "Index",
+    "Installed",
     "InvalidArgumentError",
     "IoReport",
     "KeyInFileError",
@@ -200,6 +206,7 @@ __all__ = [
     "create",
     "credentials",
     "exceptions",
+    "install",
     "iterate",
     "merge",
     "num_entries",

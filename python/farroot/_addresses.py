@@ -42,3 +42,8 @@ def path_text(url: Any) -> str:
 
 def expanded(url: str) -> str:
     return url if "://" in url else os.path.expanduser(url)
+
+
+def is_local(url: str) -> bool:
+    """Whether a file's address is that of a path on a disk."""
+    return "://" not in url or url.startswith("file:")

@@ -18,7 +18,9 @@ from ._core_columns import Union as Union
 from ._core_columns import WithParameter as WithParameter
 from ._core_ranges import ByteFile as ByteFile
 from ._core_ranges import Ranges as Ranges
+from ._core_ranges import listed as listed
 from ._core_ranges import open_bytes as open_bytes
+from ._core_ranges import watch as watch
 from ._core_writing import Array as Array
 from ._core_writing import FileOptions as FileOptions
 from ._core_writing import FileOutput as FileOutput
@@ -80,6 +82,7 @@ __all__ = [
     "credentials_found",
     "formula_functions",
     "is_glob",
+    "listed",
     "main",
     "mark",
     "matching",
@@ -95,6 +98,7 @@ __all__ = [
     "split_tree",
     "strings",
     "timeline",
+    "watch",
     "with_access",
 ]
 

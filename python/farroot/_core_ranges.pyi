@@ -30,3 +30,11 @@ class Ranges:
 
 def open_bytes(address: str, ranges: Sequence[_Range]) -> tuple[ByteFile, Ranges]:
     """Opens a file; the ranges of it that are wanted first leave together with the open."""
+
+def watch(address: str) -> ByteFile:
+    """Opens a file whose reads are watched: what they will need next is read ahead. Those who have
+    the same address open share it."""
+
+def listed(directory: str) -> list[tuple[str, int | None, bool | None, float | None]]:
+    """Name, bytes, whether it is a directory, and seconds since 1970 of the last change, of all
+    that is in a directory, by name."""

@@ -11,6 +11,7 @@ from . import _core
 from ._addresses import Address, path_text
 from ._credentials import Access
 from ._process import Live, NothingToClose
+from ._shown import shown
 from ._uproot import Explained, taken
 from .errors import ArgumentTypeError, InvalidArgumentError
 
@@ -41,7 +42,8 @@ def open_bytes(
         path: A URL or a local path, as for :func:`farroot.open`, but with nothing after it: a colon
             belongs to the name.
         ranges: What :meth:`ByteFile.read` will be asked for first, pairs of first and last byte
-            (half open): it leaves together with the open, and costs no round trip of its own.
+            (half open): it leaves together with the open and, where the server is known, costs no
+            round trip of its own.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -61,13 +63,20 @@ class ByteFile(NothingToClose, Explained):
 
     def __init__(self, url: str, ranges: Iterable[Range] = ()) -> None:
         first = checked(ranges)
-        core, begun = _core.open_bytes(url, first)
+        core, begun = self._opened(url, first)
         self._url, self._url_shown = url, core.url
-        self._core: Live[_core.ByteFile] | None = Live(core, lambda: _core.open_bytes(url, [])[0])
+        self._core: Live[_core.ByteFile] | None = Live(core, lambda: self._opened(url, [])[0])
         self._size, self._modified, self._version = core.info()
         self._within(first)
         #: Ranges that have left with the open, until they are read.
-        self._begun: tuple[list[Range], _core.Ranges] | None = (first, begun) if first else None
+        self._begun: tuple[list[Range], _core.Ranges] | None = None
+        if first and begun is not None:
+            self._begun = first, begun
+
+    @staticmethod
+    def _opened(url: str, first: list[Range]) -> tuple[_core.ByteFile, _core.Ranges | None]:
+        """The engine's file, and the ranges that have left with the open."""
+        return _core.open_bytes(url, first)
 
     @property
     def url(self) -> str:
@@ -94,7 +103,7 @@ class ByteFile(NothingToClose, Explained):
         return self._size
 
     def __repr__(self) -> str:
-        return f"<ByteFile {self._url_shown!r}, {self._size} bytes>"
+        return shown(f"<{type(self).__name__} {self._url_shown!r}, {self._size} bytes>")
 
     @taken
     def read(
@@ -165,7 +174,16 @@ class ByteFile(NothingToClose, Explained):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ByteFile, (self._url,)
+        return type(self), (self._url,)
+
+
+class WatchedFile(ByteFile):
+    """A file of which the engine reads ahead what the reads so far make likely: metadata, and the
+    next entries of the columns that are read."""
+
+    @staticmethod
+    def _opened(url: str, first: list[Range]) -> tuple[_core.ByteFile, _core.Ranges | None]:
+        return _core.watch(url), None
 
 
 def checked(ranges: Iterable[Range]) -> list[Range]:

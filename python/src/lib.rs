@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod formula;
 mod lazy;
+mod listing;
 mod log;
 mod members;
 #[cfg(target_os = "linux")]
@@ -56,6 +57,8 @@ mod _core {
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]
+    use super::listing::listed;
+    #[pymodule_export]
     use super::members::Source;
     #[pymodule_export]
     use super::merge::{Merging, merge};
@@ -68,7 +71,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::call_while_waiting;
     #[pymodule_export]
-    use super::ranges::{ByteFile, Ranges, open_bytes};
+    use super::ranges::{ByteFile, Ranges, open_bytes, watch};
     #[pymodule_export]
     use super::report::{Mark, mark, report, timeline};
     #[pymodule_export]

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use engine::{Arrivals, Watched};
 use futures::StreamExt;
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArrayMethods};
@@ -17,8 +19,14 @@ use crate::steps::in_use;
 /// An open file of any kind.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct ByteFile {
-    file: Owned<Arc<RemoteFile>>,
+    file: Owned<Opened>,
     url: String,
+}
+
+enum Opened {
+    Plain(Arc<RemoteFile>),
+    /// The engine looks at what is read, and reads ahead.
+    Watched(Watched),
 }
 
 /// First and last byte, half open.
@@ -35,40 +43,62 @@ impl ByteFile {
     }
 
     fn info(&self, py: Python<'_>) -> PyResult<InfoTuple> {
-        let info = self.file.here(py)?.info();
+        let info = match self.file.here(py)? {
+            Opened::Plain(file) => file.info(),
+            Opened::Watched(file) => file.info(),
+        };
         Ok((info.size, info.modified, info.version.clone()))
     }
 
     /// Asks for ranges, and does not wait for them.
     fn read(&self, py: Python<'_>, ranges: Vec<RangeTuple>) -> PyResult<Ranges> {
-        let file = self.file.here(py)?;
-        Ok(Ranges::new(file.clone(), file.read(&half_open(ranges))))
+        Ok(Ranges::new(match self.file.here(py)? {
+            Opened::Plain(file) => Arriving::Plain(file.read(&half_open(ranges)), file.clone()),
+            Opened::Watched(file) => Arriving::Watched(file.read(half_open(ranges))),
+        }))
     }
 }
 
 /// Ranges on their way; dropping it gives up those that have not come.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Ranges {
-    wants: Owned<Mutex<Wants>>,
-    /// The file is closed when nothing of it is on its way any more.
-    _file: Owned<Arc<RemoteFile>>,
+    arriving: Owned<Mutex<Arriving>>,
+}
+
+enum Arriving {
+    /// With the file, which is closed when nothing of it is on its way any more.
+    Plain(Wants, #[allow(dead_code)] Arc<RemoteFile>),
+    Watched(Arrivals),
 }
 
 #[pymethods]
 impl Ranges {
     /// Position and bytes of the next range that has come; None after the last one.
     fn next(&self, py: Python<'_>) -> PyResult<Option<(usize, Py<PyArray1<u8>>)>> {
-        let wants = self.wants.here(py)?;
-        let mut wants = wants.try_lock().ok_or_else(|| in_use(py))?;
-        let Some(come) = wait(py, &engine(py)?, wants.next())? else { return Ok(None) };
-        let come = come.map_err(|error| exception(py, &error))?;
-        Ok(Some((come.index, array(py, come.bytes)?)))
+        let arriving = self.arriving.here(py)?;
+        let mut arriving = arriving.try_lock().ok_or_else(|| in_use(py))?;
+        let Some(come) = wait(py, &engine(py)?, arriving.next())? else { return Ok(None) };
+        let (position, bytes) = come.map_err(|error| exception(py, &error))?;
+        Ok(Some((position, array(py, bytes)?)))
     }
 }
 
 impl Ranges {
-    fn new(file: Arc<RemoteFile>, wants: Wants) -> Self {
-        Ranges { wants: Owned::new(Mutex::new(wants)), _file: Owned::new(file) }
+    fn new(arriving: Arriving) -> Self {
+        Ranges { arriving: Owned::new(Mutex::new(arriving)) }
+    }
+}
+
+impl Arriving {
+    async fn next(&mut self) -> Option<engine::Result<(usize, Bytes)>> {
+        match self {
+            Arriving::Plain(wants, _) => {
+                wants.next().await.map(|come| come.map(|one| (one.index, one.bytes)))
+            }
+            Arriving::Watched(arrivals) => {
+                arrivals.next().await.map(|come| come.map(|one| (one.index, one.bytes)))
+            }
+        }
     }
 }
 
@@ -83,8 +113,18 @@ pub fn open_bytes(
     let opened = wait(py, &engine, engine.remote().open_ranges(address, &ranges))?;
     let (file, wants) = opened.map_err(|error| exception(py, &error))?;
     let (url, file) = (file.url().to_owned(), Arc::new(file));
-    let ranges = Ranges::new(file.clone(), wants);
-    Ok((ByteFile { file: Owned::new(file), url }, ranges))
+    let ranges = Ranges::new(Arriving::Plain(wants, file.clone()));
+    Ok((ByteFile { file: Owned::new(Opened::Plain(file)), url }, ranges))
+}
+
+/// Opens a file whose reads are watched: what they will need next is read ahead. Those who have
+/// the same address open share it.
+#[pyfunction]
+pub fn watch(py: Python<'_>, address: &str) -> PyResult<ByteFile> {
+    let engine = engine(py)?;
+    let file = wait(py, &engine, engine.watch(address))?.map_err(|error| exception(py, &error))?;
+    let url = file.url().to_owned();
+    Ok(ByteFile { file: Owned::new(Opened::Watched(file)), url })
 }
 
 fn half_open(ranges: Vec<RangeTuple>) -> Vec<Range<u64>> {
@@ -93,10 +133,10 @@ fn half_open(ranges: Vec<RangeTuple>) -> Vec<Range<u64>> {
 
 /// Bytes of a delivery, which an array is a view of.
 #[pyclass(frozen, module = "farroot._core")]
-struct Held(#[allow(dead_code)] bytes::Bytes);
+struct Held(#[allow(dead_code)] Bytes);
 
 /// Bytes as an array over their own memory.
-fn array(py: Python<'_>, bytes: bytes::Bytes) -> PyResult<Py<PyArray1<u8>>> {
+fn array(py: Python<'_>, bytes: Bytes) -> PyResult<Py<PyArray1<u8>>> {
     let owner = Bound::new(py, Held(bytes.clone()))?.into_any();
     let view = ArrayView1::from(&bytes[..]);
     // SAFETY: the owner keeps the bytes, which are never changed.

@@ -42,7 +42,7 @@ def test_the_package_says_what_it_is() -> None:
     urls = {url.partition(",")[0] for url in told.get_all("Project-URL") or []}
     assert {"Homepage", "Documentation", "Changelog", "Issues"} <= urls
     extras = {*(told.get_all("Provides-Extra") or [])}
-    assert {"pandas", "arrow", "hist", "progress", "all"} == extras
+    assert {"pandas", "arrow", "hist", "progress", "fsspec", "coffea", "dask", "all"} == extras
 
 
 def test_the_first_lines_of_the_readme_are_enough_to_begin() -> None:

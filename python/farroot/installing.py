@@ -1,0 +1,80 @@
+"""farroot under everything that reads through fsspec: ``farroot.install()``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ._uproot import taken
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+#: Protocols that are XRootD's, and those that others read as well.
+_XROOTD, _HTTP = ("farroot", "root", "roots", "xroot", "xroots"), ("http", "https")
+
+_lock = threading.Lock()
+#: What fsspec had for each protocol that is farroot's now; None where it had not been needed yet.
+_before: dict[str, Any] = {}
+
+
+class Installed:
+    """What :func:`install` has done; with :meth:`undo`, and as a context manager, it is undone."""
+
+    def __init__(self, protocols: tuple[str, ...]) -> None:
+        #: Protocols that are farroot's now, by this call or by one before it.
+        self.protocols = protocols
+
+    def undo(self) -> None:
+        """Gives these protocols back to those who had them before the first ``install``."""
+        # What fsspec has for register_implementation: it has nothing that takes one out.
+        from fsspec.registry import _registry
+
+        with _lock:
+            for protocol in self.protocols:
+                if protocol not in _before:
+                    continue
+                if (cls := _before.pop(protocol)) is not None:
+                    _registry[protocol] = cls
+                else:
+                    _registry.pop(protocol, None)
+
+    def __enter__(self) -> Installed:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        return f"<farroot reads {', '.join(f'{each}://' for each in self.protocols)} for fsspec>"
+
+
+@taken
+def install(*, http: bool = False) -> Installed:
+    """Has all that reads through fsspec (uproot, coffea, pandas, ...) read XRootD by farroot.
+
+    Local paths and file-like objects are read as before. Doing it again changes nothing. It holds
+    for this process; workers of Dask do it with ``dask worker --preload farroot.preload``.
+
+    Args:
+        http: Whether ``http://`` and ``https://`` are read by farroot, too.
+
+    Returns:
+        A handle whose ``undo()`` gives the protocols back.
+    """
+    from fsspec.registry import register_implementation, registry
+
+    from .fsspec import FileSystem
+
+    protocols = _XROOTD + _HTTP * bool(http)
+    with _lock:
+        for protocol in protocols:
+            if registry.get(protocol) is not FileSystem:
+                _before[protocol] = registry.get(protocol)
+                register_implementation(protocol, FileSystem, clobber=True)
+    return Installed(protocols)

@@ -1,0 +1,160 @@
+"""uproot reads its bytes through farroot."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+from farroot import _held
+from farroot.ranges import ByteFile
+
+from .same import same_awkward
+from .test_remote import serving
+
+NAMES = ["int32", "jagged", "text"]
+
+
+@pytest.fixture(scope="module")
+def served(made: Path) -> Iterator[str]:
+    with serving(made.parent) as host:
+        yield host
+
+
+@pytest.fixture(autouse=True)
+def none_held(monkeypatch: pytest.MonkeyPatch) -> _held.Held:
+    """No file is held from the tests before."""
+    monkeypatch.setattr(_held, "HELD", _held.Held())
+    return _held.HELD
+
+
+def url_of(host: str, scheme: str, path: Path) -> str:
+    return f"{scheme}://{host}{'//' if scheme == 'root' else '/'}{path.name}"
+
+
+def through_farroot(path: Any, **options: Any) -> Any:
+    return uproot.open(path, handler=farroot.Source, **options)
+
+
+@pytest.mark.parametrize("scheme", ["root", "http", "path", "file"])
+def test_uproot_reads_the_same(served: str, made: Path, scheme: str) -> None:
+    url = {"path": made, "file": f"file://{made}"}.get(scheme, url_of(served, scheme, made))
+    with uproot.open(made) as file, through_farroot(url) as other:
+        mine, theirs = other["events"], file["events"]
+        assert isinstance(mine.file.source, farroot.Source)
+        assert mine.file.source.num_bytes == made.stat().st_size
+        assert same_awkward(mine.arrays(), theirs.arrays())
+        mixed = zip(
+            mine.iterate(NAMES, step_size=70), theirs.iterate(NAMES, step_size=70), strict=True
+        )
+        assert all(same_awkward(one, another) for one, another in mixed)
+        lazily = mine.arrays(filter_name=NAMES, virtual=True)
+        assert same_awkward(lazily["jagged"], theirs["jagged"].array())
+
+
+def test_uproot_reads_rntuples(tmp_path: Path) -> None:
+    path = tmp_path / "ntuple.root"
+    with uproot.recreate(path) as file:
+        file["ntuple"] = {"x": np.arange(1000), "y": np.arange(1000) * 0.5}
+    with serving(tmp_path) as host, through_farroot(url_of(host, "root", path)) as file:
+        arrays = file["ntuple"].arrays(library="np")
+    assert (arrays["x"] == np.arange(1000)).all()
+    assert (arrays["y"] == np.arange(1000) * 0.5).all()
+
+
+def test_a_file_is_shared_and_held(served: str, made: Path, none_held: _held.Held) -> None:
+    url = url_of(served, "root", made)
+    one, other = through_farroot(url), through_farroot(url)
+    assert one.file.source._lease.file is other.file.source._lease.file
+    one.close()
+    assert one.closed
+    assert not other.closed
+    assert len(other["events"].arrays(NAMES)) == 1000
+    with pytest.raises(OSError, match="closed"):
+        one.file.source.chunk(0, 10)
+    held = other.file.source._lease.file
+    other.close()
+    assert through_farroot(url).file.source._lease.file is held
+
+
+def test_what_is_held_is_let_go(
+    served: str, made: Path, none_held: _held.Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = url_of(served, "root", made)
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    file = none_held.take(url)
+    none_held.give_back(url, file)
+    now += _held.SECONDS_MAX
+    assert none_held.take(url) is file
+    now += 1000
+    assert none_held.take(url) is file, "it is in use"
+    none_held.give_back(url, file)
+    none_held.give_back(url, file)
+    now += _held.SECONDS_MAX + 1
+    again = none_held.take(url)
+    assert again is not file
+    none_held.forget(url, file)
+    assert none_held.take(url) is again
+    none_held.forget(url, again)
+    assert none_held.take(url) is not again
+
+
+def test_not_more_files_are_held_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_held, "FILES_MAX", 2)
+    monkeypatch.setattr(_held, "WatchedFile", lambda url: object())
+    held = _held.Held()
+    files: dict[str, Any] = {url: held.take(url) for url in "abcd"}
+    for url, file in files.items():
+        held.give_back(url, file)
+    kept = [url for url, file in files.items() if held.take(url) is file]
+    assert kept == ["c", "d"]
+
+
+def test_a_local_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "replaced.root"
+    for number in (1, 2):
+        with uproot.recreate(path) as file:
+            file["h"] = np.histogram(np.full(number, 0.5))
+        opened = through_farroot(path)
+        assert opened["h"].values().sum() == number
+        assert isinstance(opened.file.source._lease.file, ByteFile)
+
+
+def test_a_source_goes_to_other_processes(served: str, made: Path) -> None:
+    with through_farroot(url_of(served, "root", made)) as file:
+        branch = pickle.loads(pickle.dumps(file["events"]["int32"]))
+        assert same_awkward(branch.array(), file["events"]["int32"].array())
+
+
+def test_what_is_missing_or_no_root_file_is_said(served: str, made: Path, tmp_path: Path) -> None:
+    for url in (f"root://{served}//missing", f"http://{served}/missing", tmp_path / "missing"):
+        with pytest.raises(FileNotFoundError, match="missing"):
+            through_farroot(url)
+    short = tmp_path / "short.root"
+    short.write_bytes(b"short")
+    with pytest.raises((OSError, ValueError)):
+        through_farroot(short)
+
+
+def test_a_read_that_fails_raises_in_uproot(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ranges are waited for in a thread of their own, whose errors would be lost."""
+    with through_farroot(made) as file:
+        tree = file["events"]
+
+        def failing(ranges: Any) -> Iterator[Any]:
+            yield from reading(ranges[:1])
+            raise farroot.ChangedError("another file")
+
+        lease = file.file.source._lease
+        reading = lease.begin
+        monkeypatch.setattr(lease, "begin", failing)
+        with pytest.raises(farroot.ChangedError):
+            tree.arrays(NAMES)
