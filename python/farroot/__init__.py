@@ -91,6 +91,12 @@ if TYPE_CHECKING:
     from .interpretation.objects import AsObjects as AsObjects
     from .interpretation.objects import AsStridedObjects as AsStridedObjects
     from .interpretation.strings import AsStrings as AsStrings
+    from .mapping import Failed as Failed
+    from .mapping import dask as dask
+    from .mapping import map as map  # noqa: A004
+    from .scaleout import Partition as Partition
+    from .scaleout import Partitions as Partitions
+    from .scaleout import partitions as partitions
     from .writing import WritableBranch as WritableBranch
     from .writing import WritableDirectory as WritableDirectory
     from .writing import WritableFile as WritableFile
@@ -131,6 +137,8 @@ _IN_MODULES = {
     **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD"), "compression"),
     "Source": "handler",
     **dict.fromkeys(("Installed", "install"), "installing"),
+    **dict.fromkeys(("Failed", "dask", "map"), "mapping"),
+    **dict.fromkeys(("Partition", "Partitions", "partitions"), "scaleout"),
     **dict.fromkeys(
         (
             *("WritableBranch", "WritableDirectory", "WritableFile", "WritableNTuple"),
@@ -154,6 +162,7 @@ __all__ = [
     "Credential",
     "Directory",
     "Error",
+    "Failed",
     "Field",
     "File",
     "Files",
@@ -172,6 +181,8 @@ __all__ = [
     "NotFoundError",
     "Object",
     "Parameter",
+    "Partition",
+    "Partitions",
     "PermissionDeniedError",
     "Plan",
     "Planned",
@@ -205,13 +216,16 @@ __all__ = [
     "copy",
     "create",
     "credentials",
+    "dask",
     "exceptions",
     "install",
     "iterate",
+    "map",
     "merge",
     "num_entries",
     "open",
     "open_bytes",
+    "partitions",
     "recreate",
     "register",
     "report",

@@ -416,6 +416,9 @@ class Table:
     def attribute_set(self, name: str) -> Table:
         """Opens an attribute set; KeyInFileError where there is none of that name."""
 
+    def cluster_starts(self) -> list[int]:
+        """First entries of an RNTuple's clusters."""
+
     def schema_version(self) -> tuple[int, int]:
         """Of an attribute set, which version its fields have: major and minor."""
 

@@ -96,7 +96,7 @@ ARGUMENTS = {
 }
 
 _WRITES = "this file was opened for reading: farroot.recreate and farroot.update write"
-_DASK = "farroot.iterate(files) reads in steps; tasks of Dask can call tree.arrays(entry_start=...)"
+_DASK = "farroot.partitions(files, names) plans a read, farroot.map and farroot.dask spread it"
 _SOURCES = "the address says how a file is read: root://, https://, s3:// or a path"
 _CACHES = "arrays and objects are yours to keep; farroot.config(memory=...) bounds reading ahead"
 _TYPES = 'tree["branch"].typename and .interpretation say what a branch holds'
@@ -109,7 +109,7 @@ _INSIDE = "it is part of how uproot works inside"
 NAMES = {
     "sink": "the address says where a file is written: root://, https://, s3:// or a path",
     "to_writable": "farroot.writing.identify.to_writable",
-    **dict.fromkeys(("dask", "dask_write", "graphed", "graphed_head", "graphed_write"), _DASK),
+    **dict.fromkeys(("dask_write", "graphed", "graphed_head", "graphed_write"), _DASK),
     **dict.fromkeys(
         (
             *("FSSpecSource", "HTTPSource", "MemmapSource", "MultithreadedFileSource"),

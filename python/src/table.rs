@@ -232,6 +232,14 @@ impl Table {
         Ok(Table::with(Arc::new(set.ntuple().clone()), Vec::new(), Some(set)))
     }
 
+    /// First entries of an RNTuple's clusters.
+    fn cluster_starts(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        let ntuple = self.ntuple(py)?;
+        let clusters = wait(py, &engine(py)?, ntuple.clusters(&(0..ntuple.num_entries())))?;
+        let clusters = clusters.map_err(|error| exception(py, &error))?;
+        Ok(clusters.iter().map(|cluster| cluster.entries.start).collect())
+    }
+
     /// Of an attribute set, which version its fields have: major and minor.
     fn schema_version(&self, py: Python<'_>) -> PyResult<(u16, u16)> {
         let [major, minor] = self.set(py)?.schema_version();

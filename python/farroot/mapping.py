@@ -1,0 +1,212 @@
+"""Functions of partitions, run by whatever runs things: one process, several, a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from ._parts import is_report
+from ._uproot import taken
+from .errors import Error, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from ._types import LibraryName
+    from .dataset import Files
+    from .scaleout import Partition, Partitions
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A partition of which :func:`map` has no result."""
+
+    partition: Partition
+    error: Exception
+    #: How often it was tried.
+    tries: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the error as its kind and its text."""
+        return {
+            "partition": self.partition.as_dict(),
+            "error": type(self.error).__name__,
+            "message": str(self.error),
+            "tries": self.tries,
+        }
+
+
+@overload
+def map(  # noqa: A001
+    function: Callable[[Partition], R],
+    partitions: Iterable[Partition],
+    executor: Executor | None = ...,
+    *,
+    retries: int = ...,
+    on_error: Literal["raise"] = ...,
+) -> list[R]: ...
+
+
+@overload
+def map(  # noqa: A001
+    function: Callable[[Partition], R],
+    partitions: Iterable[Partition],
+    executor: Executor | None = ...,
+    *,
+    retries: int = ...,
+    on_error: Literal["report"],
+) -> tuple[list[R], list[Failed]]: ...
+
+
+@taken
+def map(  # noqa: A001
+    function: Callable[[Partition], Any],
+    partitions: Iterable[Partition],
+    executor: Executor | None = None,
+    *,
+    retries: int = 2,
+    on_error: Literal["raise", "report"] = "raise",
+) -> Any:
+    """Calls a function for each partition, side by side where there is an executor.
+
+    Args:
+        function: Gets a :class:`Partition`, and what it returns is the result. Other processes
+            have to be able to import it.
+        partitions: What :func:`farroot.partitions` gives, or some of it.
+        executor: Any of ``concurrent.futures``, or what is like them: ``Client.get_executor()`` of
+            ``dask.distributed``, loky's, Parsl's, that of mpi4py. None calls the function here.
+        retries: How often a partition is tried again, as a whole, after an error that may pass:
+            those of connections and servers, never those of the function or of a changed file.
+        on_error: ``"report"`` goes on after errors.
+
+    Returns:
+        The results in the order of the partitions; with ``on_error="report"`` a pair: the results
+        that there are, and a list of :class:`Failed`.
+
+    Raises:
+        Exception: the first that the function has raised, unless ``on_error="report"``; what is
+            not under way yet is then cancelled.
+    """
+    if retries < 0:
+        raise InvalidArgumentError(f"retries is a number of tries, not {retries!r}")
+    goes_on = is_report(on_error)
+    every = list(partitions)
+    calls = _Calls(function, every, retries, goes_on)
+    if executor is None:
+        calls.here()
+    else:
+        calls.by(executor)
+    results = [calls.results[number] for number in sorted(calls.results)]
+    if not goes_on:
+        return results
+    return results, [calls.failed[number] for number in sorted(calls.failed)]
+
+
+class _Calls:
+    """What is done, and what is still to be done."""
+
+    def __init__(
+        self,
+        function: Callable[[Partition], Any],
+        partitions: list[Partition],
+        retries: int,
+        goes_on: bool,
+    ) -> None:
+        self.results: dict[int, Any] = {}
+        self.failed: dict[int, Failed] = {}
+        self._function = function
+        self._partitions = partitions
+        self._retries = retries
+        self._goes_on = goes_on
+        self._tries = dict.fromkeys(range(len(partitions)), 0)
+
+    def here(self) -> None:
+        """Calls one after the other."""
+        for number, partition in enumerate(self._partitions):
+            again = True
+            while again:
+                again = False
+                try:
+                    self.results[number] = self._function(partition)
+                except Exception as error:
+                    again = self._is_tried_again(number, error)
+
+    def by(self, executor: Executor) -> None:
+        """Has an executor call them side by side."""
+        running: dict[Future[Any], int] = {}
+        try:
+            for number in self._tries:
+                running[executor.submit(self._function, self._partitions[number])] = number
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number = running.pop(future)
+                    error = future.exception()
+                    if error is None:
+                        self.results[number] = future.result()
+                    elif not isinstance(error, Exception) or isinstance(error, BrokenExecutor):
+                        # No other call can succeed.
+                        raise error
+                    elif self._is_tried_again(number, error):
+                        again = executor.submit(self._function, self._partitions[number])
+                        running[again] = number
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _is_tried_again(self, number: int, error: Exception) -> bool:
+        """Takes note of an error; raises it where nothing else is to be done about it."""
+        self._tries[number] += 1
+        if self._tries[number] <= self._retries and _may_pass(error):
+            return True
+        if not self._goes_on:
+            raise error
+        self.failed[number] = Failed(self._partitions[number], error, self._tries[number])
+        return False
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same call may succeed later."""
+    if isinstance(error, Error):
+        return error.retryable
+    return isinstance(error, (ConnectionError, TimeoutError))
+
+
+@taken
+def dask(
+    files: Files | Partitions,
+    expressions: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    *,
+    library: LibraryName = "ak",
+    **options: Any,
+) -> list[Any]:
+    """One ``dask.delayed`` for each partition, which reads its arrays where Dask runs it.
+
+    Unlike ``uproot.dask`` it makes no array of Dask's: ``delayed(function)(one)`` goes on.
+
+    Args:
+        files: What :func:`farroot.partitions` gives; or files, of which it is made with
+            ``expressions``, ``cut`` and ``options``.
+        library: As for :meth:`Tree.arrays`.
+    """
+    try:
+        from dask import delayed
+    except ImportError as error:
+        raise ImportError("farroot.dask is for Dask: pip install 'farroot[dask]'") from error
+    from .scaleout import Partitions, partitions
+
+    if not isinstance(files, Partitions):
+        files = partitions(files, expressions, cut, **options)
+    elif options or expressions is not None or cut is not None:
+        raise InvalidArgumentError("partitions have their columns and cut: only library= is new")
+    read = delayed(_arrays, name="farroot.arrays", pure=True)
+    return [read(one, library) for one in files]
+
+
+def _arrays(partition: Partition, library: LibraryName) -> Any:
+    return partition.arrays(library=library)

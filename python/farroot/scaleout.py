@@ -1,0 +1,398 @@
+"""Reading spread over processes and machines: what is read where, as data."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _core, _libraries
+from ._credentials import Access
+from ._entries import StepSize
+from ._kinds import as_table, open_table
+from ._places import Place, places_of
+from ._reading import ReadRequest, Selection
+from ._selection import ColumnQuery
+from ._uproot import taken
+from .errors import ChangedError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ._types import LibraryName
+    from .dataset import Files
+    from .ntuple import RNTuple
+    from .tree import Tree
+
+#: What a step size in bytes is measured by.
+Measure = Literal["stored", "decoded"]
+#: The form of saved partitions.
+_VERSION = 1
+#: Tables that a process keeps open between partitions, at the most.
+_TABLES_MAX = 32
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What distinguishes a file from another one of its name."""
+
+    size: int
+    #: The number that the file has of its own; None where its head is cut.
+    uuid: str | None
+    #: Of the tree or RNTuple.
+    num_entries: int
+
+    @classmethod
+    def of(cls, table: Tree | RNTuple) -> Identity:
+        """That of the file that a table is in."""
+        core = table._live()
+        number = core.file.uuid
+        uuid = None if number is None else f"{number:032x}"
+        return cls(core.file.size, uuid, core.num_entries)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A part of a file's entries: pure data, which any process reads with :meth:`arrays`.
+
+    It has no open file; it can be pickled, and with :meth:`as_dict` written as JSON.
+    """
+
+    #: The file's address.
+    url: str
+    #: The path of the tree or RNTuple in it; None is the only one there is.
+    object_path: str | None
+    #: Names, globs and formulas, as :meth:`Tree.arrays` takes them; None is every column.
+    expressions: tuple[str, ...] | None = None
+    cut: str | None = None
+    #: Its entries, half open; None where the file has not been looked into.
+    entries: tuple[int, int] | None = None
+    #: Which share of how many it is then.
+    share: tuple[int, int] | None = None
+    #: Bytes in the file and when decoded, of its columns and those of the cut.
+    stored_bytes: int | None = None
+    decoded_bytes: int | None = None
+    #: The file that was looked into.
+    identity: Identity | None = None
+
+    @property
+    def num_entries(self) -> int | None:
+        """How many entries it has, before a cut; None where that is not known yet."""
+        return None if self.entries is None else self.entries[1] - self.entries[0]
+
+    def arrays(self, *, library: LibraryName = "ak", virtual: bool = False, **options: Any) -> Any:
+        """Reads it; the process keeps the file open for the partitions that follow.
+
+        Args:
+            library, virtual, options: As for :meth:`Tree.arrays`.
+
+        Raises:
+            ChangedError: the file is another one than that which was looked into.
+        """
+        table = self._table()
+        start, stop = self._entries_of(table)
+        chosen: dict[str, Any] = {"expressions": self.expressions, "cut": self.cut}
+        if virtual:
+            chosen = {"filter_name": self.expressions, "virtual": True}
+            if self.cut is not None:
+                raise InvalidArgumentError("virtual=True reads no cut: apply it to the arrays")
+        return table.arrays(
+            **chosen, entry_start=start, entry_stop=stop, library=library, **options
+        )
+
+    def _table(self) -> Any:
+        """The open table, which is the one that was looked into."""
+        table = _OPEN.get(self.url, self.object_path)
+        if self.identity is None or Identity.of(table) == self.identity:
+            return table
+        # It may have been open since before the partitions were made.
+        _OPEN.forget(self.url, self.object_path)
+        table = _OPEN.get(self.url, self.object_path)
+        found = Identity.of(table)
+        if found != self.identity:
+            differs = (
+                f"{name} was {before!r} and is {getattr(found, name)!r}"
+                for name, before in asdict(self.identity).items()
+                if getattr(found, name) != before
+            )
+            error = ChangedError(
+                f"another file than when the partitions were made: {', '.join(differs)}; "
+                f"make them anew; in {table.url}"
+            )
+            error.url = table.url
+            raise error
+        return table
+
+    def _entries_of(self, table: Any) -> tuple[int, int]:
+        if self.entries is not None:
+            return self.entries
+        return _shared_out(table, *(self.share or (0, 1)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; what is None is left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Partition:
+        """What :meth:`as_dict` has told."""
+        pairs = {
+            name: tuple(told[name])
+            for name in ("expressions", "entries", "share")
+            if told.get(name) is not None
+        }
+        identity = told.get("identity")
+        return cls(
+            **{**told, **pairs, "identity": None if identity is None else Identity(**identity)}
+        )
+
+
+class Partitions(list[Partition]):
+    """Partitions in the order of their files and entries; :func:`partitions` makes them."""
+
+    @property
+    def num_entries(self) -> int | None:
+        """Entries of all; None where they are not known yet."""
+        counts = [each.num_entries for each in self]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that reading all of them fetches, as far as files have been looked into."""
+        return sum(each.stored_bytes or 0 for each in self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes them as JSON."""
+        told = {"farroot_partitions": _VERSION, "partitions": [each.as_dict() for each in self]}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(told, file, indent=1)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Partitions:
+        """Reads what :meth:`save` has written.
+
+        Raises:
+            InvalidArgumentError: for anything else.
+        """
+        with open(path, encoding="utf-8") as file:
+            try:
+                told = json.load(file)
+                if told["farroot_partitions"] != _VERSION:
+                    raise ValueError(f"of version {told['farroot_partitions']!r}")
+                return cls(Partition.from_dict(each) for each in told["partitions"])
+            except (ValueError, TypeError, KeyError) as error:
+                raise InvalidArgumentError(
+                    f"no partitions that this version can read: {error}; in {os.fspath(path)}"
+                ) from None
+
+    def to_coffea(self, dataset: str = "dataset") -> dict[str, Any]:
+        """A fileset of coffea whose files have steps, so that they need no preprocessing.
+
+        Raises:
+            InvalidArgumentError: for blind partitions, whose entries are not known.
+        """
+        files: dict[str, dict[str, Any]] = {}
+        for each in self:
+            if each.entries is None or each.identity is None:
+                raise InvalidArgumentError("entries are not known: make them without blind")
+            file = files.setdefault(
+                each.url,
+                {
+                    "object_path": each.object_path,
+                    "steps": [],
+                    "num_entries": each.identity.num_entries,
+                    "uuid": each.identity.uuid,
+                },
+            )
+            file["steps"].append(list(each.entries))
+        return {dataset: {"files": files, "form": None, "metadata": {}}}
+
+
+@taken
+def partitions(
+    files: Files,
+    expressions: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    *,
+    step_size: StepSize = "256 MB",
+    measure: Measure = "stored",
+    blind: int | None = None,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
+) -> Partitions:
+    """Plans a read of many files for many processes: which entries are read together.
+
+    Partitions end where clusters do, so that no two read the same bytes, and never hold entries of
+    two files. Files are opened side by side, and only their metadata are read.
+
+    Args:
+        files: As for :func:`farroot.iterate`.
+        expressions, cut: As for :meth:`Tree.arrays`; the size of a partition is that of these.
+        step_size: What a partition has at the most, unless one cluster has more: bytes as
+            ``"256 MB"``, or a number of entries.
+        measure: Whether bytes are those in the file or, with ``"decoded"``, in memory.
+        blind: Makes so many partitions of each file without opening it; what they hold shows when
+            they are read, and is not compared with anything.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`.
+
+    Raises:
+        NotFoundError: no such file.
+        KeyInFileError: no such tree or column in one of them.
+    """
+    if measure not in ("stored", "decoded"):
+        raise InvalidArgumentError(f"measure is 'stored' or 'decoded', not {measure!r}")
+    if isinstance(expressions, str):
+        expressions = [expressions]
+    names = None if expressions is None else tuple(expressions)
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    places = places_of(files, access)
+    if blind is not None:
+        return Partitions(_blind(places, names, cut, blind))
+    planned = _Planned(names, cut, _core.StepSize(step_size), measure)
+    return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
+
+
+def _blind(
+    places: list[Place], names: tuple[str, ...] | None, cut: str | None, shares: int
+) -> Iterator[Partition]:
+    if shares < 1:
+        raise InvalidArgumentError(f"blind is a number of partitions a file, not {shares!r}")
+    for place in places:
+        for share in range(shares):
+            yield Partition(place.url, place.path, names, cut, share=(share, shares))
+
+
+def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Tree | RNTuple]]:
+    """Each table, opened side by side."""
+    absent = [(place.url, place.path) for place in places if place.table is None]
+    opens = _core.open_tables(absent)
+    for place in places:
+        if place.table is not None:
+            yield place, place.table
+        elif (core := opens.next()) is not None:
+            yield place, as_table(core, place.url, place.path)
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """How entries are divided."""
+
+    names: tuple[str, ...] | None
+    cut: str | None
+    step: _core.StepSize
+    measure: Measure
+
+    def of(self, place: Place, table: Tree | RNTuple) -> Iterator[Partition]:
+        """The partitions of one table."""
+        query = ColumnQuery(self.names, None, None, None, self.cut, None)
+        selection = ReadRequest(query, _libraries.named("np"), None).of(table)
+        whole = Partition(
+            place.url, table.object_path, self.names, self.cut, identity=Identity.of(table)
+        )
+        total = table.num_entries
+        if total == 0:
+            return
+        first = self._measured(whole, selection, 0, total)
+        if self._fits(first):
+            yield first
+            return
+        yield from self._divided(whole, selection, [*_cluster_starts(table, selection), total])
+
+    def _divided(
+        self, whole: Partition, selection: Selection, bounds: list[int]
+    ) -> Iterator[Partition]:
+        start = 0
+        last: Partition | None = None
+        for stop in bounds[1:]:
+            longer = self._measured(whole, selection, start, stop)
+            if last is not None and not self._fits(longer):
+                yield last
+                start = (last.entries or (0, 0))[1]
+                longer = self._measured(whole, selection, start, stop)
+            last = longer
+        if last is not None:
+            yield last
+
+    def _measured(self, whole: Partition, selection: Selection, start: int, stop: int) -> Partition:
+        columns = [one for each in selection.plan(start, stop) for one in each.columns]
+        return replace(
+            whole,
+            entries=(start, stop),
+            stored_bytes=sum(column.stored_bytes for column in columns),
+            decoded_bytes=sum(column.decoded_bytes for column in columns),
+        )
+
+    def _fits(self, one: Partition) -> bool:
+        if self.step.entries is not None:
+            return (one.num_entries or 0) <= self.step.entries
+        size = one.stored_bytes if self.measure == "stored" else one.decoded_bytes
+        return (size or 0) <= (self.step.bytes or 0)
+
+
+def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]:
+    """Entries at which clusters begin; of a tree, where baskets of all these branches do.
+
+    Where these have nothing in common, those of the branch with the fewest baskets.
+    """
+    if table.is_chain:
+        raise InvalidArgumentError("a chain is divided by its files: give those")
+    core = table._live()
+    if not core.is_tree:
+        return sorted({0, *core.cluster_starts()})
+    leaves = (
+        core.columns() if selection is None else [leaf.info for leaf in selection.leaves_with_cut]
+    )
+    starts = [{basket.entry_start for basket in leaf.baskets()} for leaf in leaves]
+    starts = [each for each in starts if each]
+    if not starts:
+        return [0]
+    common = set.intersection(*starts)
+    return sorted({0, *(common if len(common) > 1 else min(starts, key=len))})
+
+
+def _shared_out(table: Any, share: int, shares: int) -> tuple[int, int]:
+    """The entries of one of several shares, which begin with clusters."""
+    total = table.num_entries
+    starts = _cluster_starts(table)
+
+    def border(number: int) -> int:
+        wanted = total * number // shares
+        return total if number == shares else next((s for s in starts if s >= wanted), total)
+
+    return border(share), border(share + 1)
+
+
+class _Open:
+    """The tables that this process has opened last, for partitions that follow."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tables: OrderedDict[tuple[str, str | None], Any] = OrderedDict()
+
+    def get(self, url: str, path: str | None) -> Any:
+        """The table, opened where it is not."""
+        with self._lock:
+            if (table := self._tables.get((url, path))) is not None:
+                self._tables.move_to_end((url, path))
+                return table
+        table = open_table(url, path)
+        with self._lock:
+            self._tables[url, path] = table
+            while len(self._tables) > _TABLES_MAX:
+                self._tables.popitem(last=False)
+        return table
+
+    def forget(self, url: str, path: str | None) -> None:
+        """Has the table opened anew."""
+        with self._lock:
+            self._tables.pop((url, path), None)
+
+
+_OPEN = _Open()

@@ -1,0 +1,104 @@
+"""uproot's own tests of reading, with farroot in uproot's place.
+
+    python -m tests.uproots_reading FOLDER [--uproot] [pytest's own arguments]
+
+FOLDER is a copy of uproot's repository, of which nothing is kept here. ``--uproot`` runs them with
+uproot itself, to know which tests can pass at all. Counted are the tests that read, and neither
+write nor use Dask.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import farroot
+
+from .uproots_writing import _reason, _without_data
+
+READS = ("open", "iterate", "concatenate", "num_entries")
+OTHERS = ("create", "recreate", "update", "dask", "dask_write", "graphed")
+#: What a file of tests has that reads.
+FILES = re.compile(r"\buproot\.(open|iterate|concatenate|num_entries)\b")
+
+
+class Suite:
+    """A plugin that replaces uproot, and notes which tests read."""
+
+    def __init__(self, is_replaced: bool) -> None:
+        self.is_replaced = is_replaced
+        self.outcomes: dict[str, tuple[str, str]] = {}
+        self._uses: set[str] = set()
+
+    def pytest_configure(self) -> None:
+        import uproot
+
+        uproots: Any = farroot if self.is_replaced else uproot
+        for name in (*READS, *OTHERS):
+            if (function := getattr(uproots, name, None)) is not None:
+                setattr(uproots, name, self._noted(name, function))
+        if not self.is_replaced:
+            return
+        for name in [name for name in sys.modules if name.startswith("uproot.")]:
+            try:
+                sys.modules[name] = importlib.import_module("farroot" + name[len("uproot") :])
+            except ImportError:
+                # What only uproot has inside stays uproot's.
+                continue
+        sys.modules["uproot"] = farroot
+
+    def _noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._uses.add(name)
+            return function(*args, **kwargs)
+
+        # As uproot.open.defaults.
+        call.__dict__.update(getattr(function, "__dict__", {}))
+        return call
+
+    def pytest_runtest_setup(self) -> None:
+        self._uses = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.outcome == "passed":
+            return
+        if self._uses & {*OTHERS}:
+            return
+        if self._uses & {*READS} or report.outcome == "failed":
+            self.outcomes[report.nodeid] = (report.outcome, _reason(report))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for name, (outcome, why) in sorted(self.outcomes.items()):
+            terminalreporter.write_line(f"{outcome} {name}: {why}")
+        outcomes = [outcome for outcome, _ in self.outcomes.values()]
+        counts = {each: outcomes.count(each) for each in ("passed", "failed", "skipped")}
+        terminalreporter.write_line(f"tests that read: {counts}")
+
+
+def main(arguments: list[str]) -> int:
+    folder, *rest = arguments
+    is_replaced = "--uproot" not in rest
+    _without_data()
+    os.chdir(folder)
+    files = [file for file in sorted(Path("tests").glob("test_*.py")) if _reads(file)]
+    chosen = [argument for argument in rest if argument != "--uproot"]
+    own = [argument for argument in chosen if argument.endswith(".py")]
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib", *chosen]
+    return pytest.main(options + ([] if own else [*map(str, files)]), plugins=[Suite(is_replaced)])
+
+
+def _reads(file: Path) -> bool:
+    return FILES.search(file.read_text()) is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
