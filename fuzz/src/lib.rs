@@ -12,8 +12,9 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     targets::block::TARGET,
+    targets::cache::TARGET,
     targets::credentials::TARGET,
     targets::file::TARGET,
     targets::gsi::TARGET,

@@ -79,5 +79,5 @@ macro_rules! bounded {
 }
 
 bounded! {
-    block credentials file gsi http messages ntuple s3 update xrootd_client xrootd_server scheduler
+    block cache credentials file gsi http messages ntuple s3 update xrootd_client xrootd_server scheduler
 }

@@ -10,6 +10,7 @@ use credentials::Wallet;
 use etcetera::BaseStrategy;
 use scheduler::LinkModel;
 
+use crate::cache::CacheConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{settings, user};
 
@@ -40,6 +41,8 @@ pub struct Config {
     pub store_folder: Option<PathBuf>,
     /// Bytes of the store at the most; 0 remembers nothing (`FARROOT_STORE`, e.g. `100 MB`).
     pub store_bytes_max: u64,
+    /// What of the files that are read is kept on a disk of this machine.
+    pub cache: CacheConfig,
     /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
     pub connect_timeout: Duration,
     /// How long bytes that the servers of a file owe are waited for in all, whether nothing of them
@@ -147,6 +150,7 @@ impl Default for Config {
             opens_max: 256,
             store_folder: None,
             store_bytes_max: 100_000_000,
+            cache: CacheConfig::default(),
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),
             least_rate: 1000,
@@ -175,7 +179,9 @@ impl Config {
     /// `InvalidArgument` naming the variable that cannot be understood.
     pub fn from_env() -> Result<Self> {
         let wallet = Wallet::of_process();
-        let mut config = Config { store_folder: cache_folder(), wallet, ..Config::default() };
+        let cache = CacheConfig { folder: cache_folder(), ..CacheConfig::default() };
+        let mut config =
+            Config { store_folder: cache_folder(), cache, wallet, ..Config::default() };
         if let Some(user) = user::name() {
             config.user = user;
         }

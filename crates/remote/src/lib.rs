@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod address;
+pub mod cache;
 mod checksum;
 pub mod clock;
 mod config;
@@ -27,6 +28,7 @@ mod user;
 use std::ops::Range;
 use std::sync::Arc;
 
+use futures::StreamExt;
 use parking_lot::RwLock;
 
 pub use checksum::{Algorithm, Checksum, Hasher};
@@ -49,6 +51,9 @@ use live::Settings;
 use report::Report;
 use source::network::Network;
 use source::{diagnose, one_shot};
+
+/// A file is fetched for the cache in pieces of so many bytes.
+const WARM_BYTES: u64 = 1 << 20;
 
 /// Owns the connections and the one memory budget. Cheap to clone.
 #[derive(Clone)]
@@ -152,6 +157,40 @@ impl Remote {
     /// What was asked of whom, and when, by everything that has been read.
     pub fn trace(&self) -> &Trace {
         self.inner.fetcher.trace()
+    }
+
+    /// The cache on a disk of this machine, where the settings name one that can be used.
+    pub fn cache(&self) -> Option<cache::Cache> {
+        self.inner.fetcher.cache()
+    }
+
+    /// Fetches all bytes of a file that the cache does not hold yet, and waits until they are kept;
+    /// returns how many came from the file's servers.
+    ///
+    /// # Errors
+    /// Why the file cannot be read; `InvalidArgument` without a cache.
+    pub async fn warm(&self, address: &str) -> Result<u64> {
+        let no_cache = || Error::new(ErrorKind::InvalidArgument, "there is no cache to fill");
+        let cache = self.cache().ok_or_else(no_cache)?;
+        let before = cache.counters();
+        let file = self.open_bytes(address).await?;
+        let want = |at: u64| {
+            let range = at * WARM_BYTES..file.info().size.min((at + 1) * WARM_BYTES);
+            let cost = range.end - range.start;
+            fetch::Want { range, cost, urgency: fetch::Urgency::Demand, order: at }
+        };
+        let mut wants = file.want((0..file.info().size.div_ceil(WARM_BYTES)).map(want).collect());
+        while let Some(delivery) = wants.next().await {
+            delivery?;
+        }
+        cache.flush();
+        let after = cache.counters();
+        Ok(after.missed_bytes - before.missed_bytes)
+    }
+
+    /// What the cache has brought so far; nothing, where there is none.
+    pub fn cache_counters(&self) -> cache::counters::CacheCounters {
+        self.cache().map(|cache| cache.counters()).unwrap_or_default()
     }
 
     /// Where the time and the bytes of everything read so far went.

@@ -29,7 +29,7 @@ impl From<Metalink> for FileLocations {
     fn from(metalink: Metalink) -> Self {
         let checksum = metalink.checksums.into_iter().next();
         let claims = Claims { size: metalink.size, checksum };
-        FileLocations { urls: metalink.urls, claims, is_opaque: false }
+        FileLocations { urls: metalink.urls, claims, ..FileLocations::default() }
     }
 }
 

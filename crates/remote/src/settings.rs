@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::cache::{CacheCheck, CacheMode};
 use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
@@ -38,6 +39,8 @@ enum Field {
     Seconds(fn(&mut Config) -> &mut Duration, u64),
     Switch(fn(&mut Config) -> &mut bool),
     Checksums(fn(&mut Config) -> &mut Checksums),
+    /// One of some words: what it takes, and how it is read and written.
+    Word(&'static str, fn(&Config) -> String, fn(&mut Config, &str) -> Option<()>),
     Text(fn(&mut Config) -> &mut String),
     Hosts(fn(&mut Config) -> &mut Vec<String>),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
@@ -95,7 +98,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 28] = [
+pub static SETTINGS: [Setting; 33] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -138,6 +141,48 @@ pub static SETTINGS: [Setting; 28] = [
         Field::Folder(|config| &mut config.store_folder),
         "The folder for them, an absolute path or one that begins with `~/`. farroot makes folders of its own in it, and \
          touches nothing else there.",
+    ),
+    live(
+        "cache",
+        Field::Bytes(|config| &mut config.cache.bytes_max, 0),
+        "Bytes of remote files that are kept on a disk of this machine, so that what was read once is read from there \
+         ([how](cache.md)); 0 keeps none.",
+    ),
+    live(
+        "cache_folder",
+        Field::Folder(|config| &mut config.cache.folder),
+        "The folder for them, an absolute path or one that begins with `~/`, on no network file system.",
+    ),
+    live(
+        "cache_mode",
+        Field::Word(
+            "`off`, `touched`, `whole` or `auto`",
+            |config| config.cache.mode.name().to_owned(),
+            |config, text| {
+                config.cache.mode = CacheMode::named(text)?;
+                Some(())
+            },
+        ),
+        "What of a file is kept: what was wanted (`touched`), all of it (`whole`), or all of small files and of those of \
+         which more than half is wanted (`auto`).",
+    ),
+    live(
+        "cache_check",
+        Field::Word(
+            "`verify`, `trust=7d` or `immutable`",
+            |config| config.cache.check.shown(),
+            |config, text| {
+                config.cache.check = CacheCheck::named(text)?;
+                Some(())
+            },
+        ),
+        "When what is kept is believed: when the file's server says in each open that it is still the same; when it has \
+         said so within a time; always.",
+    ),
+    live(
+        "cache_free",
+        Field::Bytes(|config| &mut config.cache.free_bytes_min, 0),
+        "Bytes that the cache leaves free on its disk, or a tenth of the disk where that is less.",
     ),
     live(
         "connect_timeout",
@@ -327,9 +372,11 @@ impl Setting {
             Field::Count(..) | Field::Threads(..) => Kind::Count,
             Field::Seconds(..) => Kind::Seconds,
             Field::Switch(_) => Kind::Switch,
-            Field::Checksums(_) | Field::Text(_) | Field::Hosts(_) | Field::Credential(..) => {
-                Kind::Text
-            }
+            Field::Checksums(_)
+            | Field::Word(..)
+            | Field::Text(_)
+            | Field::Hosts(_)
+            | Field::Credential(..) => Kind::Text,
             Field::Folder(_) => Kind::Folder,
         }
     }
@@ -344,6 +391,7 @@ impl Setting {
             Field::Seconds(at, _) => Value::Seconds(at(&mut config).as_secs_f64()),
             Field::Switch(at) => Value::Switch(*at(&mut config)),
             Field::Checksums(at) => Value::Text(at(&mut config).name().to_owned()),
+            Field::Word(_, get, _) => Value::Text(get(&config)),
             Field::Text(at) => Value::Text(at(&mut config).clone()),
             Field::Hosts(at) => Value::Text(at(&mut config).join(",")),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
@@ -376,6 +424,7 @@ impl Setting {
             (Field::Checksums(at), Value::Text(name)) => {
                 *at(config) = Checksums::named(name).ok_or_else(wrong)?;
             }
+            (Field::Word(_, _, put), Value::Text(text)) => put(config, text).ok_or_else(wrong)?,
             (Field::Text(at), Value::Text(text))
                 if !text.is_empty() && !text.contains(char::is_control) =>
             {
@@ -431,6 +480,7 @@ impl Setting {
             Field::Seconds(_, least) => seconds(least),
             Field::Switch(_) => "`1` or `0`, `on` or `off`".to_owned(),
             Field::Checksums(_) => "`auto`, `always` or `never`".to_owned(),
+            Field::Word(takes, ..) => takes.to_owned(),
             Field::Text(_) => "a text".to_owned(),
             Field::Hosts(_) => "names of hosts, with commas".to_owned(),
             Field::Credential(takes, ..) => takes.to_owned(),
@@ -448,11 +498,15 @@ impl Setting {
     fn default_shown(&self) -> String {
         match (self.name, self.get(&Config::default())) {
             ("decode_threads", _) => "one a core".to_owned(),
-            ("store_folder", _) => "`farroot` in the platform's cache folder".to_owned(),
+            ("store_folder" | "cache_folder", _) => {
+                "`farroot` in the platform's cache folder".to_owned()
+            }
             ("user", _) => "the user's".to_owned(),
             _ if matches!(self.field, Field::Credential(..)) => "what is there".to_owned(),
             _ if matches!(self.field, Field::Hosts(_)) => "none".to_owned(),
-            (_, Value::Number(bytes)) if bytes % (1 << 30) == 0 => format!("`{} GiB`", bytes >> 30),
+            (_, Value::Number(bytes)) if bytes > 0 && bytes % (1 << 30) == 0 => {
+                format!("`{} GiB`", bytes >> 30)
+            }
             (_, Value::Number(bytes)) if self.kind() == Kind::Bytes => format!("`{}`", size(bytes)),
             (_, value) => format!("`{}`", shown(&value).trim_matches('"')),
         }
@@ -586,6 +640,8 @@ mod tests {
         for setting in &SETTINGS {
             let text = match setting.name {
                 "checksums" => "always",
+                "cache_mode" => "whole",
+                "cache_check" => "trust=12h",
                 "http2" => "on",
                 "auth" => "x509,token",
                 "token_file" | "x509_proxy" => "/var/file",
@@ -642,6 +698,8 @@ mod tests {
             ("FARROOT_SILENCE_TIMEOUT", "1e9"),
             ("FARROOT_DISCOVERY", "sometimes"),
             ("FARROOT_CHECKSUMS", "sometimes"),
+            ("FARROOT_CACHE_MODE", "some"),
+            ("FARROOT_CACHE_CHECK", "trust=long"),
             ("FARROOT_USER", "a\u{1b}b"),
             ("FARROOT_AUTH", "password"),
             ("FARROOT_X509_PROXY", "proxy"),

@@ -1,6 +1,7 @@
 //! One target per decoder.
 
 pub mod block;
+pub mod cache;
 pub mod credentials;
 pub mod file;
 pub mod gsi;

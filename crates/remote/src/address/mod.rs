@@ -62,7 +62,12 @@ pub struct FileLocations {
     pub claims: Claims,
     /// Its bytes are not decoded: they come with checksums where servers offer them.
     pub is_opaque: bool,
+    /// Finds in its first bytes the number that only copies of it share, where its format has one.
+    pub identify: Option<Identify>,
 }
+
+/// Finds in a file's first bytes the number that no other file has; copies have the same one.
+pub type Identify = fn(&[u8]) -> Option<u128>;
 
 /// What another server says of a file: a source that differs from it is not used.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +89,7 @@ impl FileLocations {
 
 impl From<Vec<Address>> for FileLocations {
     fn from(urls: Vec<Address>) -> Self {
-        FileLocations { urls, claims: Claims::default(), is_opaque: false }
+        FileLocations { urls, ..FileLocations::default() }
     }
 }
 

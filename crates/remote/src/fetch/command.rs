@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
+use super::cached::CacheOpen;
 use crate::address::FileLocations;
 use crate::config::Config;
 use crate::error::Result;
@@ -20,6 +21,15 @@ pub enum Urgency {
     Demand,
     /// A caller will wait for the bytes, unless it stops early.
     Hint,
+}
+
+impl From<Urgency> for scheduler::Urgency {
+    fn from(urgency: Urgency) -> Self {
+        match urgency {
+            Urgency::Demand => scheduler::Urgency::Demand,
+            Urgency::Hint => scheduler::Urgency::Hint,
+        }
+    }
 }
 
 /// One range that is wanted.
@@ -58,6 +68,8 @@ pub enum DriverCommand {
         activity: Activity,
         /// A caller that goes on before the answer is notified as soon as it may add wants.
         early: Option<oneshot::Sender<Begun>>,
+        /// Where there is a cache, what it knows of the file.
+        cached: Option<Box<CacheOpen>>,
         reply: oneshot::Sender<Result<Opened>>,
     },
     Want {

@@ -9,7 +9,8 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, Time, WantFailure, Wan
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use super::command::{Opened, WantResult};
+use super::cached::{Cached, Via};
+use super::command::{Opened, Want, WantResult};
 use super::store::ByteStore;
 use crate::address::Address;
 use crate::checksum::Checksum;
@@ -28,6 +29,7 @@ pub struct PendingOpen {
 }
 
 /// A file to which a caller holds a handle, or will.
+#[derive(Default)]
 pub struct FileState {
     pub store: ByteStore,
     /// None once it is open.
@@ -54,26 +56,23 @@ pub struct FileState {
     pub search: Option<Search>,
     /// Connections that have been asked anything about this file.
     pub touched: Vec<ConnectionId>,
+    /// The cache's part in it.
+    pub cached: Option<Cached>,
+    /// What the cache says of it, as long as none of its servers has been asked.
+    pub believed: Option<FileInfo>,
+    /// Of which file it is the part that the cache has: the report knows it as that one.
+    pub shadow_of: Option<FileId>,
 }
 
 impl FileState {
     pub fn new(activity: Activity, reply: oneshot::Sender<Result<Opened>>) -> Self {
-        FileState {
-            store: ByteStore::default(),
-            opening: Some(PendingOpen { reply, activity, early_head: None }),
-            infos: BTreeMap::new(),
-            first: None,
-            sources: BTreeMap::new(),
-            replicas: BTreeSet::new(),
-            redirects: 0,
-            is_opaque: false,
-            errors: Vec::new(),
-            claimed_size: None,
-            replica_check: ReplicaCheck::default(),
-            rejected: BTreeSet::new(),
-            search: None,
-            touched: Vec::new(),
-        }
+        let opening = Some(PendingOpen { reply, activity, early_head: None });
+        FileState { opening, ..FileState::default() }
+    }
+
+    /// What the cache has of a file.
+    pub fn of_shadow(file: FileId) -> Self {
+        FileState { shadow_of: Some(file), ..FileState::default() }
     }
 
     /// A server has failed it, for this reason.
@@ -226,7 +225,10 @@ pub struct Group {
 #[derive(Clone)]
 pub struct Member {
     pub want: WantId,
-    pub range: Range<u64>,
+    pub asked: Want,
+    /// The file of the scheduler that it is a want of.
+    pub place: FileId,
+    pub via: Via,
     pub state: MemberState,
 }
 

@@ -7,6 +7,7 @@
 
 pub mod activity;
 mod ahead;
+mod cached;
 mod command;
 mod driver;
 mod files;
@@ -24,9 +25,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::stream::SelectAll;
 use futures::{Stream, StreamExt};
+use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::address::{Address, FileLocations};
+use crate::cache::{Cache, CacheEntry};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +37,7 @@ use crate::source::FileInfo;
 use crate::source::network::Network;
 use activity::Activity;
 use ahead::Ahead;
+use cached::CacheOpen;
 use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
 pub use command::{Urgency, Want};
 use log::Level;
@@ -101,6 +105,7 @@ pub struct Fetcher {
     groups: Arc<AtomicU64>,
     pipe_bytes: Arc<AtomicU64>,
     memory_bytes_max: Arc<AtomicU64>,
+    cache: Arc<RwLock<Option<Cache>>>,
     trace: Trace,
 }
 
@@ -115,7 +120,13 @@ impl Fetcher {
             driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
-        Fetcher { commands, groups: Arc::default(), pipe_bytes, memory_bytes_max, trace }
+        let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
+        Fetcher { commands, groups: Arc::default(), pipe_bytes, memory_bytes_max, cache, trace }
+    }
+
+    /// The cache on this machine's disk, where the settings name one that can be used.
+    pub fn cache(&self) -> Option<Cache> {
+        self.cache.read().clone()
     }
 
     /// The memory budget of all reads.
@@ -127,6 +138,11 @@ impl Fetcher {
     /// on.
     pub fn configure(&self, config: Config, network: Arc<dyn Network>) {
         self.memory_bytes_max.store(config.memory_bytes_max, Ordering::Relaxed);
+        let is_other = |cache: &Cache| *cache.config() != config.cache;
+        if self.cache().as_ref().is_none_or(is_other) {
+            let cache = cache_of(&config, &self.trace);
+            *self.cache.write() = cache;
+        }
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 
@@ -155,7 +171,8 @@ impl Fetcher {
         let urls: Arc<[Address]> = locations.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
-        let answer = self.send_open(locations, head, tail, None, activity)?;
+        let cached = self.cached(&locations, head, None);
+        let answer = self.send_open(locations, head, tail, None, cached, activity)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -183,7 +200,8 @@ impl Fetcher {
         let urls: Arc<[Address]> = locations.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
-        let opened = self.send_open(locations, head, 0, Some(begun), activity)?;
+        let cached = self.cached(&locations, head, Some(&info));
+        let opened = self.send_open(locations, head, 0, Some(begun), cached, activity)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -210,6 +228,13 @@ impl Fetcher {
         ranges: &[Range<u64>],
         activity: &Activity,
     ) -> Result<(RemoteFile, Wants)> {
+        let asked = locations.urls.first();
+        if self.cache().zip(asked).is_some_and(|(cache, asked)| cache.find(asked).is_some()) {
+            // What is held of it can be used once its server has answered.
+            let file = self.open(locations, 1, 0, activity).await?;
+            let wants = file.read(ranges);
+            return Ok((file, wants));
+        }
         let unknown = FileInfo::default();
         let (mut file, answer) = self.open_early(locations, 1, unknown, activity).await?;
         let wants = file.read(ranges);
@@ -223,14 +248,43 @@ impl Fetcher {
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
+        cached: Option<Box<CacheOpen>>,
         activity: &Activity,
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
-        let command =
-            DriverCommand::Open { locations, head, tail, activity: activity.clone(), early, reply };
+        let activity = activity.clone();
+        let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
         Ok(answer)
     }
+
+    /// What the cache has to do with a file that is to be opened, for a caller who takes it for
+    /// the one that `info` describes, if any.
+    fn cached(
+        &self,
+        locations: &FileLocations,
+        head: u64,
+        info: Option<&FileInfo>,
+    ) -> Option<Box<CacheOpen>> {
+        let asked = locations.urls.first().filter(|url| !url.is_local())?.clone();
+        let cache = self.cache()?;
+        let found = cache.find(&asked);
+        let is_it = |entry: &CacheEntry| info.is_none_or(|info| entry.info == *info);
+        let believed = found.as_ref().filter(|entry| is_it(entry) && cache.believes(entry));
+        let believed = believed.and_then(|entry| cache.head(entry, head));
+        // Without a description of the file nothing that is held is its, until its server says so.
+        let found = found.filter(|entry| believed.is_some() || (info.is_some() && is_it(entry)));
+        let identify = locations.identify;
+        Some(Box::new(CacheOpen { cache, asked, identify, found, believed }))
+    }
+}
+
+/// The cache that the settings name. Where it cannot be used, the report says why.
+fn cache_of(config: &Config, trace: &Trace) -> Option<Cache> {
+    Cache::of(&config.cache).unwrap_or_else(|error| {
+        trace.note(None, format!("warning: {error}"));
+        None
+    })
 }
 
 /// What the open of a file is answered that has been read from meanwhile.

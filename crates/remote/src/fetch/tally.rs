@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::source::held::CACHE;
+
 /// Time during which something was under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Busy {
@@ -115,6 +117,10 @@ impl Tallies {
         let tally = self.requests.entry((file, source.clone())).or_default();
         tally.segments += segments as u64;
         tally.busy.begin(now);
+        // What is asked of the cache is no round trip, and nothing that keeps a link busy.
+        if &**source == CACHE {
+            return false;
+        }
         let of_file = self.files.entry(file).or_default();
         of_file.waves += u64::from(of_file.busy.begin(now));
         self.sources.entry(source.clone()).or_default().begin(now);
@@ -137,6 +143,9 @@ impl Tallies {
         let tally = self.requests.entry((file, source.clone())).or_default();
         tally.failures += u64::from(failed);
         tally.busy.end(now);
+        if &**source == CACHE {
+            return;
+        }
         self.files.entry(file).or_default().busy.end(now);
         self.sources.entry(source.clone()).or_default().end(now);
         self.all.end(now);

@@ -12,6 +12,7 @@ use super::ledger::{Ledger, Spent};
 use super::log::{Level, Log};
 use super::tally::Tallies;
 use crate::clock::Clock;
+use crate::source::held::CACHE;
 
 /// Requests kept in detail; totals go on beyond it. A thousand seconds at a hundred a second.
 const REQUESTS_KEPT: usize = 100_000;
@@ -242,7 +243,8 @@ impl Trace {
             .connections
             .iter()
             .any(|other| other.source == source && other.ended.is_none());
-        records.waves += u64::from(first_there);
+        // The cache is no distance away.
+        records.waves += u64::from(first_there && &*source != CACHE);
         records.connections.push(ConnectionRecord {
             connection,
             source,

@@ -15,6 +15,7 @@ use self::history::History;
 use crate::fetch::ledger::{Phase, Spent};
 use crate::fetch::tally::{FileTally, Tally};
 use crate::fetch::trace::{Records, Trace};
+use crate::source::held::CACHE;
 
 /// What an engine has done so far, or what has been done for one file. Times in seconds, sizes in
 /// bytes.
@@ -28,14 +29,16 @@ pub struct Report {
     pub transfer_s: f64,
     /// Beside that, overlapping with any of it: all decoding threads added up.
     pub decoding_s: f64,
-    /// Bytes that arrived from all sources.
+    /// Bytes that arrived from all sources but the cache.
     pub bytes_received: u64,
+    /// Bytes that were read from the cache on a disk of this machine.
+    pub bytes_cached: u64,
     /// Bytes of metadata that were asked for, and the ends of files that came with their opens.
     pub bytes_metadata: u64,
     /// Bytes of data, as baskets or whole files, that a read wanted and that did not come with
     /// the metadata.
     pub bytes_baskets: u64,
-    /// `bytes_received / (bytes_metadata + bytes_baskets) - 1`.
+    /// `(bytes_received + bytes_cached) / (bytes_metadata + bytes_baskets) - 1`.
     pub over_read: f64,
     /// As they left for the sources: opens, reads and questions about files, sent again or not.
     pub requests: u64,
@@ -122,9 +125,11 @@ impl Report {
         part.transfer_s -= earlier.transfer_s;
         part.decoding_s -= earlier.decoding_s;
         part.bytes_received -= earlier.bytes_received;
+        part.bytes_cached -= earlier.bytes_cached;
         part.bytes_metadata -= earlier.bytes_metadata;
         part.bytes_baskets -= earlier.bytes_baskets;
-        part.over_read = over_read(part.bytes_received, part.bytes_metadata + part.bytes_baskets);
+        let came = part.bytes_received + part.bytes_cached;
+        part.over_read = over_read(came, part.bytes_metadata + part.bytes_baskets);
         part.requests -= earlier.requests;
         part.segments -= earlier.segments;
         part.connections -= earlier.connections;
@@ -144,14 +149,15 @@ impl Report {
 
     fn of(records: &Records, now: Duration, file: Option<u32>) -> Report {
         let sources = sources(records, now, file);
-        let requests = records.tallies.by_source(file);
         let spent = records.ledger.spent(file);
         let of_file = file.and_then(|file| records.tallies.files.get(&file)).cloned();
         let tally = match file {
             Some(_) => of_file.unwrap_or_default(),
             None => all_files(records),
         };
-        let received: u64 = sources.iter().map(|source| source.bytes_received).sum();
+        let far = || sources.iter().filter(|source| source.name != CACHE);
+        let received: u64 = far().map(|source| source.bytes_received).sum();
+        let came: u64 = sources.iter().map(|source| source.bytes_received).sum();
         let wanted = tally.metadata_wanted + tally.baskets_wanted;
         Report {
             wall_s: spent.wall().as_secs_f64(),
@@ -159,12 +165,13 @@ impl Report {
             transfer_s: tally.busy.total(now).as_secs_f64(),
             decoding_s: tally.decoding.as_secs_f64(),
             bytes_received: received,
+            bytes_cached: came - received,
             bytes_metadata: tally.metadata_wanted,
             bytes_baskets: tally.baskets_wanted,
-            over_read: over_read(received, wanted),
-            requests: requests.values().map(|tally| tally.requests).sum(),
-            segments: requests.values().map(|tally| tally.segments).sum(),
-            connections: sources.iter().map(|source| source.connections).sum(),
+            over_read: over_read(came, wanted),
+            requests: far().map(|source| source.requests).sum(),
+            segments: far().map(|source| source.segments).sum(),
+            connections: far().map(|source| source.connections).sum(),
             serial_round_trips: tally.waves,
             stalls: spent.stalls,
             sources,
@@ -319,8 +326,12 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{} received: {} of data, {} of metadata, {:.1} % more than wanted",
+            "{} received{}: {} of data, {} of metadata, {:.1} % more than wanted",
             size(self.bytes_received),
+            match self.bytes_cached {
+                0 => String::new(),
+                cached => format!(" and {} read from the cache", size(cached)),
+            },
             size(self.bytes_baskets),
             size(self.bytes_metadata),
             100.0 * self.over_read,

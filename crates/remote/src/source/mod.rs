@@ -20,8 +20,9 @@
 //! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends
 //!    when its commands end (the sender is dropped).
 
-mod buffers;
+pub(crate) mod buffers;
 pub mod diagnose;
+pub mod held;
 pub mod http;
 mod identity;
 pub mod local;

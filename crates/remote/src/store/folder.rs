@@ -82,6 +82,21 @@ impl Folder {
         unfinished.persist(path).map(drop).map_err(|error| error.error)
     }
 
+    /// The numbers under which anything is kept, in no order.
+    pub fn numbers(&self) -> Vec<u64> {
+        let name = |kept: Kept| kept.path.file_name()?.to_str().map(str::to_owned);
+        let names = self.kept().into_iter().filter_map(name);
+        names.filter_map(|name| u64::from_str_radix(&name, 16).ok()).collect()
+    }
+
+    /// Makes the folder where it is not there, for what has a layout of its own.
+    ///
+    /// # Errors
+    /// What keeps it from being made; `AlreadyExists` where what is there is not farroot's.
+    pub fn claimed(&self) -> io::Result<&Path> {
+        self.claim().map(|()| &*self.path)
+    }
+
     /// Removes what is kept under a number.
     pub fn forget(&self, number: u64) {
         self.remove(&self.path(number));

@@ -6,7 +6,7 @@
 //! of modification, version) and the file's own first bytes, which hold its identifier, say that
 //! the file is the same. Whatever else is wrong with an entry makes it a miss.
 
-mod folder;
+pub(crate) mod folder;
 mod notes;
 
 use std::ops::Range;

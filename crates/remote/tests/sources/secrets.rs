@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use farroot_remote::cache::CacheConfig;
 use farroot_remote::fetch::log::Level;
 use farroot_remote::report::timeline;
 use farroot_remote::{Config, Error, Remote};
@@ -71,14 +72,19 @@ pub struct Searched {
     remote: Remote,
     settings: String,
     store: Option<PathBuf>,
+    cache: tempfile::TempDir,
 }
 
 impl Searched {
     pub fn new(config: Config, start: impl FnOnce(Config) -> Remote) -> Searched {
         let (settings, store) = (format!("{config:?}"), config.store_folder.clone());
+        let cache = tempfile::tempdir().expect("a folder");
+        let folder = Some(cache.path().to_owned());
+        let in_use = CacheConfig { bytes_max: 1 << 30, folder, free_bytes_min: 0, ..config.cache };
+        let config = Config { cache: in_use, ..config };
         let remote = start(config);
         remote.trace().log().keep(Level::Debug);
-        Searched { remote, settings, store }
+        Searched { remote, settings, store, cache }
     }
 
     fn search(&self) {
@@ -90,6 +96,11 @@ impl Searched {
         let records = trace.records();
         search("the trace", format!("{records:?}"));
         search("a picture", timeline::svg(&records, 0, 1, None, "a file", &report));
+        if let Some(cache) = self.remote.cache() {
+            cache.flush();
+            search("the cache's list", format!("{:?}", cache.files()));
+        }
+        search_folder(self.cache.path());
         if let Some(store) = &self.store {
             search_folder(store);
         }

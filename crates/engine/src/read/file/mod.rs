@@ -23,7 +23,7 @@ use rootfile::{Known, Needs, Progress};
 use crate::located::Located;
 use crate::read::{Decoders, Profiles};
 use layout_hints::MetadataHints;
-use link::{LINK, known_of};
+use link::{LINK, identify, known_of};
 use recover::recover;
 use remembered::CachedMetadata;
 use remote::address::{Address, FileLocations};
@@ -113,6 +113,7 @@ impl OpenBytes {
         let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
         let is_learned = matches!(speculation, Speculation::Learned(_));
         let tail = if is_known || is_learned { 0 } else { LINK.tail() };
+        let locations = FileLocations { identify: Some(identify), ..locations };
         let mut remote = fetcher.open(locations, LINK.head(), tail, &activity).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
@@ -173,6 +174,7 @@ impl File {
         let Some((info, known)) = cached.speculative() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
+        let locations = FileLocations { identify: Some(identify), ..locations };
         let (remote, answer) = fetcher.open_early(locations, LINK.head(), info, &activity).await?;
         let bytes = OpenBytes {
             remote: Arc::new(remote),

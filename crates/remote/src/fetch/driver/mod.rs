@@ -4,6 +4,7 @@
 //! handles, events of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
+mod cached;
 pub mod discovery;
 mod events;
 pub mod replica_check;
@@ -13,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use scheduler::{
     Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, SourceState,
     WantFailure, WantId,
@@ -20,6 +22,7 @@ use scheduler::{
 use tokio::sync::{mpsc, oneshot};
 
 use self::discovery::Discovered;
+use super::cached::Cached;
 use super::command::{Begun, DriverCommand, Opened, Urgency, Want, WantResult};
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
@@ -30,6 +33,7 @@ use crate::address::{Address, FileLocations};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::held::HeldServer;
 use crate::source::network::Network;
 use crate::source::{
     self, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileRef, RequestTag,
@@ -54,6 +58,11 @@ pub struct Driver {
     /// Whose sources they are.
     sources: BTreeMap<SourceId, FileId>,
     servers: BTreeMap<ServerId, ServerState>,
+    /// The one that reads from the cache.
+    cache_server: Option<(ServerId, Arc<HeldServer>)>,
+    /// The name of the last group of what is fetched for the cache alone; those of handles count up
+    /// from zero.
+    last_fill: u64,
     server_names: BTreeMap<String, ServerId>,
     connections: BTreeMap<ConnectionId, ConnectionState>,
     requests: BTreeMap<RequestId, RequestState>,
@@ -90,6 +99,8 @@ impl Driver {
             files: BTreeMap::new(),
             sources: BTreeMap::new(),
             servers: BTreeMap::new(),
+            cache_server: None,
+            last_fill: u64::MAX,
             server_names: BTreeMap::new(),
             connections: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -159,14 +170,18 @@ impl Driver {
     fn take_command(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         match command {
-            DriverCommand::Open { locations, head, tail, activity, early, reply } => {
-                self.open(locations, head, tail, early, FileState::new(activity, reply));
+            DriverCommand::Open { locations, head, tail, activity, early, cached, reply } => {
+                let mut state = FileState::new(activity, reply);
+                let believed = cached.as_ref().and_then(|cached| cached.believed.clone());
+                state.cached = cached.map(|cached| Cached::new(*cached));
+                self.open(locations, head, tail, early, believed, state);
             }
             DriverCommand::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             DriverCommand::Promote { group, indices } => {
-                let Some(group) = self.groups.get(&group) else { return };
-                let members = group.members.get(indices).unwrap_or_default();
-                for member in members.iter().filter(|m| m.state == MemberState::Waiting) {
+                let Some(group) = self.groups.get_mut(&group) else { return };
+                let members = group.members.get_mut(indices).unwrap_or_default();
+                for member in members.iter_mut().filter(|m| m.state == MemberState::Waiting) {
+                    member.asked.urgency = Urgency::Demand;
                     self.scheduler.promote(now, member.want);
                 }
             }
@@ -207,9 +222,10 @@ impl Driver {
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
+        believed: Option<Bytes>,
         mut state: FileState,
     ) {
-        let FileLocations { urls, claims, is_opaque } = locations;
+        let FileLocations { urls, claims, is_opaque, .. } = locations;
         state.is_opaque = is_opaque;
         state.claimed_size = claims.size;
         state.replica_check.checksum = claims.checksum;
@@ -242,7 +258,10 @@ impl Driver {
         for (server, url) in locations {
             self.add_source(file, server, url, several);
         }
-        self.scheduler.open(now, file, head, tail);
+        match believed {
+            Some(head) => self.open_believed(file, head),
+            None => self.scheduler.open(now, file, head, tail),
+        }
     }
 
     /// Another place to read a file at; a `replica` has to agree with the others.
@@ -291,14 +310,11 @@ impl Driver {
         let now = self.clock.now();
         let mut members = Vec::with_capacity(wants.len());
         for (index, want) in wants.into_iter().enumerate() {
-            let urgency = match want.urgency {
-                Urgency::Demand => scheduler::Urgency::Demand,
-                Urgency::Hint => scheduler::Urgency::Hint,
-            };
-            let range = want.range.clone();
-            let id = self.scheduler.want(now, file, want.range, urgency, want.order, want.cost);
+            let (place, via) = self.place_of(file, &want.range);
+            let Want { range, cost, urgency, order } = want.clone();
+            let id = self.scheduler.want(now, place, range, urgency.into(), order, cost);
             self.wants.insert(id, (group, index));
-            members.push(Member { want: id, range, state: MemberState::Waiting });
+            members.push(Member { want: id, asked: want, place, via, state: MemberState::Waiting });
         }
         if !members.is_empty() {
             self.expect_search(file);
@@ -316,16 +332,21 @@ impl Driver {
     fn give_up(&mut self, key: u64, indices: Range<usize>) {
         let now = self.clock.now();
         let Some(group) = self.groups.get_mut(&key) else { return };
+        let mut given_up = Vec::new();
         for index in indices.start..indices.end.min(group.members.len()) {
-            if group.members[index].state == MemberState::Waiting {
-                self.scheduler.cancel(now, group.members[index].want);
-                self.wants.remove(&group.members[index].want);
+            let member = &group.members[index];
+            if member.state == MemberState::Waiting {
+                self.scheduler.cancel(now, member.want);
+                self.wants.remove(&member.want);
+                given_up.push((member.via, member.asked.range.clone()));
                 group.end(index);
             }
         }
+        let file = group.file;
         if group.live == 0 {
             self.groups.remove(&key);
         }
+        given_up.into_iter().for_each(|(via, range)| self.came_not(file, via, &range));
     }
 
     fn granted(&self, group: u64, index: usize) -> Option<WantId> {
@@ -353,7 +374,8 @@ impl Driver {
                 }
             }
         }
-        let Some(state) = self.files.remove(&file) else { return };
+        let Some(mut state) = self.files.remove(&file) else { return };
+        self.close_shadows(state.cached.take());
         for source in state.sources.keys() {
             self.sources.remove(source);
         }
@@ -445,13 +467,14 @@ impl Driver {
         if !state.touched.contains(&connection) {
             state.touched.push(connection);
         }
+        let reported = state.shadow_of.unwrap_or(file);
         let command = command(file_ref);
         let open = matches!(command, Command::Open { .. });
         let state = RequestState { file, source, connection, is_open: open, joins: false };
         self.requests.insert(request, state);
         self.trace.sent(RequestRecord {
             request: request.0,
-            file: file.0,
+            file: reported.0,
             source: there.source.clone(),
             connection: connection.0,
             kind: if open { RequestKind::Open } else { RequestKind::Fetch },
@@ -470,8 +493,9 @@ impl Driver {
             Event::Ready { want } => {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
-                let Some(file) = self.files.get(&group.file) else { return };
-                let range = group.members[index].range.clone();
+                let member = &group.members[index];
+                let Some(file) = self.files.get(&member.place) else { return };
+                let (of, via, range) = (group.file, member.via, member.asked.range.clone());
                 let bytes = file.store.get(range.clone()).ok_or_else(|| {
                     let error = match file.store.has(&range) {
                         true => Error::no_memory(range.end - range.start),
@@ -479,8 +503,12 @@ impl Driver {
                             Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
                         }
                     };
-                    error.with_range(range)
+                    error.with_range(range.clone())
                 });
+                if let Ok(bytes) = &bytes {
+                    self.came(of, via, &range, bytes);
+                }
+                let Some(group) = self.groups.get_mut(&key) else { return };
                 let now = self.clock.now();
                 if group.deliver(index, bytes) {
                     // The handle that wants them holds them: kept here as well, they would take
@@ -494,12 +522,17 @@ impl Driver {
             }
             Event::Failed { want, why } => {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
+                if self.want_of_origin(key, index, want) {
+                    return;
+                }
                 let Some(group) = self.groups.get_mut(&key) else { return };
-                let range = group.members[index].range.clone();
+                let (via, range) =
+                    (group.members[index].via, group.members[index].asked.range.clone());
                 let Some(file) = self.files.get(&group.file) else { return };
-                let error = file.error_of(&why);
-                group.deliver(index, Err(error.with_range(range)));
+                let (of, error) = (group.file, file.error_of(&why));
+                group.deliver(index, Err(error.with_range(range.clone())));
                 self.end_member(key, index);
+                self.came_not(of, via, &range);
             }
             Event::Opened { file, .. } => self.answer_open(file),
             Event::OpenFailed { file, why } => {
@@ -547,6 +580,7 @@ impl Driver {
         let Some(opening) = file.opening.take() else { return };
         opening.activity.enter(Phase::Metadata);
         let source = self.servers.get(&server);
+        let source = source.map_or_else(String::new, |state| state.name.to_string());
         let delivered = match &opening.early_head {
             // What others wait for stays.
             Some(head) => {
@@ -555,16 +589,13 @@ impl Driver {
             }
             None => file.store.drain(),
         };
-        let opened = Opened {
-            file: id,
-            info,
-            delivered,
-            source: source.map_or_else(String::new, |state| state.name.to_string()),
-        };
+        self.confirm_entry(id, &info, &delivered);
+        let opened = Opened { file: id, info, delivered, source };
         self.scheduler.forget_open(self.clock.now(), id);
         if opening.reply.send(Ok(opened)).is_err() {
-            self.close(id);
+            return self.close(id);
         }
+        self.fill(id);
     }
 }
 

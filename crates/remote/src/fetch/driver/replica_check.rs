@@ -43,6 +43,9 @@ impl Driver {
         let Some((server, _)) = file.sources.get(&source) else { return false };
         let size = file.info().map(|info| info.size).or(file.claimed_size);
         let changed = file.infos.get(server).and_then(|was| was.is_still(&info).err());
+        // The first to be asked of a file that was opened from the cache.
+        let believed = file.believed.take();
+        let changed = changed.or_else(|| believed.and_then(|was| was.is_still(&info).err()));
         let error = changed.or_else(|| other_size(size, info.size));
         match error {
             Some(error) => {
@@ -143,6 +146,7 @@ impl Driver {
         let name = self.servers[server].name.to_string();
         file.rejected.insert(source);
         // One byte shows that it can be read, and is not delivered.
+        let is_changed = why.kind() == ErrorKind::Changed;
         let used = self.trace.received_from(id.0, &name).saturating_sub(1);
         let used = match file.opening.is_some() || used == 0 {
             true => String::new(),
@@ -152,6 +156,9 @@ impl Driver {
         file.remember(&name, why);
         self.trace.note(Some(id.0), text);
         self.scheduler.handle_source_failed(self.clock.now(), source);
+        if is_changed {
+            self.drop_entry(id);
+        }
     }
 }
 

@@ -1,0 +1,386 @@
+//! What is held of one version of one file: a folder of segments.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::extents::{Extents, RecordPlace};
+use super::format::{ContentId, DATA_BYTES_MAX, RECORD_BYTES, Record, decode_record};
+use super::segment::Segment;
+use crate::source::buffers::Buffers;
+use crate::source::held::HeldBytes;
+
+/// Records that lie together are read together up to so many bytes: what a buffer holds.
+const RUN_BYTES: u64 = 1 << 20;
+/// Bytes between two records that are read along, rather than in two reads: a page of the disk.
+const RUN_GAP_BYTES: u64 = 4096;
+/// The name of the file whose shared lock shows that a process reads from the folder.
+pub const OPEN_LOCK: &str = "open";
+/// The name of the file that keeps eviction away.
+pub const PIN: &str = "pinned";
+
+/// One content, open. All that read one file share it.
+#[derive(Debug)]
+pub struct HeldContent {
+    id: ContentId,
+    folder: PathBuf,
+    extents: Mutex<Extents>,
+    readers: Mutex<BTreeMap<u32, Arc<File>>>,
+    segments: Mutex<Segments>,
+    /// Nothing more is added: another version of the file has taken its place.
+    is_over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Segments {
+    open: BTreeMap<u32, Segment>,
+    /// Of the folder, shared: it is not evicted meanwhile.
+    lock: Option<File>,
+    /// Those whose use has been counted.
+    counted: Vec<u32>,
+}
+
+impl HeldContent {
+    /// Opens what is held in `folder`, which need not exist.
+    pub fn open(folder: PathBuf, id: ContentId) -> Self {
+        let content = HeldContent {
+            id,
+            folder,
+            extents: Mutex::default(),
+            readers: Mutex::default(),
+            segments: Mutex::default(),
+            is_over: AtomicBool::new(false),
+        };
+        content.refresh();
+        content
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &ContentId {
+        &self.id
+    }
+
+    /// Whether all of `range` is held.
+    pub fn holds(&self, range: &Range<u64>) -> bool {
+        self.extents.lock().holds(range)
+    }
+
+    /// Bytes of the file that are held.
+    pub fn bytes(&self) -> u64 {
+        self.extents.lock().bytes()
+    }
+
+    /// What is held, ascending.
+    pub fn ranges(&self) -> Vec<Range<u64>> {
+        self.extents.lock().ranges()
+    }
+
+    /// Adds nothing more: another version of the file has taken its place.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing more is added.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn read_run(
+        &self,
+        run: &[(Range<u64>, RecordPlace)],
+        buffers: &Arc<Buffers>,
+        take: &mut dyn FnMut(u64, Bytes),
+    ) -> io::Result<()> {
+        let (Some((_, first)), Some((_, last))) = (run.first(), run.last()) else {
+            return Ok(());
+        };
+        let reader = self.readers.lock().get(&first.segment).cloned();
+        let reader = reader.ok_or(ErrorKind::NotFound)?;
+        let begin = first.record.position;
+        let bytes = buffers.read(&reader, begin..last.record.end())?;
+        for (part, place) in run {
+            let at = (place.record.position - begin) as usize;
+            let record = bytes.get(at..).and_then(|bytes| decode_record(&self.id, bytes));
+            let data = record.filter(|(offset, data)| {
+                *offset == place.record.offset && data.len() == place.record.length as usize
+            });
+            let Some((offset, data)) = data else {
+                self.extents.lock().forget(*place);
+                return Err(ErrorKind::InvalidData.into());
+            };
+            let piece = &data[(part.start - offset) as usize..(part.end - offset) as usize];
+            take(part.start, bytes.slice_ref(piece));
+        }
+        Ok(())
+    }
+
+    /// Counts that its segments are in use, each once for as long as this is open.
+    pub fn note_use(&self, now: u64) {
+        let mut segments = self.segments.lock();
+        let Segments { open, counted, .. } = &mut *segments;
+        for (number, segment) in open {
+            let is_new = !counted.contains(number);
+            // A file that cannot be counted leaves sooner.
+            let _ = segment.note_use(now, is_new);
+            if is_new {
+                counted.push(*number);
+            }
+        }
+    }
+
+    /// Bytes of `pieces`, by offset, that are not held yet.
+    pub fn new_bytes(&self, pieces: &[(u64, Bytes)]) -> u64 {
+        let extents = self.extents.lock();
+        let new = |(at, piece): &(u64, Bytes)| -> u64 {
+            let missing = extents.missing(*at..*at + piece.len() as u64);
+            missing.iter().map(|range| range.end - range.start).sum()
+        };
+        pieces.iter().map(new).sum()
+    }
+
+    /// Adds bytes, by offset; what is held already is not added again. Returns how many bytes the
+    /// segments have grown by.
+    ///
+    /// # Errors
+    /// What keeps them from being written, as a full disk.
+    pub fn add(&self, pieces: &[(u64, Bytes)], now: u64) -> io::Result<u64> {
+        if self.is_over() {
+            return Ok(0);
+        }
+        let records = self.records_of(pieces);
+        let mut rest: Vec<(u64, &[u8])> =
+            records.iter().map(|(at, piece)| (*at, &piece[..])).collect();
+        let mut segments = self.segments.lock();
+        let mut grown = 0;
+        while !rest.is_empty() {
+            let number = self.last_segment(&mut segments, now)?;
+            let Some(segment) = segments.open.get_mut(&number) else { break };
+            let is_missing = |record: &Record, others: &[Record]| {
+                let is_other = |other: &Record| other.range() == record.range();
+                !others.iter().any(is_other) && !self.extents.lock().holds(&record.range())
+            };
+            let appended = match segment.append(&rest, is_missing) {
+                Ok(appended) => appended,
+                Err(error) => {
+                    if error.kind() == ErrorKind::NotFound {
+                        // Evicted: what is open can still be read, and nothing is added.
+                        self.end();
+                    }
+                    return Err(error);
+                }
+            };
+            grown += self.learn(number, &appended.records, appended.cut);
+            rest.drain(..appended.written);
+            if appended.is_full {
+                self.write_index(number, segment)?;
+                self.begin(&mut segments, number + 1, now)?;
+            }
+        }
+        Ok(grown)
+    }
+
+    /// Writes indexes where records lack in those on the disk.
+    ///
+    /// # Errors
+    /// What keeps one from being written.
+    pub fn save(&self) -> io::Result<()> {
+        let mut segments = self.segments.lock();
+        for (number, segment) in &mut segments.open {
+            if segment.is_unindexed() {
+                self.write_index(*number, segment)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_index(&self, number: u32, segment: &mut Segment) -> io::Result<()> {
+        let records = self.extents.lock().of_segment(number);
+        segment.write_index(records)
+    }
+
+    /// The parts of pieces that are not held, none longer than a record may be.
+    fn records_of(&self, pieces: &[(u64, Bytes)]) -> Vec<(u64, Bytes)> {
+        let extents = self.extents.lock();
+        let mut records = Vec::new();
+        for (offset, piece) in pieces {
+            for missing in extents.missing(*offset..*offset + piece.len() as u64) {
+                let mut at = missing.start;
+                while at < missing.end {
+                    let end = missing.end.min(at + DATA_BYTES_MAX);
+                    let part = (at - offset) as usize..(end - offset) as usize;
+                    records.push((at, piece.slice(part)));
+                    at = end;
+                }
+            }
+        }
+        records
+    }
+
+    fn learn(&self, number: u32, records: &[Record], cut: Option<u64>) -> u64 {
+        let mut extents = self.extents.lock();
+        if let Some(cut) = cut {
+            extents.forget_segment(number, cut);
+        }
+        for record in records {
+            extents.insert(RecordPlace { segment: number, record: *record });
+        }
+        records.iter().map(|record| RECORD_BYTES + u64::from(record.length)).sum()
+    }
+
+    /// The number of the segment that takes records, which is begun where there is none.
+    fn last_segment(&self, segments: &mut Segments, now: u64) -> io::Result<u32> {
+        if segments.lock.is_none() {
+            make_folder(&self.folder)?;
+            segments.lock = Some(lock_shared(&self.folder)?);
+        }
+        if segments.open.is_empty() {
+            self.find_segments(segments);
+        }
+        match segments.open.last_key_value() {
+            Some((number, _)) => Ok(*number),
+            None => {
+                let number = numbers(&self.folder).pop().map_or(0, |last| last + 1);
+                self.begin(segments, number, now).map(|()| number)
+            }
+        }
+    }
+
+    /// Learns what other processes have added.
+    pub fn refresh(&self) {
+        let mut segments = self.segments.lock();
+        if segments.lock.is_none() {
+            segments.lock = lock_shared(&self.folder).ok();
+        }
+        self.find_segments(&mut segments);
+        for (number, segment) in &mut segments.open {
+            if let Ok(records) = segment.learn() {
+                self.learn(*number, &records, None);
+            }
+        }
+    }
+
+    /// Opens the segments that other processes have begun.
+    fn find_segments(&self, segments: &mut Segments) {
+        for number in numbers(&self.folder) {
+            if !segments.open.contains_key(&number) {
+                let _ = self.enter(segments, number);
+            }
+        }
+    }
+
+    fn begin(&self, segments: &mut Segments, number: u32, now: u64) -> io::Result<()> {
+        match Segment::begin(&segment_path(&self.folder, number), self.id, now) {
+            Ok(segment) => {
+                self.readers.lock().insert(number, Arc::new(segment.reader()?));
+                segments.open.insert(number, segment);
+                segments.counted.push(number);
+                Ok(())
+            }
+            // Another process was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.enter(segments, number),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a segment that is there.
+    fn enter(&self, segments: &mut Segments, number: u32) -> io::Result<()> {
+        let (segment, records) = Segment::open(&segment_path(&self.folder, number), self.id)?;
+        self.readers.lock().insert(number, Arc::new(segment.reader()?));
+        self.learn(number, &records, None);
+        segments.open.insert(number, segment);
+        Ok(())
+    }
+}
+
+impl HeldBytes for HeldContent {
+    /// A record that is not what was written is forgotten, and `InvalidData`.
+    fn read(
+        &self,
+        ranges: &[Range<u64>],
+        buffers: &Arc<Buffers>,
+        take: &mut dyn FnMut(u64, Bytes),
+    ) -> io::Result<()> {
+        let mut parts: Vec<(Range<u64>, RecordPlace)> = {
+            let extents = self.extents.lock();
+            ranges.iter().flat_map(|range| extents.parts(range.clone())).collect()
+        };
+        parts.sort_unstable_by_key(|(_, place)| (place.segment, place.record.position));
+        let mut rest = &parts[..];
+        while !rest.is_empty() {
+            let (run, behind) = rest.split_at(run_length(rest));
+            rest = behind;
+            self.read_run(run, buffers, take)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many of `parts`, which are in the order of their records, are read at once.
+fn run_length(parts: &[(Range<u64>, RecordPlace)]) -> usize {
+    let Some((_, first)) = parts.first() else { return 0 };
+    let mut end = first.record.end();
+    let follows = |(_, place): &&(Range<u64>, RecordPlace)| {
+        let record = place.record;
+        let follows = place.segment == first.segment
+            && record.position <= end.saturating_add(RUN_GAP_BYTES)
+            && record.end() - first.record.position <= RUN_BYTES;
+        end = record.end();
+        follows
+    };
+    1 + parts[1..].iter().take_while(follows).count()
+}
+
+/// The numbers of the segments in a folder, ascending.
+pub fn numbers(folder: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let number = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let number = name.to_str()?.strip_suffix(".far")?;
+        (number.len() == 5).then(|| number.parse().ok()).flatten()
+    };
+    let mut numbers: Vec<u32> = entries.flatten().filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Where a segment is.
+pub fn segment_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number:05}.far"))
+}
+
+/// Makes a folder for segments, with what shows who reads from it.
+///
+/// # Errors
+/// What keeps it from being made.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    open_lock(folder, true).map(drop)
+}
+
+fn open_lock(folder: &Path, create: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.open(folder.join(OPEN_LOCK))
+}
+
+/// Shows others that the folder is in use.
+fn lock_shared(folder: &Path) -> io::Result<File> {
+    let lock = open_lock(folder, false)?;
+    lock.try_lock_shared()?;
+    Ok(lock)
+}
+
+/// Whether no process reads from the folder or adds to it; it stays so while the file is open.
+pub fn lock_alone(folder: &Path) -> Option<File> {
+    let lock = open_lock(folder, false).ok()?;
+    lock.try_lock().ok().map(|()| lock)
+}

@@ -1,0 +1,119 @@
+//! What a cache has done so far.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use serde::Serialize;
+
+/// Sums since the engine started. `hit_bytes + joined_bytes + missed_bytes` are all bytes that
+/// handles of files with a cache were given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CacheCounters {
+    /// Ranges, and their bytes, that came from the disk.
+    pub hits: u64,
+    /// Bytes of those.
+    pub hit_bytes: u64,
+    /// Ranges that were on their way for another handle or want already.
+    pub joined: u64,
+    /// Bytes of those.
+    pub joined_bytes: u64,
+    /// Ranges that had to be fetched.
+    pub misses: u64,
+    /// Bytes of those.
+    pub missed_bytes: u64,
+    /// Bytes that were added to the disk, without the records' headers.
+    pub stored_bytes: u64,
+    /// Bytes that came and were not kept: the disk was behind or full, or nothing had to go for
+    /// them.
+    pub refused_bytes: u64,
+    /// Records that were not what had been written, and were fetched again.
+    pub damaged: u64,
+    /// Segments that were removed to make room, and their bytes.
+    pub evicted: u64,
+    /// Bytes of those.
+    pub evicted_bytes: u64,
+    /// Entries that were dropped because their file has changed.
+    pub changed: u64,
+}
+
+/// The same, being counted.
+#[derive(Debug, Default)]
+pub struct Counting {
+    hits: [AtomicU64; 2],
+    joined: [AtomicU64; 2],
+    misses: [AtomicU64; 2],
+    stored_bytes: AtomicU64,
+    refused_bytes: AtomicU64,
+    damaged: AtomicU64,
+    evicted: [AtomicU64; 2],
+    changed: AtomicU64,
+}
+
+impl Counting {
+    /// A range of so many bytes came from the disk.
+    pub fn hit(&self, bytes: u64) {
+        add(&self.hits, bytes);
+    }
+
+    /// One had to be fetched.
+    pub fn missed(&self, bytes: u64) {
+        add(&self.misses, bytes);
+    }
+
+    /// One was on its way already.
+    pub fn joined(&self, bytes: u64) {
+        add(&self.joined, bytes);
+    }
+
+    /// So many bytes were added.
+    pub fn stored(&self, bytes: u64) {
+        self.stored_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// So many were not.
+    pub fn refused(&self, bytes: u64) {
+        self.refused_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// A record was not what had been written.
+    pub fn damaged(&self) {
+        self.damaged.fetch_add(1, Relaxed);
+    }
+
+    /// A segment of so many bytes was removed to make room.
+    pub fn evicted(&self, bytes: u64) {
+        add(&self.evicted, bytes);
+    }
+
+    /// A file has changed.
+    pub fn changed(&self) {
+        self.changed.fetch_add(1, Relaxed);
+    }
+
+    /// The sums as they are now.
+    pub fn snapshot(&self) -> CacheCounters {
+        let of = |pair: &[AtomicU64; 2]| (pair[0].load(Relaxed), pair[1].load(Relaxed));
+        let (hits, hit_bytes) = of(&self.hits);
+        let (joined, joined_bytes) = of(&self.joined);
+        let (misses, missed_bytes) = of(&self.misses);
+        let (evicted, evicted_bytes) = of(&self.evicted);
+        CacheCounters {
+            hits,
+            hit_bytes,
+            joined,
+            joined_bytes,
+            misses,
+            missed_bytes,
+            stored_bytes: self.stored_bytes.load(Relaxed),
+            refused_bytes: self.refused_bytes.load(Relaxed),
+            damaged: self.damaged.load(Relaxed),
+            evicted,
+            evicted_bytes,
+            changed: self.changed.load(Relaxed),
+        }
+    }
+}
+
+fn add(pair: &[AtomicU64; 2], bytes: u64) {
+    pair[0].fetch_add(1, Relaxed);
+    pair[1].fetch_add(bytes, Relaxed);
+}

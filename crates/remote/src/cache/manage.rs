@@ -1,0 +1,242 @@
+//! What is held, for people: listed, pinned, removed, checked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::content::{PIN, make_folder, numbers, segment_path};
+use super::names::Name;
+use super::segment::verify;
+use super::{Cache, place, room};
+use crate::address::Address;
+use crate::clock::seconds_since_1970;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What is held of the file at one address.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CachedFile {
+    /// Without user, password and query.
+    pub address: String,
+    /// Bytes of the file.
+    pub size: u64,
+    /// Bytes of it that are held.
+    pub held_bytes: u64,
+    /// Ranges of neighbouring bytes that these are.
+    pub ranges: u64,
+    /// Bytes on the disk. Copies of a file share them.
+    pub disk_bytes: u64,
+    /// When its server last said that it is the same file, seconds since 1970.
+    pub checked: u64,
+    /// When it was last read from or added to, seconds since 1970; 0 where nothing is held.
+    pub used: u64,
+    /// It is not evicted.
+    pub is_pinned: bool,
+    /// Other addresses of the same file.
+    pub copies: Vec<String>,
+}
+
+/// A cache as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CacheTotals {
+    /// Where it is.
+    pub folder: String,
+    /// Addresses that are known.
+    pub addresses: u64,
+    /// Bytes of segments and indexes.
+    pub disk_bytes: u64,
+    /// The cap.
+    pub bytes_max: u64,
+    /// Bytes that are free on the disk.
+    pub free_bytes: u64,
+    /// Segments, and those of them that are open or pinned.
+    pub segments: u64,
+    /// Those.
+    pub segments_staying: u64,
+}
+
+/// What a check of all records has found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Verified {
+    /// Records that are what was written.
+    pub records: u64,
+    /// Segments with a record that is not; with all behind it, it is not read.
+    pub damaged_segments: u64,
+    /// Bytes in those that cannot be read.
+    pub damaged_bytes: u64,
+}
+
+impl Cache {
+    /// What is held, by address.
+    pub fn files(&self) -> Vec<CachedFile> {
+        let names = self.inner.names.all();
+        let mut copies: BTreeMap<_, Vec<&Name>> = BTreeMap::new();
+        names.iter().for_each(|name| copies.entry(name.content).or_default().push(name));
+        let disk = self.on_disk();
+        let file = |name: &Name| {
+            let folder = self.folder(&name.content);
+            let content = self.content(name.content);
+            let (disk_bytes, used) = disk.get(&folder).copied().unwrap_or_default();
+            let others = copies[&name.content].iter().filter(|other| other.address != name.address);
+            CachedFile {
+                address: name.address.clone(),
+                size: name.info.size,
+                held_bytes: content.bytes(),
+                ranges: content.ranges().len() as u64,
+                disk_bytes,
+                checked: name.checked,
+                used,
+                is_pinned: folder.join(PIN).exists(),
+                copies: others.map(|other| other.address.clone()).collect(),
+            }
+        };
+        names.iter().map(file).collect()
+    }
+
+    /// Bytes on the disk, and the last use, by content's folder.
+    fn on_disk(&self) -> BTreeMap<std::path::PathBuf, (u64, u64)> {
+        let mut disk: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+        for found in room::segments(&self.inner.data) {
+            if let Some(folder) = found.path.parent() {
+                let (bytes, used) = disk.entry(folder.to_owned()).or_default();
+                *bytes += found.held.bytes;
+                *used = (*used).max(found.held.used);
+            }
+        }
+        disk
+    }
+
+    /// The cache as a whole.
+    pub fn totals(&self) -> CacheTotals {
+        let segments = room::segments(&self.inner.data);
+        let free = place::free_bytes(&self.inner.data).map_or(0, |(free, _)| free);
+        CacheTotals {
+            folder: self.inner.data.display().to_string(),
+            addresses: self.inner.names.all().len() as u64,
+            disk_bytes: segments.iter().map(|found| found.held.bytes).sum(),
+            bytes_max: self.inner.config.bytes_max,
+            free_bytes: free,
+            segments: segments.len() as u64,
+            segments_staying: segments.iter().filter(|found| found.held.stays).count() as u64,
+        }
+    }
+
+    /// What is held of one file.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing is known of the address.
+    pub fn file(&self, url: &Address) -> Result<CachedFile> {
+        let name = self.name(url)?;
+        let found = self.files().into_iter().find(|file| file.address == name.address);
+        found.ok_or_else(|| unknown(url))
+    }
+
+    /// Which bytes of a file are held, ascending.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing is known of the address.
+    pub fn held(&self, url: &Address) -> Result<Vec<Range<u64>>> {
+        Ok(self.content(self.name(url)?.content).ranges())
+    }
+
+    /// Keeps what is held of a file, and will be, from eviction; or does so no longer.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing is known of the address; what keeps it from being noted.
+    pub fn pin(&self, url: &Address, is_pinned: bool) -> Result<()> {
+        let folder = self.folder(&self.name(url)?.content);
+        let pin = folder.join(PIN);
+        let done = match is_pinned {
+            true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
+            false if pin.exists() => fs::remove_file(&pin),
+            false => Ok(()),
+        };
+        done.map_err(|error| Error::from_io(&error).with_url(url.to_string()))
+    }
+
+    /// Removes what is held of a file, pinned or not; returns how many bytes that frees. A process
+    /// that reads it keeps what it has open.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing is known of the address.
+    pub fn evict(&self, url: &Address) -> Result<u64> {
+        let name = self.name(url)?;
+        let folder = self.folder(&name.content);
+        let freed = self.on_disk().get(&folder).map_or(0, |(bytes, _)| *bytes);
+        self.content(name.content).end();
+        room::remove(&folder);
+        self.inner.names.forget(&name.address);
+        Ok(freed)
+    }
+
+    /// Removes segments until no more than so many bytes are held, the least used first; returns
+    /// how many bytes that frees. What is open or pinned stays.
+    pub fn evict_to(&self, bytes_max: u64) -> u64 {
+        room::shrink(&self.inner.data, bytes_max, &self.inner.counting)
+    }
+
+    /// Removes what has not been used for so many seconds; returns how many bytes that frees. What
+    /// is open or pinned stays.
+    pub fn evict_unused(&self, seconds: u64) -> u64 {
+        let before = seconds_since_1970().saturating_sub(seconds);
+        room::remove_unused(&self.inner.data, before, &self.inner.counting)
+    }
+
+    /// Reads all records, and says how many are what was written.
+    pub fn verify(&self) -> Verified {
+        let mut verified = Verified::default();
+        for folder in place::content_folders(&self.inner.data) {
+            for number in numbers(&folder) {
+                match verify(&segment_path(&folder, number)) {
+                    Ok((records, damaged)) => {
+                        verified.records += records;
+                        verified.damaged_bytes += damaged;
+                        verified.damaged_segments += u64::from(damaged > 0);
+                    }
+                    Err(_) => verified.damaged_segments += 1,
+                }
+            }
+        }
+        verified
+    }
+
+    /// Why a read of a file now would be served from the cache or not, in sentences.
+    pub fn explain(&self, url: &Address) -> Vec<String> {
+        let mut lines = Vec::new();
+        if url.is_local() {
+            lines.push("it is a file of this machine, of which nothing is cached".to_owned());
+            return lines;
+        }
+        let config = &self.inner.config;
+        let (mode, check) = (config.mode.name(), config.check.shown());
+        lines.push(format!("the mode is {mode}, the check {check}"));
+        let Some(entry) = self.find(url) else {
+            lines.push("nothing is known of this address: all of it is fetched, and kept".into());
+            return lines;
+        };
+        let age = seconds_since_1970().saturating_sub(entry.checked);
+        lines.push(match self.believes(&entry) {
+            true => format!("its server was asked {age} s ago: it is not asked again"),
+            false => format!("its server was asked {age} s ago, and is asked in the next open"),
+        });
+        let (held, size) = (entry.content.bytes(), entry.info.size);
+        let ranges = entry.content.ranges().len();
+        lines.push(format!("{held} of its {size} bytes are held, in {ranges} ranges"));
+        if held == 0 {
+            lines
+                .push("what was held has been evicted, or was refused while all was in use".into());
+        }
+        lines
+    }
+
+    fn name(&self, url: &Address) -> Result<Name> {
+        self.inner.names.find(url).ok_or_else(|| unknown(url))
+    }
+}
+
+fn unknown(url: &Address) -> Error {
+    Error::new(ErrorKind::NotFound, "nothing of it is in the cache")
+        .with_url(url.to_string())
+        .with_advice("`farroot cache ls` lists what is")
+}

@@ -1,0 +1,257 @@
+//! Bytes of remote files that were read before, on a disk of this machine.
+//!
+//! What a read wanted is kept as records along those wants ([`format`]), packed into segments, one
+//! folder for each content; [`names`] says which content an address has. The driver asks
+//! [`Cache::find`] and [`Cache::adopt`] which of a file's bytes are held, reads those through a
+//! server of its own like a local file, and hands what came from elsewhere to [`Cache::record`]. A
+//! thread writes it, so that no read waits for the disk. Any number of processes may share a
+//! folder; none of them has to end in good order.
+//!
+//! Nothing here decides which bytes are needed, and nothing is believed without its checksum.
+
+mod content;
+pub mod counters;
+pub mod evict;
+mod extents;
+pub mod format;
+mod manage;
+mod names;
+mod place;
+mod room;
+mod segment;
+mod settings;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::slice::from_ref;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::address::{Address, Identify};
+use crate::clock::seconds_since_1970;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::FileInfo;
+use crate::source::buffers::Buffers;
+use crate::source::held::HeldBytes;
+pub(crate) use content::HeldContent;
+use counters::{CacheCounters, Counting};
+use format::ContentId;
+pub use manage::{CacheTotals, CachedFile, Verified};
+use names::{Name, Names, own_content, shared_content};
+use room::Room;
+pub use settings::{CacheCheck, CacheConfig, CacheMode};
+use writer::CacheWriter;
+
+/// An address is noted again, as checked now, when the last time is so many seconds ago.
+const CHECKED_AGAIN: u64 = 600;
+
+/// A cache in a folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: CacheConfig,
+    names: Names,
+    /// Where the contents' folders are.
+    data: PathBuf,
+    open: Mutex<BTreeMap<ContentId, Weak<HeldContent>>>,
+    counting: Arc<Counting>,
+    writer: CacheWriter,
+}
+
+/// What is held of the file at one address. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CacheEntry {
+    /// The file, as the address's server has described it.
+    pub info: FileInfo,
+    /// When it did, seconds since 1970.
+    checked: u64,
+    pub(crate) content: Arc<HeldContent>,
+}
+
+impl Cache {
+    /// The cache that the configuration names, if any.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a folder that cannot be used, with the reason.
+    pub fn of(config: &CacheConfig) -> Result<Option<Self>> {
+        let is_on = config.bytes_max > 0 && config.mode != CacheMode::Off;
+        config.folder.as_ref().filter(|_| is_on).map(|_| Cache::at(config)).transpose()
+    }
+
+    /// The cache in the folder of the configuration, whether it is in use or not, to be looked at.
+    ///
+    /// # Errors
+    /// As [`Cache::of`].
+    pub fn at(config: &CacheConfig) -> Result<Self> {
+        let no_folder = || Error::new(ErrorKind::InvalidArgument, "there is no folder for a cache");
+        let folder = config.folder.as_ref().ok_or_else(no_folder)?;
+        let data = place::claim(folder)?;
+        let counting = Arc::new(Counting::default());
+        let room = Room::new(data.clone(), config.clone(), counting.clone());
+        let names = Names::new(folder);
+        let writer = CacheWriter::start(room, names.clone(), counting.clone());
+        let inner =
+            Inner { config: config.clone(), names, data, open: Mutex::default(), counting, writer };
+        Ok(Cache { inner: Arc::new(inner) })
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &CacheConfig {
+        &self.inner.config
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> CacheCounters {
+        self.inner.counting.snapshot()
+    }
+
+    pub(crate) fn counting(&self) -> &Counting {
+        &self.inner.counting
+    }
+
+    /// What is held of the file at an address, as far as its server said when it was asked last.
+    /// Files of this machine are not held.
+    pub fn find(&self, url: &Address) -> Option<CacheEntry> {
+        if url.is_local() {
+            return None;
+        }
+        let name = self.inner.names.find(url)?;
+        let content = self.content(name.content);
+        Some(CacheEntry { info: name.info, checked: name.checked, content })
+    }
+
+    /// Whether an entry may be read without asking the file's server.
+    pub fn believes(&self, entry: &CacheEntry) -> bool {
+        self.inner.config.check.believes(entry.checked, seconds_since_1970())
+    }
+
+    /// The first bytes of a file, where all of them are held.
+    pub fn head(&self, entry: &CacheEntry, bytes: u64) -> Option<Bytes> {
+        let range = 0..bytes.min(entry.info.size);
+        if range.is_empty() {
+            return Some(Bytes::new());
+        }
+        let mut head = vec![0; range.end as usize];
+        let is_held = entry.content.holds(&range);
+        let mut take = |offset: u64, piece: Bytes| {
+            head[offset as usize..][..piece.len()].copy_from_slice(&piece);
+        };
+        let buffers = Arc::new(Buffers::default());
+        let read = is_held.then(|| entry.content.read(from_ref(&range), &buffers, &mut take));
+        read?.ok()?;
+        Some(head.into())
+    }
+
+    /// The entry for the file that a caller has `asked` for, now that a server has answered, whose
+    /// address for it is `at`: the one that is there where it is still the same file, else a new
+    /// one. `head` are its first bytes, in which `identify` finds what copies of it share. `None`
+    /// where the server says nothing by which a change would be noticed.
+    pub fn adopt(
+        &self,
+        asked: &Address,
+        at: &Address,
+        info: &FileInfo,
+        head: &[u8],
+        identify: Option<Identify>,
+    ) -> Option<CacheEntry> {
+        if at.is_local() || info.says_only_size() {
+            return None;
+        }
+        let known = self.inner.names.find(at);
+        let own = || own_content(at, info, head);
+        let id = match &known {
+            Some(name) if name.info.is_still(info).is_ok() && self.begins(name, head) => {
+                name.content
+            }
+            Some(name) => {
+                self.drop_changed(name);
+                own()
+            }
+            None => identify
+                .and_then(|identify| identify(head))
+                .and_then(|uuid| shared_content(uuid, info.size, head))
+                .unwrap_or_else(own),
+        };
+        let now = seconds_since_1970();
+        let is_fresh = |name: Name| {
+            let is_same = name.content == id && name.info == *info;
+            is_same && now.saturating_sub(name.checked) < CHECKED_AGAIN
+        };
+        for url in [Some(at), (asked != at).then_some(asked)].into_iter().flatten() {
+            if !self.inner.names.find(url).is_some_and(is_fresh) {
+                let address = url.anonymous().as_str().to_owned();
+                let name = Name { address, info: info.clone(), content: id, checked: now };
+                self.inner.writer.name(name);
+            }
+        }
+        Some(CacheEntry { info: info.clone(), checked: now, content: self.content(id) })
+    }
+
+    /// The file at an address is not what it was: what is held of it goes.
+    pub fn forget(&self, url: &Address) {
+        if let Some(name) = self.inner.names.find(url) {
+            self.drop_changed(&name);
+            self.inner.names.forget(&name.address);
+        }
+    }
+
+    /// Whether what is held begins as the file does now, as far as both are known: a server may say
+    /// the same of two files.
+    fn begins(&self, name: &Name, head: &[u8]) -> bool {
+        let (info, checked) = (name.info.clone(), name.checked);
+        let entry = CacheEntry { info, checked, content: self.content(name.content) };
+        let held = self.head(&entry, head.len() as u64);
+        held.is_none_or(|held| head.starts_with(&held))
+    }
+
+    fn drop_changed(&self, name: &Name) {
+        self.inner.counting.changed();
+        if let Some(content) =
+            self.inner.open.lock().remove(&name.content).and_then(|w| w.upgrade())
+        {
+            content.end();
+        }
+        room::remove(&self.folder(&name.content));
+    }
+
+    /// Keeps bytes of a file, in its time; where the disk is behind, they are not kept.
+    pub fn record(&self, entry: &CacheEntry, offset: u64, bytes: Bytes) {
+        self.inner.writer.record(entry.content.clone(), offset, bytes);
+    }
+
+    /// Counts that an entry is in use.
+    pub fn note_use(&self, entry: &CacheEntry) {
+        self.inner.writer.note_use(entry.content.clone());
+    }
+
+    /// Waits until what was recorded is on the disk, with its index.
+    pub fn flush(&self) {
+        self.inner.writer.flush();
+    }
+
+    fn content(&self, id: ContentId) -> Arc<HeldContent> {
+        let mut open = self.inner.open.lock();
+        let there = open.get(&id).and_then(Weak::upgrade);
+        if let Some(content) = there.filter(|content| !content.is_over()) {
+            return content;
+        }
+        open.retain(|_, content| content.strong_count() > 0);
+        let content = Arc::new(HeldContent::open(self.folder(&id), id));
+        open.insert(id, Arc::downgrade(&content));
+        content
+    }
+
+    fn folder(&self, id: &ContentId) -> PathBuf {
+        place::content_folder(&self.inner.data, id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Where a cache is on the disk.
+//!
+//! ```text
+//!   <folder>/farroot-names/<number>             an address, and which content it has
+//!   <folder>/farroot-cache/v1/<hh>/<content>/   00000.far, 00000.idx, ..., open, pinned
+//!   <folder>/farroot-cache/v1/lock, state       of eviction
+//! ```
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::format::ContentId;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::folder::Folder;
+
+/// The layout; another one has a folder of its own.
+const LAYOUT: &str = "v1";
+
+/// File systems that other machines share, by the number that `statfs` gives (linux/magic.h, and
+/// the sources of those that are not part of Linux).
+#[cfg(target_os = "linux")]
+const NETWORKED: [(u64, &str); 13] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "AFS"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x00C3_6400, "Ceph"),
+    (0x6573_5546, "FUSE"),
+    (0x0102_1997, "9P"),
+    (0x1983_0326, "BeeGFS"),
+    (0xAAD7_AAEA, "PanFS"),
+];
+
+/// Makes the place of a cache within a folder that the user names; returns where contents are.
+///
+/// # Errors
+/// `InvalidArgument` where it cannot be, with the reason.
+pub fn claim(folder: &Path) -> Result<PathBuf> {
+    let own = Folder::new(folder, "cache");
+    let claimed = own.claimed().and_then(|own| {
+        let data = own.join(LAYOUT);
+        std::fs::create_dir_all(&data)?;
+        Ok(data)
+    });
+    let data = claimed
+        .map_err(|error| refused(folder, &format!("the folder cannot be written to ({error})")))?;
+    match networked(&data) {
+        Some(name) => Err(refused(
+            folder,
+            &format!(
+                "the folder is on a network file system ({name}), which is no nearer than the files"
+            ),
+        )),
+        None => Ok(data),
+    }
+}
+
+fn refused(folder: &Path, why: &str) -> Error {
+    let text = format!("nothing is cached in {}: {why}", folder.display());
+    Error::new(ErrorKind::InvalidArgument, text)
+        .with_advice("name a folder on a disk of this machine with FARROOT_CACHE_FOLDER")
+}
+
+/// What a file system that is no disk of this machine is called.
+#[cfg(target_os = "linux")]
+fn networked(folder: &Path) -> Option<&'static str> {
+    let kind = rustix::fs::statfs(folder).ok()?.f_type as u64 & 0xFFFF_FFFF;
+    NETWORKED.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn networked(_: &Path) -> Option<&'static str> {
+    None
+}
+
+/// Bytes that are free on the file system of a folder for this user, and all that it has.
+///
+/// # Errors
+/// What keeps it from being asked.
+pub fn free_bytes(folder: &Path) -> io::Result<(u64, u64)> {
+    let system = rustix::fs::statvfs(folder)?;
+    let of = |blocks: u64| blocks.saturating_mul(system.f_frsize);
+    Ok((of(system.f_bavail), of(system.f_blocks)))
+}
+
+/// Where the segments of a content are.
+pub fn content_folder(data: &Path, id: &ContentId) -> PathBuf {
+    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    data.join(&name[..2]).join(name)
+}
+
+/// All folders of contents.
+pub fn content_folders(data: &Path) -> Vec<PathBuf> {
+    let listed = |folder: &Path, length: usize| -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let is_named = |entry: &std::fs::DirEntry| {
+            let name = entry.file_name();
+            name.len() == length && name.to_string_lossy().bytes().all(|b| b.is_ascii_hexdigit())
+        };
+        entries.flatten().filter(is_named).map(|entry| entry.path()).collect()
+    };
+    listed(data, 2).iter().flat_map(|folder| listed(folder, 32)).collect()
+}

@@ -1,0 +1,165 @@
+//! How a cache is configured.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What of the files that are read is kept on the local disk, and when it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// Bytes on the disk at the most; 0, as by default, keeps nothing (`FARROOT_CACHE`, e.g.
+    /// `20 GB`).
+    pub bytes_max: u64,
+    /// Bytes that are left free on the disk, but no more than a tenth of it
+    /// (`FARROOT_CACHE_FREE`).
+    pub free_bytes_min: u64,
+    /// Where; `None`, as by default without the environment, keeps nothing
+    /// (`FARROOT_CACHE_FOLDER`; default: `farroot` in the platform's cache folder).
+    pub folder: Option<PathBuf>,
+    /// How much of a file (`FARROOT_CACHE_MODE`).
+    pub mode: CacheMode,
+    /// When it is believed (`FARROOT_CACHE_CHECK`).
+    pub check: CacheCheck,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        CacheConfig {
+            bytes_max: 0,
+            free_bytes_min: 50_000_000_000,
+            folder: None,
+            mode: CacheMode::Touched,
+            check: CacheCheck::Verify,
+        }
+    }
+}
+
+/// How much of a file is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheMode {
+    /// Nothing, and nothing is read from what is kept.
+    Off,
+    /// What was wanted.
+    Touched,
+    /// What was wanted first, and the rest of the file while nobody waits.
+    Whole,
+    /// The whole of files that are small, or of which more than half is wanted; of others what was
+    /// wanted.
+    Auto,
+}
+
+/// The modes' names, and those that CMSSW and others have for them.
+const MODES: [(&str, CacheMode); 8] = [
+    ("off", CacheMode::Off),
+    ("touched", CacheMode::Touched),
+    ("whole", CacheMode::Whole),
+    ("auto", CacheMode::Auto),
+    ("application-only", CacheMode::Off),
+    ("storage-only", CacheMode::Touched),
+    ("lazy-download", CacheMode::Whole),
+    ("auto-detect", CacheMode::Auto),
+];
+
+impl CacheMode {
+    /// `off`, `touched`, `whole`, `auto`, or what CMSSW calls them.
+    pub fn named(text: &str) -> Option<Self> {
+        MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        MODES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| *name)
+    }
+}
+
+/// When what is kept is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheCheck {
+    /// When the file's server has said in this open that it is the same file.
+    Verify,
+    /// Where it has said so within this time.
+    Trust(Duration),
+    /// Where it has said so once: the files do not change.
+    Immutable,
+}
+
+const DAY: u64 = 86_400;
+
+impl CacheCheck {
+    /// `verify`, `immutable`, or `trust` with the time for which: `trust=7d`, `trust=12h`,
+    /// `trust=600s`; without one, for seven days.
+    pub fn named(text: &str) -> Option<Self> {
+        match text {
+            "verify" => Some(CacheCheck::Verify),
+            "immutable" => Some(CacheCheck::Immutable),
+            "trust" => Some(CacheCheck::Trust(Duration::from_secs(7 * DAY))),
+            _ => {
+                let time = text.strip_prefix("trust=")?;
+                let unit = time.chars().next_back()?;
+                let number: u64 = time[..time.len() - unit.len_utf8()].parse().ok()?;
+                let seconds = match unit {
+                    'd' => DAY,
+                    'h' => 3600,
+                    'm' => 60,
+                    's' => 1,
+                    _ => return None,
+                };
+                Some(CacheCheck::Trust(Duration::from_secs(number.checked_mul(seconds)?)))
+            }
+        }
+    }
+
+    /// As [`CacheCheck::named`] takes it.
+    pub fn shown(self) -> String {
+        match self {
+            CacheCheck::Verify => "verify".to_owned(),
+            CacheCheck::Immutable => "immutable".to_owned(),
+            CacheCheck::Trust(time) => {
+                let seconds = time.as_secs();
+                match seconds {
+                    0 => "trust=0s".to_owned(),
+                    _ if seconds % DAY == 0 => format!("trust={}d", seconds / DAY),
+                    _ if seconds % 3600 == 0 => format!("trust={}h", seconds / 3600),
+                    _ => format!("trust={seconds}s"),
+                }
+            }
+        }
+    }
+
+    /// Whether what a server has said at a time is believed without asking it again.
+    pub fn believes(self, checked: u64, now: u64) -> bool {
+        match self {
+            CacheCheck::Verify => false,
+            CacheCheck::Immutable => true,
+            CacheCheck::Trust(time) => now.saturating_sub(checked) < time.as_secs(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_have_names_and_those_of_others() {
+        for (name, mode) in MODES {
+            assert_eq!(CacheMode::named(name), Some(mode));
+            assert_eq!(CacheMode::named(mode.name()), Some(mode));
+        }
+        assert_eq!(CacheMode::Off.name(), "off");
+        assert_eq!(CacheMode::named("some"), None);
+    }
+
+    #[test]
+    fn checks_read_as_people_write_them() {
+        for text in ["verify", "immutable", "trust=7d", "trust=12h", "trust=90s", "trust=0s"] {
+            assert_eq!(CacheCheck::named(text).unwrap().shown(), text);
+        }
+        assert_eq!(CacheCheck::named("trust"), CacheCheck::named("trust=7d"));
+        for wrong in ["", "trust=", "trust=d", "trust=7", "trust=-1d", "trust=7y", "trust=7é"] {
+            assert_eq!(CacheCheck::named(wrong), None, "{wrong:?}");
+        }
+        let hour = CacheCheck::named("trust=1h").unwrap();
+        assert!(hour.believes(1000, 4599) && !hour.believes(1000, 4600));
+        assert!(!CacheCheck::Verify.believes(1000, 1000));
+    }
+}

@@ -1,0 +1,246 @@
+//! Which wants are read from the cache, and what of the others is kept there.
+//!
+//! A file with an entry in the cache has a second file in the scheduler, its *shadow*, whose one
+//! source is a server like that of local files. A want all of whose bytes are held goes to the
+//! shadow, any other one to the file itself. So the budget, the order and the report of a read are
+//! one, and what is known of the link sees nothing of the disk.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use scheduler::{FileId, WantId};
+use tokio::sync::mpsc;
+
+use super::{Driver, scheduler_traits};
+use crate::cache::CacheEntry;
+use crate::fetch::cached::{Cached, Via};
+use crate::fetch::command::{Opened, Urgency, Want};
+use crate::fetch::files::{FileState, Group, Member, MemberState, ServerState};
+use crate::source::held::{CACHE, HeldServer};
+use crate::source::{FileInfo, FileRef, Server};
+
+/// How often a read looks for what other processes have added to an entry.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+impl Driver {
+    /// Where a want is to be read: from the shadow where all of it is held.
+    pub(super) fn place_of(&mut self, file: FileId, range: &Range<u64>) -> (FileId, Via) {
+        let now = self.clock.now();
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return (file, Via::Uncached);
+        };
+        let Some(content) = cached.entry.as_ref().map(|entry| entry.content.clone()) else {
+            return (file, cached.leave(range));
+        };
+        let mut holds = content.holds(range);
+        if !holds && now.saturating_sub(cached.looked) >= LOOK_AGAIN {
+            cached.looked = now;
+            content.refresh();
+            holds = content.holds(range);
+        }
+        match holds {
+            true => (self.shadow_of(file), Via::Cache),
+            false => (file, cached.leave(range)),
+        }
+    }
+
+    /// The file's shadow, which is made where there is none.
+    fn shadow_of(&mut self, file: FileId) -> FileId {
+        let now = self.clock.now();
+        let cached = self.files.get(&file).and_then(|file| file.cached.as_ref());
+        let Some((cached, entry)) = cached.and_then(|c| Some((c, c.entry.clone()?))) else {
+            return file;
+        };
+        if let Some(shadow) = cached.shadow {
+            return shadow;
+        }
+        let url = Arc::new(cached.asked.clone());
+        let (server, held) = match &self.cache_server {
+            Some((server, held)) => (*server, held.clone()),
+            None => {
+                let held = Arc::new(HeldServer::default());
+                let traits = scheduler_traits(&held.traits());
+                let server = self.scheduler.add_server(now, traits);
+                let state = ServerState { server: held.clone(), name: Arc::from(CACHE) };
+                self.servers.insert(server, state);
+                self.cache_server = Some((server, held.clone()));
+                (server, held)
+            }
+        };
+        let shadow = self.scheduler.add_file(now);
+        let source = self.scheduler.add_source(now, shadow, server);
+        self.scheduler.set_size(now, shadow, entry.info.size);
+        held.enter(source.0, entry.content.clone());
+        let mut state = FileState::of_shadow(file);
+        let there = FileRef { tag: source.0, url, is_opaque: false };
+        state.sources.insert(source, (server, there));
+        self.sources.insert(source, shadow);
+        self.files.insert(shadow, state);
+        if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
+            cached.shadow = Some(shadow);
+        }
+        shadow
+    }
+
+    /// A want has been answered with these bytes.
+    pub(super) fn came(&mut self, file: FileId, via: Via, range: &Range<u64>, bytes: &Bytes) {
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return;
+        };
+        let counting = cached.cache.counting();
+        let length = bytes.len() as u64;
+        cached.seen_bytes += if via == Via::Filling { 0 } else { length };
+        match via {
+            Via::Uncached => {}
+            Via::Cache => counting.hit(length),
+            Via::Joined => counting.joined(length),
+            Via::Origin => counting.missed(length),
+            Via::Filling => cached.fills -= 1,
+        }
+        if matches!(via, Via::Joined | Via::Origin) {
+            cached.arrive(range);
+        }
+        if matches!(via, Via::Filling | Via::Origin) {
+            cached.keep(range.start, bytes);
+        }
+        self.fill(file);
+    }
+
+    /// Fetches more of a file that is to be kept whole, behind all that is wanted of it.
+    pub(super) fn fill(&mut self, file: FileId) {
+        let now = self.clock.now();
+        loop {
+            let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
+            let Some(range) = cached.and_then(Cached::next_fill) else { return };
+            self.last_fill -= 1;
+            let (cost, order) = (range.end - range.start, u64::MAX);
+            let asked = Want { range: range.clone(), cost, urgency: Urgency::Hint, order };
+            let want = self.scheduler.want(now, file, range, scheduler::Urgency::Hint, order, cost);
+            self.wants.insert(want, (self.last_fill, 0));
+            let state = MemberState::Waiting;
+            let members = vec![Member { want, asked, place: file, via: Via::Filling, state }];
+            // Nobody takes them: they are released as soon as they have come.
+            let group = Group { file, sink: mpsc::unbounded_channel().0, members, live: 1 };
+            self.groups.insert(self.last_fill, group);
+        }
+    }
+
+    /// A want of the origin has failed or was given up.
+    pub(super) fn came_not(&mut self, file: FileId, via: Via, range: &Range<u64>) {
+        let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
+        match (cached, via) {
+            (Some(cached), Via::Origin | Via::Joined) => cached.arrive(range),
+            // What fails for the cache alone is not tried again.
+            (Some(cached), Via::Filling) => cached.rest = Some(VecDeque::new()),
+            _ => {}
+        }
+    }
+
+    /// A want could not be read from the cache: it goes to the origin. False where it was not read
+    /// from there.
+    pub(super) fn want_of_origin(&mut self, key: u64, index: usize, failed: WantId) -> bool {
+        let now = self.clock.now();
+        let Some(group) = self.groups.get_mut(&key) else { return false };
+        let (file, member) = (group.file, &mut group.members[index]);
+        if member.via != Via::Cache || member.state != MemberState::Waiting {
+            return false;
+        }
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return false;
+        };
+        if cached.shadow == Some(member.place) {
+            cached.cache.counting().damaged();
+            cached.failed.extend(cached.shadow.take());
+        }
+        let Want { range, cost, urgency, order } = member.asked.clone();
+        member.via = cached.leave(&range);
+        member.place = file;
+        self.wants.remove(&failed);
+        let want = self.scheduler.want(now, file, range, urgency.into(), order, cost);
+        member.want = want;
+        self.wants.insert(want, (key, index));
+        true
+    }
+
+    /// The file's server has answered: the entry is that of the file, or there is a new one.
+    pub(super) fn confirm_entry(&mut self, id: FileId, info: &FileInfo, brought: &[(u64, Bytes)]) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let at = file.sources.values().find(|(server, _)| Some(*server) == file.first);
+        let at = at.map(|(_, file)| file.url.clone());
+        let (Some(cached), Some(at)) = (file.cached.as_mut(), at) else { return };
+        let head = brought.iter().find(|(offset, _)| *offset == 0);
+        let head = head.map(|(_, bytes)| &bytes[..]).unwrap_or_default();
+        let entry = cached.cache.adopt(&cached.asked, &at, info, head, cached.identify);
+        let is_same = |entry: &CacheEntry| {
+            cached.entry.as_ref().is_some_and(|e| e.content.id() == entry.content.id())
+        };
+        if !entry.as_ref().is_some_and(is_same) {
+            // What was read early from the other one is dropped by the reader, who is told.
+            cached.failed.extend(cached.shadow.take());
+        }
+        cached.is_confirmed = true;
+        if let Some(entry) = &entry {
+            cached.cache.note_use(entry);
+            for (offset, bytes) in brought.iter().cloned().chain(cached.early.drain(..)) {
+                cached.cache.record(entry, offset, bytes);
+            }
+        }
+        cached.early = Vec::new();
+        cached.entry = entry;
+    }
+
+    /// Answers an open from the cache, without asking anyone.
+    pub(super) fn open_believed(&mut self, id: FileId, head: Bytes) {
+        let now = self.clock.now();
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some(cached) = &mut file.cached else { return };
+        let Some(entry) = cached.entry.clone() else { return };
+        cached.is_confirmed = true;
+        cached.cache.note_use(&entry);
+        file.believed = Some(entry.info.clone());
+        file.claimed_size = Some(entry.info.size);
+        self.scheduler.set_size(now, id, entry.info.size);
+        let Some(opening) = file.opening.take() else { return };
+        opening.activity.enter(crate::fetch::ledger::Phase::Metadata);
+        let delivered = if head.is_empty() { Vec::new() } else { vec![(0, head)] };
+        let opened = Opened { file: id, info: entry.info, delivered, source: CACHE.to_owned() };
+        if opening.reply.send(Ok(opened)).is_err() {
+            return self.close(id);
+        }
+        self.fill(id);
+    }
+
+    /// The file is not what it was: nothing more of it is read from the cache, or kept.
+    pub(super) fn drop_entry(&mut self, id: FileId) {
+        let Some(cached) = self.files.get_mut(&id).and_then(|file| file.cached.as_mut()) else {
+            return;
+        };
+        if let Some(entry) = cached.entry.take() {
+            entry.content.end();
+            cached.cache.forget(&cached.asked);
+        }
+        cached.is_confirmed = true;
+        cached.failed.extend(cached.shadow.take());
+    }
+
+    /// The shadows of a file that is closed are closed with it.
+    pub(super) fn close_shadows(&mut self, cached: Option<Cached>) {
+        let Some(cached) = cached else { return };
+        for shadow in cached.failed.into_iter().chain(cached.shadow) {
+            let sources: Vec<u32> = self
+                .files
+                .get(&shadow)
+                .iter()
+                .flat_map(|f| f.sources.keys())
+                .map(|s| s.0)
+                .collect();
+            self.close(shadow);
+            if let Some((_, held)) = &self.cache_server {
+                sources.into_iter().for_each(|tag| held.leave(tag));
+            }
+        }
+    }
+}
