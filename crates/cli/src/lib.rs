@@ -1,6 +1,7 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
 mod auth;
+mod cache;
 mod cat;
 mod check;
 mod cp;
@@ -50,6 +51,7 @@ enum Verb {
     Cp(cp::CpArguments),
     Merge(merge::MergeArguments),
     Auth(auth::AuthArguments),
+    Cache(cache::CacheArguments),
     Check(check::CheckArguments),
     Doctor(doctor::DoctorArguments),
     Exercise(exercise::ExerciseArguments),
@@ -85,6 +87,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Cp(arguments) => cp::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Auth(arguments) => auth::run(&arguments),
+        Verb::Cache(arguments) => cache::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),

@@ -1,0 +1,217 @@
+//! `farroot cache`: what is kept of remote files on a disk of this machine.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Subcommand};
+use engine::{Config, Error, ErrorKind};
+use remote::address::Address;
+use remote::cache::{Cache, CachedFile};
+use remote::display::shown;
+use remote::parse_bytes;
+use remote::report::size;
+
+use crate::outcome::Outcome;
+use crate::reading::with_engine;
+use crate::table::{lines_of_json, table, text};
+
+/// Show and change what is kept of remote files on this machine's disk
+///
+/// FARROOT_CACHE says how much is kept, FARROOT_CACHE_FOLDER where: see docs/cache.md.
+#[derive(Debug, Args)]
+pub struct CacheArguments {
+    #[command(subcommand)]
+    verb: CacheVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum CacheVerb {
+    /// List the files of which anything is kept
+    Ls {
+        /// For programs, one line of JSON a file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say how much is kept of all files, or of one
+    Stat {
+        /// A URL (root://, http://)
+        #[arg(value_name = "FILE")]
+        file: Option<String>,
+        /// For programs, as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep what is held of files, and will be, from eviction
+    Pin {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+        /// No longer
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Remove what is kept of files, or what is used least
+    Evict(EvictArguments),
+    /// Read all that is kept, and compare it with its checksums
+    Verify,
+    /// Fetch all bytes of files that are not kept yet
+    Warm {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+    },
+    /// Say why a file would be read from the cache now, or would not
+    Explain {
+        #[arg(value_name = "FILE")]
+        file: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct EvictArguments {
+    /// URLs; of these files everything goes, pinned or not
+    #[arg(value_name = "FILE", required_unless_present_any = ["to", "older_than"])]
+    files: Vec<String>,
+    /// Until no more than so much is kept, as 5 GB: what is used least goes
+    #[arg(long, value_name = "BYTES", conflicts_with = "files")]
+    to: Option<String>,
+    /// What has not been used for so many days
+    #[arg(long, value_name = "DAYS", conflicts_with_all = ["files", "to"])]
+    older_than: Option<u64>,
+}
+
+/// Does what was asked.
+pub fn run(arguments: &CacheArguments) -> Outcome {
+    if let CacheVerb::Warm { files } = &arguments.verb {
+        return warm(files);
+    }
+    let config = Config::from_env()?;
+    let cache = Cache::at(&config.cache)?;
+    let mut out = std::io::stdout().lock();
+    match &arguments.verb {
+        CacheVerb::Ls { json: true } => {
+            let files = cache.files();
+            lines_of_json(&mut out, files.iter().map(serde_json::to_string))?;
+        }
+        CacheVerb::Ls { json: false } => out.write_all(listing(&cache.files()).as_bytes())?,
+        CacheVerb::Stat { file: None, json } => {
+            let totals = cache.totals();
+            if *json {
+                lines_of_json(&mut out, std::iter::once(serde_json::to_string(&totals)))?;
+            } else {
+                writeln!(
+                    out,
+                    "{} of {} in {}\n{} addresses; {} segments, {} of them open or pinned; {} free",
+                    size(totals.disk_bytes),
+                    size(totals.bytes_max),
+                    shown(&totals.folder),
+                    totals.addresses,
+                    totals.segments,
+                    totals.segments_staying,
+                    size(totals.free_bytes),
+                )?;
+            }
+        }
+        CacheVerb::Stat { file: Some(file), json } => {
+            let file = cache.file(&Address::parse(file)?)?;
+            match json {
+                true => lines_of_json(&mut out, std::iter::once(serde_json::to_string(&file)))?,
+                false => out.write_all(listing(&[file]).as_bytes())?,
+            }
+        }
+        CacheVerb::Pin { files, undo } => {
+            for file in files {
+                cache.pin(&Address::parse(file)?, !undo)?;
+            }
+        }
+        CacheVerb::Evict(arguments) => {
+            writeln!(out, "{} are free", size(evict(&cache, arguments)?))?;
+        }
+        CacheVerb::Verify => {
+            let verified = cache.verify();
+            writeln!(out, "{} records are what was written", verified.records)?;
+            if verified.damaged_segments > 0 {
+                let (segments, bytes) = (verified.damaged_segments, verified.damaged_bytes);
+                let bytes = size(bytes);
+                return Err(format!("{segments} segments are damaged: {bytes} of them are not read, and are fetched again when they are wanted").into());
+            }
+        }
+        CacheVerb::Explain { file } => {
+            for line in cache.explain(&Address::parse(file)?) {
+                writeln!(out, "{line}")?;
+            }
+        }
+        CacheVerb::Warm { .. } => {}
+    }
+    Ok(())
+}
+
+fn is_off() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "there is no cache")
+        .with_advice("FARROOT_CACHE says how much is kept, as `FARROOT_CACHE=\"20 GB\"`")
+}
+
+fn evict(cache: &Cache, arguments: &EvictArguments) -> engine::Result<u64> {
+    if let Some(bytes) = &arguments.to {
+        return Ok(cache.evict_to(parse_bytes(bytes)?));
+    }
+    if let Some(days) = arguments.older_than {
+        return Ok(cache.evict_unused(days.saturating_mul(86_400)));
+    }
+    let mut freed = 0;
+    for file in &arguments.files {
+        freed += cache.evict(&Address::parse(file)?)?;
+    }
+    Ok(freed)
+}
+
+fn warm(files: &[String]) -> Outcome {
+    with_engine(async |engine| {
+        engine.remote().cache().ok_or_else(is_off)?;
+        for file in files {
+            let fetched = engine.remote().warm(file).await?;
+            println!("{}: {} were fetched", shown(file), size(fetched));
+        }
+        Ok(())
+    })
+}
+
+fn listing(files: &[CachedFile]) -> String {
+    let mut listed = table(&[">held", ">of", ">ranges", "used", "pinned", "file"]);
+    for file in files {
+        listed.add_row([
+            size(file.held_bytes),
+            size(file.size),
+            file.ranges.to_string(),
+            ago(file.used),
+            if file.is_pinned { "pinned" } else { "" }.to_owned(),
+            file.address.clone(),
+        ]);
+    }
+    text(&listed)
+}
+
+/// How long ago a time was.
+fn ago(seconds_since_1970: u64) -> String {
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds_since_1970);
+    let age = SystemTime::now().duration_since(then).unwrap_or_default().as_secs();
+    match age {
+        _ if seconds_since_1970 == 0 => "-".to_owned(),
+        0..120 => format!("{age} s ago"),
+        120..7200 => format!("{} min ago", age / 60),
+        7200..172_800 => format!("{} h ago", age / 3600),
+        _ => format!("{} days ago", age / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_the_unit_that_suits_them() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        assert_eq!(ago(0), "-");
+        assert_eq!(ago(now - 600), "10 min ago");
+        assert_eq!(ago(now - 4 * 3600), "4 h ago");
+        assert_eq!(ago(now - 3 * 86_400), "3 days ago");
+    }
+}
