@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import Any
 
 from . import _core
 from ._uproot import taken
+
+#: What a process has read is there for the next one.
+atexit.register(_core.flush_cache)
 
 
 @taken
@@ -20,6 +24,11 @@ def config(
     opens_max: int | None = None,
     store: int | str | None = None,
     store_folder: str | os.PathLike[str] | None = None,
+    cache: int | str | None = None,
+    cache_folder: str | os.PathLike[str] | None = None,
+    cache_mode: str | None = None,
+    cache_check: str | None = None,
+    cache_free: int | str | None = None,
     connect_timeout: float | None = None,
     silence_timeout: float | None = None,
     least_rate: int | str | None = None,
@@ -60,6 +69,18 @@ def config(
             0 remembers nothing.
         store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
             platform's cache folder. Nothing else in that folder is touched.
+        cache: Bytes of remote files that are kept on a disk of this machine, as a number or
+            ``"20 GB"``, so that what was read once is read from there; 0 keeps none.
+        cache_folder: Where, an absolute path or one that begins with ``~/``, on no network file
+            system; by default in the platform's cache folder.
+        cache_mode: What of a file is kept: ``"touched"``, what was wanted; ``"whole"``, all of
+            it; ``"auto"``, all of small files and of those of which more than half is wanted;
+            ``"off"``, nothing.
+        cache_check: When what is kept is believed: ``"verify"``, when the file's server says in
+            each open that it is still the same; ``"trust=7d"``, when it has said so within this
+            time; ``"immutable"``, always.
+        cache_free: Bytes that the cache leaves free on its disk, or a tenth of the disk where
+            that is less.
         connect_timeout: Seconds to wait for a TCP connection.
         silence_timeout: Seconds that bytes which the servers of a file owe are waited for in all,
             whether nothing of them comes or less than ``least_rate`` makes of this time.

@@ -599,6 +599,8 @@ def with_access(
     """An address with what its caller says about credentials."""
 
 def configure(**settings: Any) -> dict[str, Any]: ...
+def flush_cache() -> None:
+    """Waits until what was read is in the cache on the disk, where there is one."""
 
 @final
 class Mark:

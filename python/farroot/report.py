@@ -24,9 +24,10 @@ class IoReport(Account):
         transfer_s: Seconds with a request unanswered, whatever else went on.
         decoding_s: Seconds that decoding took, all threads added up, whatever else went on.
         bytes_received: Bytes that have arrived from all servers.
+        bytes_cached: Bytes that were read from the cache on a disk of this machine.
         bytes_baskets, bytes_metadata: Those of them that were wanted; the ends of a file, which
             come with its open, count as metadata.
-        over_read: ``bytes_received / (bytes_baskets + bytes_metadata) - 1``.
+        over_read: ``(bytes_received + bytes_cached) / (bytes_baskets + bytes_metadata) - 1``.
         requests, segments: Requests sent, and the ranges of bytes in them.
         connections: Connections begun.
         serial_round_trips: Times at which a connection was begun or a request left while

@@ -77,7 +77,7 @@ mod _core {
     #[pymodule_export]
     use super::request::{ColumnRequest, Decision, Request, StepSize};
     #[pymodule_export]
-    use super::runtime::configure;
+    use super::runtime::{configure, flush_cache};
     #[pymodule_export]
     use super::skim::skim;
     #[pymodule_export]

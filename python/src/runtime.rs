@@ -10,6 +10,7 @@ use engine::{Config, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use remote::cache::Cache;
 use remote::settings::{self, Kind, SETTINGS, Setting, Value};
 
 use crate::error::exception;
@@ -146,6 +147,14 @@ pub fn configure<'py>(
     let changed = state.change(changes).map_err(|error| exception(py, &error))?;
     drop(state);
     shown(py, &changed)
+}
+
+/// Waits until what was read is in the cache on the disk, where there is one.
+#[pyfunction]
+pub fn flush_cache(py: Python<'_>) {
+    let engine = STATE.lock().running.as_ref().and_then(Owned::get).cloned();
+    let cache = engine.and_then(|engine| engine.remote().cache());
+    py.detach(|| cache.iter().for_each(Cache::flush));
 }
 
 /// A value as Python gives it; text is read as in a `FARROOT_*` variable.
