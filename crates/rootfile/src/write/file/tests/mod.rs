@@ -1,5 +1,6 @@
 //! Files that hold objects, as the reader of this crate sees them.
 
+mod big;
 mod checkpoint;
 mod update;
 

@@ -36,7 +36,7 @@ fn writes(mut file: FileWriter) -> Vec<Write> {
     std::iter::from_fn(|| file.poll_write().unwrap()).collect()
 }
 
-fn apply(bytes: &mut Vec<u8>, write: &Write) {
+pub fn apply(bytes: &mut Vec<u8>, write: &Write) {
     let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
     assert!(start <= bytes.len(), "forward only");
     bytes.resize(bytes.len().max(end), 0);
