@@ -1,4 +1,4 @@
-"""Reading from a server of S3 that verifies signatures, and what of the keys is seen meanwhile."""
+"""Reading from and writing to a server of S3 that verifies signatures; no secret is seen."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [program, "--quiet", "--access", KEY, "--secret", SECRET]
-    command += ["--port", f"127.0.0.1:{port}", "posix", "--nometa", str(folder)]
+    # What it knows of objects beside their bytes, which --nometa would not keep.
+    known = tmp_path_factory.mktemp("known")
+    command += ["--port", f"127.0.0.1:{port}", "posix", "--sidecar", str(known), str(folder)]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
         try:
@@ -115,6 +117,39 @@ def test_a_shell_lists_and_copies(gateway: dict[str, str], made: Path, tmp_path:
         assert "the secret key of the variable AWS_ACCESS_KEY_ID" in said
         for marker in MARKERS:
             assert marker not in said, said
+
+
+WRITING = """
+import sys
+import farroot
+
+url, source = sys.argv[1:]
+with farroot.recreate(url) as file:
+    tree = file.mktree("events", {"x": "float64"})
+    tree.extend({"x": [1.0, 2.0, 3.0]})
+with farroot.open(url) as file:
+    print("READ", file["events"]["x"].array(library="np").tolist())
+farroot.copy(source, "s3://bucket/copied/", overwrite=True)
+try:
+    farroot.copy(source, "s3://bucket/copied/")
+except farroot.InvalidArgumentError as error:
+    print("ERROR", error)
+"""
+
+
+def test_files_are_written_and_copied_to_a_bucket(
+    gateway: dict[str, str], made: Path, tmp_path: Path
+) -> None:
+    said = run(gateway, "-c", WRITING, "s3://bucket/w/new.root", str(made))
+    assert "READ [1.0, 2.0, 3.0]" in said, said
+    assert "overwrite=True replaces it" in said, said
+    for target in ("s3://bucket/copied/a.root", "s3://bucket/copied/b.root"):
+        said = run(gateway, "-m", "farroot", "cp", "-f", str(made), target)
+        back = tmp_path / "back.root"
+        said += run(gateway, "-m", "farroot", "cp", "-f", target, str(back))
+        assert back.read_bytes() == made.read_bytes(), said
+    for marker in MARKERS:
+        assert marker not in said, said
 
 
 def test_a_profile_is_named_by_the_call(gateway: dict[str, str], tmp_path: Path) -> None:
