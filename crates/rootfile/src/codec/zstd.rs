@@ -32,6 +32,8 @@ const PLANE_LEN_MIN: usize = 4 << 10;
 #[derive(Default)]
 pub struct ZstdEncoder {
     context: Option<(i32, Compressor<'static>)>,
+    /// Room for one frame, used again and again: new memory would be cleared for nothing.
+    room: Vec<u8>,
 }
 
 impl ZstdEncoder {
@@ -54,9 +56,10 @@ impl ZstdEncoder {
             }
             None => &mut self.context.insert((level, Compressor::new(level).map_err(failed)?)).1,
         };
-        let start = to.len();
-        to.resize(start + source.len(), 0);
-        let target = &mut to[start..];
+        if self.room.len() < source.len() {
+            self.room.resize(source.len(), 0);
+        }
+        let target = &mut self.room[..source.len()];
         let written = match (PLANE_LEN_MIN..source.len()).contains(&plane_len) {
             true => planes(context.context_mut(), source.chunks(plane_len), target),
             false => context.compress_to_buffer(source, target).ok(),
@@ -66,7 +69,7 @@ impl ZstdEncoder {
             let reset = context.context_mut().reset(ResetDirective::SessionOnly);
             reset.map_err(|_| Error::limit("zstd cannot begin anew"))?;
         }
-        to.truncate(start + written.unwrap_or(0));
+        to.extend_from_slice(&self.room[..written.unwrap_or(0)]);
         Ok(written.is_some())
     }
 }
