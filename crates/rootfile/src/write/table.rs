@@ -174,6 +174,7 @@ pub trait TableWriter: Send {
     /// Entries that it has taken.
     fn entries(&self) -> u64;
 
-    /// Bytes of the entries that it holds, and has given out no work for.
+    /// Bytes that it holds: of entries that it has given out no work for, and of results that have
+    /// come to their place in the order, but not yet into the file.
     fn held_bytes(&self) -> usize;
 }

@@ -27,6 +27,8 @@ pub(super) struct ClusterPages {
     stored: Vec<Bytes>,
     /// Where among them bytes of that hash and length are.
     known: BTreeMap<(u64, usize), usize>,
+    /// Of all that are stored.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,7 @@ impl ClusterPages {
             let stored = match known {
                 Some(at) => *at,
                 None => {
+                    self.bytes += page.len();
                     self.stored.push(page);
                     self.known.insert(key, self.stored.len() - 1);
                     self.stored.len() - 1
@@ -59,6 +62,11 @@ impl ClusterPages {
             let page = HeldPage { elements: *elements, len: *len, stored };
             self.pages.entry(facts.column).or_default().push(page);
         }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Writes all, as few records as there can be, and says where the pages of each column are.

@@ -249,6 +249,7 @@ impl TableWriter for RNTupleWriter {
     }
 
     fn held_bytes(&self) -> usize {
-        self.cutter.open_bytes() + self.runs_bytes
+        let pages = self.clusters.iter().map(|cluster| cluster.pages.bytes());
+        self.cutter.open_bytes() + self.runs_bytes + pages.sum::<usize>()
     }
 }
