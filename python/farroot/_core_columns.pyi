@@ -83,6 +83,9 @@ class Union:
     """Entry ``i`` is ``contents[tags[i]][index[i]]``, or missing where the tag is -1."""
 
     __match_args__ = ("tags", "index", "contents")
+    def __new__(
+        cls, tags: NDArray[np.int8], index: NDArray[np.int64], contents: Sequence[Column]
+    ) -> Self: ...
     @property
     def tags(self) -> NDArray[np.int8]: ...
     @property

@@ -14,7 +14,7 @@ class Array:
 
     Raises:
         InvalidArgumentError: where offsets, an index or lengths contradict each other.
-        UnsupportedError: for unions.
+        UnsupportedError: for unions without contents.
     """
 
     def __new__(cls, column: Column) -> Self: ...

@@ -78,10 +78,10 @@ pub struct WithParameter {
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Union {
     #[pyo3(get)]
-    tags: Py<PyArray1<i8>>,
+    pub tags: Py<PyArray1<i8>>,
     #[pyo3(get)]
     pub index: Py<PyArray1<i64>>,
-    contents: Vec<Py<PyAny>>,
+    pub contents: Vec<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -151,6 +151,11 @@ impl Optional {
 
 #[pymethods]
 impl Union {
+    #[new]
+    fn new(tags: Py<PyArray1<i8>>, index: Py<PyArray1<i64>>, contents: Vec<Py<PyAny>>) -> Self {
+        Union { tags, index, contents }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str, &'static str) {
         ("tags", "index", "contents")

@@ -178,7 +178,6 @@ def test_what_does_not_fit_is_an_error(array: Any, type_: str, said: str) -> Non
         (np.array([1j]), "real and imag"),
         (np.array([1], dtype=np.longdouble), "float64"),
         (pl.Series([1]).cast(pl.Date), "date32"),
-        (ak.Array([1, "x"]), "several types"),
     ],
     ids=str,
 )

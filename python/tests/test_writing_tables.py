@@ -85,6 +85,57 @@ def test_columns_of_every_type_in_an_rntuple(tmp_path: Path, compression: Any) -
     assert_read(path, "events", twice)
 
 
+def odd_columns() -> dict[str, Any]:
+    """What only RNTuples hold: values of several types, tuples, records that may be missing."""
+    point = {"x": 1, "y": [1.5]}
+    return {
+        "union": ak.Array([1, "two", 3, "four"] * 50),
+        "maybe": ak.Array([1.5, None, "three", ["four"]] * 50),
+        "unions": ak.Array([[1, "two"], [], ["three"], [[4], 5]] * 50),
+        "of_records": ak.Array([point, "two", point, [point]] * 50),
+        "tuple": ak.Array([(1, "a"), (2, ""), (3, "bc"), (4, "d")] * 50),
+        "tuples": ak.Array([[(1, 1.5)], [], [(2, 2.5), (3, 3.5)], [(4, 4.5)]] * 50),
+        "mixed": ak.Array([(1, [2]), ("two", [3]), (3, ["four"]), (4, [])] * 50),
+        "record": ak.Array([point, None, {"x": 2, "y": []}, None] * 50),
+        "fixed": ak.to_regular(ak.Array([[{"x": 1}, {"x": 2}], [{"x": 3}, {"x": 4}]] * 100)),
+        "fixed_tuples": ak.to_regular(ak.Array([[(1, 2.5)] * 3, [(3, 4.5)] * 3] * 100)),
+    }
+
+
+def test_columns_that_only_an_rntuple_holds(tmp_path: Path) -> None:
+    data = odd_columns()
+    written = []
+    for steps in ([], [1, 2, 3, 77], list(range(1, 200))):
+        with farroot.recreate(tmp_path / "f.root", reproducible=True) as file:
+            ntuple = file.mkrntuple("t", data, cluster="1 kB")
+            for batch in divided(data, steps):
+                ntuple.extend(batch)
+        written.append((tmp_path / "f.root").read_bytes())
+    assert written[0] == written[1] == written[2]
+    # Nothing in C++ says of a record that it may be missing.
+    data["record"] = ak.Array([[each] if each is not None else [] for each in data["record"]])
+    ours = farroot.open(tmp_path / "f.root")["t"]
+    theirs = uproot.open(tmp_path / "f.root")["t"]
+    for name, column in data.items():
+        twice = ak.to_list(column) * 2
+        assert ours[name].array().to_list() == twice, name
+        assert theirs[name].array().to_list() == twice, name
+
+
+def test_a_batch_may_have_one_of_several_types_only(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        ntuple = file.mkrntuple("t", {"x": "union[int64, string]"})
+        for batch in ([1, 2], ["a"], [], ["b", 3]):
+            ntuple.extend({"x": batch})
+        for wrong in ([1.5], [[1]], [1, [2]]):
+            with pytest.raises(farroot.InvalidArgumentError, match="union"):
+                ntuple.extend({"x": wrong})
+        with pytest.raises(farroot.UnsupportedError, match="an RNTuple can hold them"):
+            file.mktree("tree", {"x": [1, "a"]})
+    assert farroot.open(path)["t"]["x"].array().to_list() == [1, 2, "a", "b", 3]
+
+
 @pytest.mark.parametrize("jagged", ["counter", "vector"])
 def test_lists_as_arrays_and_as_vectors(tmp_path: Path, jagged: str) -> None:
     some = ak.Array([[1, 0], [], [1]])

@@ -168,6 +168,7 @@ fn what_a_tree_does_not_hold_is_refused() {
         vec![column("x", number()), column("x", number())],
         vec![column("x", EntryType::Record(vec![]))],
         vec![column("x", EntryType::Option(Box::new(number())))],
+        vec![column("x", EntryType::Union(vec![number(), EntryType::String]))],
         vec![column("x", EntryType::Regular { length: 0, content: Box::new(number()) })],
         vec![column("x", EntryType::List(Box::new(number()))), column("nx", EntryType::String)],
     ];

@@ -83,7 +83,7 @@ def type_of(layout: Any, has_options: bool = True) -> Type:
     """The type of what a layout holds, as it is written.
 
     Args:
-        has_options: Whether values may be missing.
+        has_options: Whether values may be missing, or of several types.
     """
     return _types.plain(layout.form.type, has_options)
 
@@ -99,10 +99,18 @@ def size_of(layout: Any) -> int:
     return int(layout.nbytes)
 
 
+def is_in_order(layout: Any) -> bool:
+    """Whether some entries have one run of what all have: no index leads elsewhere."""
+    if layout.is_record:
+        return all(is_in_order(content) for content in layout.contents)
+    if isinstance(layout, (ak.contents.ListOffsetArray, ak.contents.RegularArray)):
+        return is_in_order(layout.content)
+    return bool(layout.is_numpy)
+
+
 def counts_agree(one: Any, other: Any) -> bool:
     """Whether lists have the same lengths, entry by entry."""
-    ends = [_offsets(each.project() if each.is_indexed else each)[0] for each in (one, other)]
-    return np.array_equal(*ends)
+    return np.array_equal(_offsets(one)[0], _offsets(other)[0])
 
 
 def to_column(layout: Any, type_: Type) -> Column:
@@ -117,6 +125,8 @@ def to_column(layout: Any, type_: Type) -> Column:
         layout = layout.project()
     if isinstance(type_, ak.types.OptionType):
         return _optional(layout, type_)
+    if isinstance(type_, ak.types.UnionType):
+        return _union(layout, type_)
     if layout.is_option:
         missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
         if len(missing):
@@ -169,6 +179,34 @@ def _optional(layout: Any, type_: Any) -> Column:
     index = np.asarray(layout.index.data)
     # Awkward takes every negative number for a missing value.
     return _core.Optional(np.maximum(index, -1), to_column(layout.content, type_.content))
+
+
+def _union(layout: Any, type_: Any) -> Column:
+    """Values of several types, of which a batch may have one only."""
+    contents = [] if layout.is_unknown else [layout]
+    tags, index = np.zeros(len(layout), np.int8), np.arange(len(layout))
+    if layout.is_union:
+        contents, tags = layout.contents, np.asarray(layout.tags.data)
+        index = np.asarray(layout.index.data)[: len(tags)].astype(np.int64)
+    columns = [to_column(_types.empty(each), each) for each in type_.contents]
+    numbers: list[int] = []
+    for content in contents:
+        number = _alternative(content, type_)
+        if number is None or number in numbers:
+            raise _other_type(layout, type_)
+        columns[number] = to_column(content, type_.contents[number])
+        numbers.append(number)
+    return _core.Union(np.asarray(numbers, np.int8)[tags], index, columns)
+
+
+def _alternative(layout: Any, type_: Any) -> int | None:
+    """The number of the alternative that a layout is."""
+    wanted = type_of(layout)
+    for number, each in enumerate(type_.contents):
+        plain = each.content if isinstance(each, ak.types.OptionType) else each
+        if wanted in (each, plain):
+            return number
+    return None
 
 
 def _strings(layout: Any, type_: Type) -> Column:

@@ -147,7 +147,7 @@ class Columns:
         """Those of a first batch, whose columns are kept as layouts in it.
 
         Args:
-            has_options: Whether values may be missing.
+            has_options: Whether values may be missing, or of several types.
         """
         types = {}
         for name, column in batch.items():
@@ -222,9 +222,12 @@ class Columns:
             yield {name: layout[start : start + step] for name, layout in layouts.items()}
 
     def _is_sure(self, layouts: dict[str, Any], alike: list[tuple[str, str]]) -> bool:
-        """Whether columns are of just their types, and of one length."""
+        """Whether columns are of just their types, of one length, and easily divided."""
         lengths = {len(layout) for layout in layouts.values()}
-        are_exact = all(layouts[name].form.type == type_ for name, type_ in self.types.items())
+        are_exact = all(
+            layouts[name].form.type == type_ and _columns.is_in_order(layouts[name])
+            for name, type_ in self.types.items()
+        )
         if len(lengths) > 1 or not are_exact:
             return False
         return all(_columns.counts_agree(layouts[one], layouts[other]) for one, other in alike)

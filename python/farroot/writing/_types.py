@@ -82,10 +82,10 @@ def plain(type_: Type, has_options: bool = True) -> Type:
     as records of numbered fields.
 
     Args:
-        has_options: Whether values may be missing.
+        has_options: Whether values may be missing, or of several types.
 
     Raises:
-        UnsupportedError: for unions, and numbers that ROOT has no type for.
+        UnsupportedError: for numbers that ROOT has no type for.
     """
     if is_string(type_):
         return STRING
@@ -105,7 +105,10 @@ def plain(type_: Type, has_options: bool = True) -> Type:
             contents = [plain(each, has_options) for each in type_.contents]
             names = type_.fields or [str(number) for number in range(len(contents))]
             return ak.types.RecordType(contents, names, parameters=type_.parameters)
-    raise UnsupportedError(f"values of several types in one column ({type_}) are not written")
+        case ak.types.UnionType() if has_options:
+            return ak.types.UnionType([plain(each) for each in type_.contents])
+    what = f"values of several types in one column ({type_})"
+    raise UnsupportedError(f"{what}: an RNTuple can hold them, a tree cannot")
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Type:

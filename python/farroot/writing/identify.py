@@ -45,6 +45,9 @@ def to_writable(what: Any) -> Writable:
         return written
     if isinstance(what, str):
         return Text(what)
+    if type(what).__name__ == "TObjString" and hasattr(what, "GetString"):
+        # ROOT's own, of PyROOT.
+        return Text(str(what.GetString()))
     if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
         return found
     if hasattr(what, "member") and hasattr(what, "classname"):

@@ -6,7 +6,7 @@ use engine::{EntryType, Error, ErrorKind, Numbers as Values, Offsets};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::columns::{List, Numbers, Optional, Record, Regular, Strings, column};
+use crate::columns::{List, Numbers, Optional, Record, Regular, Strings, Union, column};
 use crate::error::exception;
 use crate::runtime::invalid;
 
@@ -96,6 +96,9 @@ fn array(column: &Bound<'_, PyAny>) -> PyResult<engine::Array> {
         }
         return Ok(engine::Array::Regular { length, entries, content: Box::new(content) });
     }
+    if let Ok(union) = column.cast::<Union>() {
+        return union_of(py, union.get());
+    }
     let Ok(optional) = column.cast::<Optional>() else {
         let class = column.get_type().name()?;
         return Err(invalid(py, &format!("{class} is no column that can be written")));
@@ -106,6 +109,20 @@ fn array(column: &Bound<'_, PyAny>) -> PyResult<engine::Array> {
         return Err(invalid(py, "the index of optional entries leads out of their content"));
     }
     Ok(engine::Array::Option { index, content: Box::new(content) })
+}
+
+fn union_of(py: Python<'_>, union: &Union) -> PyResult<engine::Array> {
+    let (tags, index) = (copied(union.tags.bind(py))?, copied(union.index.bind(py))?);
+    let contents = union.contents.iter().map(|content| array(content.bind(py)));
+    let contents = contents.collect::<PyResult<Vec<_>>>()?;
+    let is_there = |(tag, at): (&i8, &i64)| {
+        let content = usize::try_from(*tag).ok().and_then(|tag| contents.get(tag));
+        content.is_some_and(|content| (0..content.len() as i64).contains(at))
+    };
+    if tags.len() != index.len() || !tags.iter().zip(&index).all(is_there) {
+        return Err(invalid(py, "the tags or the index of a union lead out of its contents"));
+    }
+    Ok(engine::Array::Union { tags, index, contents })
 }
 
 fn record_of(py: Python<'_>, record: &Record) -> PyResult<engine::Array> {

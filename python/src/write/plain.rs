@@ -58,7 +58,10 @@ fn array(entry: &EntryType, value: &Bound<'_, PyAny>) -> Option<engine::Array> {
             }
             Some(engine::Array::Strings { offsets, bytes })
         }
-        EntryType::Regular { .. } | EntryType::Record(_) | EntryType::Option(_) => None,
+        EntryType::Regular { .. }
+        | EntryType::Record(_)
+        | EntryType::Option(_)
+        | EntryType::Union(_) => None,
     }
 }
 

@@ -20,6 +20,8 @@ pub enum EntryType {
     Record(Vec<(String, EntryType)>),
     /// One, or none.
     Option(Box<EntryType>),
+    /// One of several types.
+    Union(Vec<EntryType>),
 }
 
 /// A column of a table that is to be written.
@@ -35,7 +37,7 @@ impl EntryType {
     /// The type of an array's entries.
     ///
     /// # Errors
-    /// `Unsupported` for unions, which no format here can hold.
+    /// `Unsupported` for unions of no types.
     pub fn of(array: &Array) -> Result<EntryType> {
         Ok(match array {
             Array::Numbers { numbers, shape } => {
@@ -59,8 +61,11 @@ impl EntryType {
             }
             Array::Option { content, .. } => EntryType::Option(Box::new(EntryType::of(content)?)),
             Array::WithParameter { content, .. } => EntryType::of(content)?,
-            Array::Union { .. } => {
-                return Err(Error::unsupported("values of several types in one column"));
+            Array::Union { contents, .. } if contents.is_empty() => {
+                return Err(Error::unsupported("values of no type"));
+            }
+            Array::Union { contents, .. } => {
+                EntryType::Union(contents.iter().map(EntryType::of).collect::<Result<_>>()?)
             }
         })
     }
@@ -101,6 +106,10 @@ impl EntryType {
                 Array::Regular { length: len, content, .. },
             ) => length == len && entry.is_of(content),
             (EntryType::String, Array::Strings { .. }) => true,
+            (EntryType::Union(types), Array::Union { contents, .. }) => {
+                let are_of = || types.iter().zip(contents).all(|(entry, array)| entry.is_of(array));
+                types.len() == contents.len() && are_of()
+            }
             (EntryType::Record(members), Array::Record { fields, .. }) => {
                 let same =
                     |((name, entry), (field, array)): (&(String, EntryType), &(String, Array))| {
@@ -129,6 +138,10 @@ impl std::fmt::Display for EntryType {
                 write!(f, "}}")
             }
             EntryType::Option(content) => write!(f, "?{content}"),
+            EntryType::Union(types) => {
+                let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+                write!(f, "union[{}]", types.join(", "))
+            }
         }
     }
 }
@@ -147,7 +160,11 @@ mod tests {
         let fields = vec![("a".to_owned(), list.clone())];
         let record = Array::Record { class: None, entries: 1, fields };
         assert_eq!(EntryType::of(&record).unwrap().to_string(), "{a: var * 2 * 3 * float32}");
-        let arrays = [numbers, list, record];
+        let contents = vec![numbers.clone(), record.clone()];
+        let union = Array::Union { tags: vec![], index: vec![], contents };
+        let said = EntryType::of(&union).unwrap().to_string();
+        assert_eq!(said, "union[2 * 3 * float32, {a: var * 2 * 3 * float32}]");
+        let arrays = [numbers, list, record, union];
         for (at, array) in arrays.iter().enumerate() {
             let entry = EntryType::of(array).unwrap();
             for (other_at, other) in arrays.iter().enumerate() {

@@ -91,7 +91,7 @@ pub fn array(dice: &mut Dice, entry: &EntryType, count: usize) -> Array {
             let fields = members.iter().map(field).collect();
             Array::Record { class: None, entries: count, fields }
         }
-        EntryType::Option(_) => unreachable!("columns() makes none"),
+        EntryType::Option(_) | EntryType::Union(_) => unreachable!("columns() makes none"),
     }
 }
 

@@ -23,20 +23,24 @@ impl Seeded {
         self.next() % end
     }
 
-    /// A type that RNTuple can hold; records only where those around it have no type either.
+    /// A type that RNTuple can hold; records not where they are read as something else.
     pub fn entry_type(&mut self, depth: u32, records: bool) -> EntryType {
         let inner = |seeded: &mut Seeded, records| {
             Box::new(seeded.entry_type(depth.saturating_sub(1), records))
         };
-        match self.below(if depth == 0 { 4 } else { 10 }) {
+        match self.below(if depth == 0 { 4 } else { 11 }) {
             0..3 => EntryType::Number(Number::ALL[self.below(11) as usize]),
             3 => EntryType::String,
             4 | 5 => EntryType::List(inner(self, records)),
             6 => {
                 let length = 1 + self.below(4) as usize;
-                EntryType::Regular { length, content: inner(self, false) }
+                EntryType::Regular { length, content: inner(self, records) }
             }
             7 => EntryType::Option(inner(self, false)),
+            8 => {
+                let types = 0..1 + self.below(3);
+                EntryType::Union(types.map(|_| *inner(self, records)).collect())
+            }
             _ if records => {
                 let members = 0..1 + self.below(3);
                 let member = |at| (format!("m{at}"), *inner(self, true));
@@ -108,6 +112,14 @@ impl Seeded {
                 };
                 let fields = members.iter().map(field).collect();
                 Array::Record { class: None, entries, fields }
+            }
+            EntryType::Union(types) => {
+                let len = 1 + self.below(entries as u64 + 1);
+                let contents = types.iter().map(|entry| self.array(entry, len as usize)).collect();
+                let below = types.len() as u64 + 1;
+                let tags = (0..entries).map(|_| self.below(below) as i8 - 1).collect();
+                let index = (0..entries).map(|_| self.below(len) as i64).collect();
+                Array::Union { tags, index, contents }
             }
             EntryType::Option(content) => {
                 // Some values are named twice, and some not at all.

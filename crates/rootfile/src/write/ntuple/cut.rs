@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::options::RNTupleOptions;
 use super::schema::StoredColumn;
-use super::way::{self, ElementsOf};
+use super::way;
 use super::work::{self, Chunk, PageRun};
 use crate::array::Array;
 use crate::error::Result;
@@ -19,7 +19,7 @@ const RUN_LEN: usize = 4 << 20;
 /// The entries that have come, and what has become of them.
 #[derive(Debug)]
 pub(super) struct Cutter {
-    types: Vec<(String, EntryType)>,
+    types: Vec<ColumnType>,
     rows: Rows,
     columns: Vec<Arc<StoredColumn>>,
     /// First entry of the cluster that is open, and bits in front of it.
@@ -29,6 +29,14 @@ pub(super) struct Cutter {
     /// Bits after which a cluster ends.
     cluster_bits: u64,
     page_bits: usize,
+}
+
+#[derive(Debug)]
+struct ColumnType {
+    name: String,
+    entry: EntryType,
+    /// Whether entries are stored as another type.
+    changes: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +52,11 @@ impl Cutter {
         stored: Vec<Arc<StoredColumn>>,
         options: &RNTupleOptions,
     ) -> Self {
-        let types = columns.iter().map(|column| (column.name.clone(), column.entry.clone()));
+        let types = columns.iter().map(|TableColumn { name, entry, .. }| ColumnType {
+            name: name.clone(),
+            entry: entry.clone(),
+            changes: way::listed(entry) != *entry,
+        });
         let types = types.collect();
         let listed = columns
             .into_iter()
@@ -67,13 +79,15 @@ impl Cutter {
     pub fn push(&mut self, arrays: Vec<Arc<Array>>) -> Result<()> {
         let mut listed = Vec::with_capacity(arrays.len());
         for (at, array) in arrays.into_iter().enumerate() {
-            let Some((name, entry)) = self.types.get(at) else {
+            let Some(ColumnType { name, entry, changes }) = self.types.get(at) else {
                 listed.push(array);
                 continue;
             };
-            let changed = entry.check(&array).and_then(|()| way::with_lists(&array));
-            let changed = changed.map_err(|error| error.within(name))?;
-            listed.push(changed.map_or(array, Arc::new));
+            let changed = entry.check(&array).and_then(|()| match changes {
+                true => way::with_lists(entry, &array).map(Arc::new),
+                false => Ok(array),
+            });
+            listed.push(changed.map_err(|error| error.within(name))?);
         }
         let before = self.rows.end();
         self.rows.push(listed.clone())?;
@@ -182,19 +196,19 @@ impl Cutter {
 /// The elements of a column in a cluster.
 fn chunks(stored: &StoredColumn, run: &ColumnRun) -> Result<Vec<Chunk>> {
     let mut chunks = Vec::with_capacity(run.pieces.len());
-    let mut items = 0;
+    // Of lists, or of each alternative, in the cluster so far.
+    let mut items: Vec<i64> = Vec::new();
     for piece in &run.pieces {
         let (elements, range) = stored.way.elements(&piece.array, piece.entries.clone())?;
-        let shift = match elements {
-            ElementsOf::Ends(offsets) => {
-                let shift = items - offsets[range.start];
-                items += offsets[range.end] - offsets[range.start];
-                shift
-            }
-            ElementsOf::Numbers(_) | ElementsOf::Bytes(_) => 0,
-        };
-        let array = piece.array.clone();
-        chunks.push(Chunk { array, start: range.start, len: range.len(), shift });
+        let offsets = elements.offsets();
+        items.resize(offsets.len(), 0);
+        let shifts = offsets.iter().zip(&mut items).map(|(offsets, items)| {
+            let shift = *items - offsets[range.start];
+            *items += offsets[range.end] - offsets[range.start];
+            shift
+        });
+        let (array, shifts) = (piece.array.clone(), shifts.collect());
+        chunks.push(Chunk { array, start: range.start, len: range.len(), shifts });
     }
     Ok(chunks)
 }

@@ -3,7 +3,7 @@
 //! Every loop is over many elements and free of branches, so that the compiler makes vector code.
 
 use super::way::ElementsOf;
-use crate::array::{Number, Numbers};
+use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::ntuple::column::Encoding;
 
@@ -16,8 +16,8 @@ pub(super) struct Slice<'a> {
     pub elements: ElementsOf<'a>,
     pub start: usize,
     pub len: usize,
-    /// Added to where lists end.
-    pub shift: i64,
+    /// Added to where lists end; of a union, to where those of each alternative do.
+    pub shifts: &'a [i64],
 }
 
 /// Appends a page of all those elements.
@@ -51,7 +51,7 @@ pub(super) fn page(encoding: Encoding, slices: &[Slice<'_>], page: &mut Vec<u8>)
             let steps = quantised(&doubles(slices, count)?, bits, min, max)?;
             pack(steps.into_iter(), bits, page);
         }
-        Encoding::Switch => return Err(Error::unsupported("a column of switches")),
+        Encoding::Switch => switches(slices, page)?,
     }
     Ok(())
 }
@@ -203,8 +203,10 @@ fn split_bytes<T: Copy, W: Word>(
 /// Where lists end, counted from the cluster's beginning.
 fn ends(slices: &[Slice<'_>], count: usize) -> Result<Vec<i64>> {
     let mut all = Vec::with_capacity(count);
-    for Slice { elements, start, len, shift } in slices {
-        let ElementsOf::Ends(offsets) = elements else { return Err(another_type()) };
+    for Slice { elements, start, len, shifts } in slices {
+        let (ElementsOf::Ends(offsets), [shift]) = (elements, shifts) else {
+            return Err(another_type());
+        };
         all.extend(offsets[start + 1..start + 1 + len].iter().map(|end| end + shift));
     }
     Ok(all)
@@ -214,6 +216,28 @@ fn ends(slices: &[Slice<'_>], count: usize) -> Result<Vec<i64>> {
 fn differences(all: &[i64]) -> impl Iterator<Item = i64> {
     let first = all.first().copied();
     first.into_iter().chain(all.windows(2).map(|pair| pair[1] - pair[0]))
+}
+
+/// Where each entry of a union is among those of its alternative in the cluster, and the number of
+/// that, from one on; zeros for none.
+fn switches(slices: &[Slice<'_>], page: &mut Vec<u8>) -> Result<()> {
+    for Slice { elements, start, len, shifts } in slices {
+        let ElementsOf::Switches([(_, Array::Numbers { numbers: Numbers::I8(tags), .. }), ..]) =
+            elements
+        else {
+            return Err(another_type());
+        };
+        let offsets = elements.offsets();
+        for entry in *start..start + len {
+            let (index, tag) = match usize::try_from(tags[entry]) {
+                Ok(at) => (offsets[at][entry] + shifts[at], at as u32 + 1),
+                Err(_) => (0, 0),
+            };
+            page.extend_from_slice(&index.to_le_bytes());
+            page.extend_from_slice(&tag.to_le_bytes());
+        }
+    }
+    Ok(())
 }
 
 /// Bools, eight to a byte, the lowest bit first.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::options::{RNTupleOptions, RealStorage};
-use super::way::{Way, WayEnd, WayStep};
+use super::way::{self, Way, WayEnd, WayStep};
 use crate::array::Number;
 use crate::error::{Error, Result};
 use crate::ntuple::column::Encoding;
@@ -14,6 +14,9 @@ use crate::write::schema::{EntryType, TableColumn};
 
 const INDEX: [u16; 2] = [0x0f, 0x1b];
 const CHAR: u16 = 0x02;
+const SWITCH: u16 = 0x10;
+/// What ROOT's variants can have.
+const ALTERNATIVES_MAX: usize = 125;
 
 /// The schema, and where its columns come from.
 #[derive(Debug)]
@@ -87,8 +90,11 @@ impl Builder<'_> {
     ) -> Result<()> {
         let typename = typename(entry).map_err(|error| error.within(path))?;
         let role = match entry {
+            // ROOT has arrays of what has a type only.
+            EntryType::Regular { content, .. } if !way::is_typed(content) => Role::Collection,
             EntryType::List(_) | EntryType::Option(_) => Role::Collection,
             EntryType::Record(_) => Role::Record,
+            EntryType::Union(_) => Role::Variant,
             EntryType::Number(_) | EntryType::String | EntryType::Regular { .. } => Role::Leaf,
         };
         let id = self.add(parent, name, typename, role);
@@ -102,24 +108,50 @@ impl Builder<'_> {
                 self.ends(id, steps)?;
                 self.column(id, CHAR, 8, None, steps, WayEnd::Values)?;
             }
-            EntryType::Regular { length, content } => {
+            EntryType::Regular { length, content } if way::is_typed(content) => {
                 self.plan.schema.fields[id as usize].array_size = Some(*length as u64);
                 self.inner(id, content, WayStep::Fixed, steps, path)?;
             }
-            EntryType::List(content) | EntryType::Option(content) => {
+            EntryType::Regular { content, .. }
+            | EntryType::List(content)
+            | EntryType::Option(content) => {
                 self.ends(id, steps)?;
                 self.inner(id, content, WayStep::Items, steps, path)?;
             }
             EntryType::Record(members) => {
                 distinct(members.iter().map(|(name, _)| &**name))
                     .map_err(|error| error.within(path))?;
+                let is_tuple = way::is_tuple(members);
                 for (at, (name, member)) in members.iter().enumerate() {
                     steps.push(WayStep::Member(at));
                     let path = format!("{path}.{name}");
+                    let name = if is_tuple { &format!("_{name}") } else { name };
                     self.field(Some(id), name, "", member, steps, &path)?;
                     steps.pop();
                 }
             }
+            EntryType::Union(types) => self.alternatives(id, types, steps, path)?,
+        }
+        Ok(())
+    }
+
+    /// The fields of a union, in the record that is made of it before it is stored.
+    fn alternatives(
+        &mut self,
+        parent: u32,
+        types: &[EntryType],
+        steps: &mut Vec<WayStep>,
+        path: &str,
+    ) -> Result<()> {
+        if types.len() > ALTERNATIVES_MAX {
+            let what = format!("a union of {} types: {ALTERNATIVES_MAX} at the most", types.len());
+            return Err(Error::unsupported(what).within(path));
+        }
+        self.column(parent, SWITCH, 96, None, steps, WayEnd::Switches)?;
+        for (at, entry) in types.iter().enumerate() {
+            steps.extend([WayStep::Member(at + 1), WayStep::Items]);
+            self.field(Some(parent), &format!("_{at}"), "", entry, steps, path)?;
+            steps.truncate(steps.len() - 2);
         }
         Ok(())
     }
@@ -282,30 +314,35 @@ fn kind(number: Number, is_split: bool) -> u16 {
     }
 }
 
-/// As ROOT spells the type; nothing for records and lists of them, which have none.
+/// As ROOT spells the type; nothing for records, but tuples, and for what holds them, which have
+/// none.
 fn typename(entry: &EntryType) -> Result<String> {
-    let of = |template: &str, content: &EntryType, rest: &str| match &*typename(content)? {
-        "" => Err(Error::unsupported(format!(
-            "{entry}: RNTuple has records in lists and records, but not in what is optional or \
-             of fixed length"
-        ))),
-        inner => Ok(format!("std::{template}<{inner}{rest}>")),
+    if !way::is_typed(entry) {
+        return Ok(String::new());
+    }
+    let all = |types: &mut dyn Iterator<Item = &EntryType>| {
+        let names = types.map(typename).collect::<Result<Vec<_>>>();
+        names.map(|names| names.join(","))
     };
-    match entry {
-        EntryType::Number(number) => Ok(match number {
+    Ok(match entry {
+        EntryType::Number(number) => match number {
             Number::Bool | Number::F32 | Number::F64 => number.typename().to_owned(),
             _ => format!("std::{}", number.typename()),
-        }),
-        EntryType::String => Ok("std::string".into()),
+        },
+        EntryType::String => "std::string".into(),
         EntryType::Regular { length: 0, .. } => {
-            Err(Error::unsupported(format!("{entry}: arrays of no items")))
+            return Err(Error::unsupported(format!("{entry}: arrays of no items")));
         }
-        EntryType::Regular { length, content } => of("array", content, &format!(",{length}")),
-        EntryType::Option(content) => of("optional", content, ""),
-        EntryType::List(content) if typename(content)?.is_empty() => Ok(String::new()),
-        EntryType::List(content) => of("vector", content, ""),
-        EntryType::Record(_) => Ok(String::new()),
-    }
+        EntryType::Regular { length, content } => {
+            format!("std::array<{},{length}>", typename(content)?)
+        }
+        EntryType::Option(content) => format!("std::optional<{}>", typename(content)?),
+        EntryType::List(content) => format!("std::vector<{}>", typename(content)?),
+        EntryType::Record(members) => {
+            format!("std::tuple<{}>", all(&mut members.iter().map(|(_, member)| member))?)
+        }
+        EntryType::Union(types) => format!("std::variant<{}>", all(&mut types.iter())?),
+    })
 }
 
 /// That names are those of fields, and no two are the same.
@@ -345,7 +382,18 @@ mod tests {
         assert_eq!(spelled, "std::vector<std::optional<std::vector<std::array<std::int32_t,3>>>>");
         let record = EntryType::Record(vec![("x".into(), number)]);
         assert_eq!(typename(&list(list(record.clone()))).unwrap(), "");
-        assert!(typename(&EntryType::Option(Box::new(record))).is_err());
+        assert_eq!(typename(&EntryType::Option(Box::new(record.clone()))).unwrap(), "");
+        let tuple = EntryType::Record(vec![
+            ("0".into(), list(EntryType::String)),
+            ("1".into(), EntryType::Number(Number::F64)),
+        ]);
+        let union = EntryType::Union(vec![EntryType::Number(Number::Bool), tuple]);
+        let spelled = typename(&list(union.clone())).unwrap();
+        assert_eq!(
+            spelled,
+            "std::vector<std::variant<bool,std::tuple<std::vector<std::string>,double>>>"
+        );
+        assert_eq!(typename(&EntryType::Union(vec![union, record])).unwrap(), "");
     }
 
     #[test]

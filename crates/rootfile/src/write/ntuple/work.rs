@@ -22,8 +22,8 @@ pub(super) struct Chunk {
     /// The first of them, among all of the array.
     pub start: usize,
     pub len: usize,
-    /// Added to where lists end.
-    pub shift: i64,
+    /// Added to where lists end; of a union, to where those of each alternative do.
+    pub shifts: Vec<i64>,
 }
 
 /// Pages of a column, one after the other.
@@ -71,7 +71,8 @@ impl PageRun {
             true => self.tried(encoders, raw)?,
             false => self.compression,
         };
-        let (mut bytes, mut pages) = (Vec::new(), Vec::new());
+        // What is not written to costs nothing.
+        let (mut bytes, mut pages) = (Vec::with_capacity(self.content_len()), Vec::new());
         let (mut first, mut content_len) = (0, 0);
         for elements in &self.pages {
             let start = bytes.len();
@@ -120,9 +121,9 @@ impl PageRun {
     fn page(&self, first: usize, count: usize, to: &mut Vec<u8>) -> Result<()> {
         let chunks = part(&self.chunks, first, count);
         let mut slices = Vec::with_capacity(chunks.len());
-        for Chunk { array, start, len, shift } in &chunks {
+        for Chunk { array, start, len, shifts } in &chunks {
             let (elements, _) = self.stored.way.elements(array, 0..0)?;
-            slices.push(Slice { elements, start: *start, len: *len, shift: *shift });
+            slices.push(Slice { elements, start: *start, len: *len, shifts });
         }
         encode::page(self.stored.encoding, &slices, to)
     }

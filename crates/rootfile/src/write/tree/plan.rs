@@ -163,6 +163,7 @@ impl TreePlan {
             EntryType::Option(_) => Err(Error::unsupported(
                 "entries that may be missing: a tree has a value for each (fill them first)",
             )),
+            EntryType::Union(_) => Err(several_types()),
             EntryType::Regular { .. } => self.add_vector(source, entry),
         }
     }
@@ -316,12 +317,17 @@ fn class_of(entry: &EntryType) -> Result<String> {
         EntryType::Record(_) => {
             return Err(Error::unsupported("records within arrays of fixed length"));
         }
+        EntryType::Union(_) => return Err(several_types()),
         EntryType::Option(_) => {
             return Err(Error::unsupported(
                 "items that may be missing: a tree has a value for each (fill them first)",
             ));
         }
     })
+}
+
+fn several_types() -> Error {
+    Error::unsupported("values of several types in one column: an RNTuple can hold them")
 }
 
 fn cpp(number: Number) -> &'static str {
