@@ -9,7 +9,7 @@ from pathlib import Path
 
 import clock
 import farroot
-import farroot.writing  # noqa: F401  # what it imports is no part of what writing holds
+import farroot.writing  # what it imports is no part of what writing holds
 import numpy as np
 
 parser = argparse.ArgumentParser()
