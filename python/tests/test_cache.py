@@ -66,7 +66,9 @@ def test_what_one_process_has_read_is_there_for_the_next(files: Path, tmp_path: 
         address = f"root://{MARKER}@{host}//f.root?authz={MARKER}:t"
         first = read(address, folder)
         second = read(address, folder)
-        assert (first["bytes_cached"], second["requests"]) == (0, 1)
+        # The open, and with it the first bytes.
+        assert first["bytes_cached"] == 0
+        assert second["requests"] <= 2 < first["requests"]
         assert second["bytes_cached"] > 300_000 > second["bytes_received"]
         assert second["total"] == first["total"]
         trusted = read(address, folder, FARROOT_CACHE_CHECK="trust=1h")
