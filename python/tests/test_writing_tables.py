@@ -85,6 +85,18 @@ def test_columns_of_every_type_in_an_rntuple(tmp_path: Path, compression: Any) -
     assert_read(path, "events", twice)
 
 
+def test_docs_of_awkward_become_titles(tmp_path: Path) -> None:
+    path, again = tmp_path / "f.root", tmp_path / "again.root"
+    x = ak.with_parameter(ak.Array([1.5, 2.5]), "__doc__", "in cm")
+    with farroot.recreate(path) as file:
+        file.mktree("t", {"x": x, "y": x}, titles={"y": "in m"})
+        file["n"] = {"x": x, "z": [1, 2]}
+    with farroot.recreate(again) as file:
+        file.mktree("t", farroot.open(path)["t"].arrays(ak_add_doc=True))
+    assert [farroot.open(again)["t"][name].title for name in "xy"] == ["in cm", "in m"]
+    assert farroot.open(path)["n"]["x"].description == "in cm"
+
+
 def odd_columns() -> dict[str, Any]:
     """What only RNTuples hold: values of several types, tuples, records that may be missing."""
     point = {"x": 1, "y": [1.5]}

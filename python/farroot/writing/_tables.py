@@ -139,8 +139,10 @@ def is_list(type_: Type) -> bool:
 class Columns:
     """The columns of a table that is written."""
 
-    def __init__(self, types: dict[str, Type]) -> None:
+    def __init__(self, types: dict[str, Type], docs: dict[str, str] | None = None) -> None:
         self.types = types
+        #: What Awkward's ``__doc__`` says of them.
+        self.docs = docs or {}
 
     @classmethod
     def of(cls, batch: dict[str, Any], has_options: bool) -> Columns:
@@ -149,14 +151,16 @@ class Columns:
         Args:
             has_options: Whether values may be missing, or of several types.
         """
-        types = {}
+        types, docs = {}, {}
         for name, column in batch.items():
             try:
                 batch[name] = layout = _columns.to_layout(column)
                 types[name] = _columns.type_of(layout, has_options)
+                if isinstance(doc := layout.parameter("__doc__"), str):
+                    docs[name] = doc
             except Error as error:
                 raise within(name, error) from None
-        return cls(types)
+        return cls(types, docs)
 
     def lists(self) -> list[str]:
         """Columns of lists of any length."""

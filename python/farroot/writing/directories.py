@@ -290,7 +290,8 @@ class WritableDirectory:
                 lengths, which columns may share.
             field_name: From the names of a column of records and of a field to that of a branch.
             initial_basket_capacity, resize_factor: uproot's; lists of baskets take what they need.
-            titles: What a reader is told of columns, by name.
+            titles: What a reader is told of columns, by name; of others what Awkward's parameter
+                ``__doc__`` says.
             cluster: As for :func:`recreate`.
             jagged: As for :func:`recreate`.
 

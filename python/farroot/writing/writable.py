@@ -332,7 +332,8 @@ def _described(columns: Columns, titles: Mapping[str, str]) -> list[tuple[str, s
     for name in titles.keys() - columns.types.keys():
         raise InvalidArgumentError(f"a title for {name!r}, which is no column")
     empty = zip(columns.types, columns.empty(), strict=True)
-    return [(name, titles.get(name, ""), array) for name, array in empty]
+    known = {**columns.docs, **titles}
+    return [(name, known.get(name, ""), array) for name, array in empty]
 
 
 #: Files that are to be closed.
