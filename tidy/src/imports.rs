@@ -28,8 +28,8 @@ const ALLOWED: [(&str, &[&str], &str); 14] = [
     ("crates/engine", &["remote", "rootfile"], "ROOT over bytes that `remote` brings"),
     (
         "crates/serve",
-        &["remote", "xrootd", "credentials"],
-        "a server of bytes: checksums of `remote`, xrootd's served side",
+        &["remote", "engine", "xrootd", "credentials"],
+        "a server of bytes: xrootd's served side, over a folder or what the engine watches",
     ),
     (
         "crates/cli",

@@ -8,6 +8,7 @@ use remote::source::diagnose::Step;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
+use crate::setup;
 use crate::table::{lines_of_json, table, text};
 
 /// Find out what is wrong, or slow, on the way to a file: credentials, name, connection, TLS,
@@ -40,6 +41,9 @@ pub fn run(arguments: &DoctorArguments) -> Outcome {
                 ]);
             }
             out.write_all(text(&steps).as_bytes())?;
+            if let Some(fault) = setup::fault() {
+                writeln!(out, "-> {}", shown(&fault))?;
+            }
             for advice in findings.iter().filter_map(|finding| finding.advice.as_ref()) {
                 writeln!(out, "-> {}", shown(advice))?;
             }

@@ -14,9 +14,12 @@ mod merge;
 mod outcome;
 pub mod parquet;
 mod plan;
+mod plugin;
 mod proxy;
 mod reading;
+mod run;
 mod serve;
+mod setup;
 mod show;
 mod skim;
 mod table;
@@ -57,6 +60,8 @@ enum Verb {
     Exercise(exercise::ExerciseArguments),
     Serve(serve::ServeArguments),
     Proxy(proxy::ProxyArguments),
+    Run(run::RunArguments),
+    Setup(setup::SetupArguments),
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
@@ -93,6 +98,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
         Verb::Proxy(arguments) => proxy::run(arguments),
+        Verb::Run(arguments) => run::run(&arguments),
+        Verb::Setup(arguments) => setup::run(&arguments),
     })
 }
 

@@ -13,6 +13,8 @@ pub enum Failure {
     Message(String),
     /// A signal has ended it: its number.
     Signal(u8),
+    /// A command that was run has ended with this status.
+    Status(u8),
     /// The reader of the output has closed it, as `head` does.
     OutputClosed,
 }
@@ -57,6 +59,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
             failure.print();
             ExitCode::FAILURE
         }
+        Err(Failure::Status(status)) => ExitCode::from(status),
         // As shells report a process that the signal has ended.
         Err(Failure::Signal(number)) => ExitCode::from(128 + number),
     }

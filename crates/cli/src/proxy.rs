@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use ::serve::{Config, Content, Forwarding, Limits, Origin, Server};
 use clap::Args;
@@ -9,6 +10,7 @@ use remote::display::shown_lines;
 
 use crate::outcome::Outcome;
 use crate::reading::ended;
+use crate::setup::own_proxy;
 
 /// Serve files of far servers to clients near by, over XRootD and HTTP
 ///
@@ -30,6 +32,9 @@ pub struct ProxyArguments {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
+    /// The proxy that farroot setup has configured: on its port, with your credentials, for you
+    #[arg(long, conflicts_with_all = ["port", "http_port", "address"])]
+    mine: bool,
     /// A server whose files may be read: root://*.cern.ch, https://data.example:8443, or * for all;
     /// without a port the usual one of its scheme, with :* any; may be given several times
     #[arg(long = "origin", value_name = "ORIGIN")]
@@ -40,6 +45,9 @@ pub struct ProxyArguments {
     /// Connections from one address (IPv6: from one /64 network)
     #[arg(long, default_value_t = Limits::default().connections_per_address)]
     connections_per_address: usize,
+    /// Append a line of JSON to this file for each file that a client closes; - is standard error
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
     /// Say at the end, on standard error, where the time went
     #[arg(long)]
     report: bool,
@@ -50,16 +58,24 @@ pub struct ProxyArguments {
 /// # Errors
 /// What is in the way, for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
-    let ProxyArguments { port, http_port, address, origins, .. } = arguments;
-    let ProxyArguments { connections, connections_per_address, report, .. } = arguments;
-    let forwards = described(&origins, address);
+    let ProxyArguments { mut port, http_port, address, mine, origins, .. } = arguments;
+    let ProxyArguments { connections, connections_per_address, access_log, report, .. } = arguments;
+    let mut forwards = described(&origins, address);
+    let mut secret = None;
+    if mine {
+        let own = own_proxy()?;
+        port = own.0;
+        secret = Some(own.1.into());
+        forwards = "files that you may read, for your own programs".to_owned();
+    }
     let settings = remote::Config::from_env()?;
+    let forwarding = Forwarding { settings, origins, secret, access_log };
     let config = Config {
         address,
         port,
         http_port,
         limits: Limits { connections, connections_per_address, ..Limits::default() },
-        ..Config::of(Content::Far(Box::new(Forwarding { settings, origins, secret: None })))
+        ..Config::of(Content::Far(Box::new(forwarding)))
     };
     let server = started(config)?;
     // Not as for other verbs, which have done their work when the reader of a pipe ends.

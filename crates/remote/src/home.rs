@@ -4,6 +4,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{Uid, User};
+
+/// The home that the system's list of users has, whatever `HOME` says: where XRootD's client looks.
+pub fn home_of_user() -> Option<PathBuf> {
+    let user = User::from_uid(Uid::effective()).ok().flatten()?;
+    Some(user.dir).filter(|home| home.is_absolute())
+}
+
 /// The path, in the user's home where it is `~` or begins with `~/`. A slash at its end stays.
 pub fn expanded(path: &Path) -> PathBuf {
     let text = path.as_os_str().as_bytes();

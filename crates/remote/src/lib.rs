@@ -36,7 +36,7 @@ pub use config::{Checksums, Config, parse_bytes};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use credentials;
 pub use error::{Error, ErrorKind, Reader, Result};
-pub use home::expanded;
+pub use home::{expanded, home_of_user};
 pub use listing::Listed;
 pub use metalink::is_metalink;
 pub use scheduler::LinkModel;

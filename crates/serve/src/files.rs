@@ -70,6 +70,14 @@ impl Files {
         matches!(self, Files::Far(_))
     }
 
+    /// A proxy's figures, where the name asks for them.
+    pub fn metrics(&self, written: &str) -> Option<io::Result<String>> {
+        match self {
+            Files::Folder(_) => None,
+            Files::Far(far) => far.metrics(written).transpose(),
+        }
+    }
+
     /// Opens a file for reading.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ use self::shaped::Link;
 use self::stream::{Stream, Watched};
 
 pub use self::config::{Config, Content};
-pub use self::far::{Forwarding, Origin};
+pub use self::far::{Figures, Forwarding, Origin};
 pub use self::guard::Protection;
 pub use self::limits::Limits;
 pub use self::shaped::Shape;
@@ -132,6 +132,14 @@ impl Server {
     pub fn root_url(&self) -> String {
         let scheme = if self.has_tls { "roots" } else { "root" };
         format!("{scheme}://{}//", reachable(self.address))
+    }
+
+    /// What clients of a proxy have asked for, and what was brought; `None` for a folder.
+    pub fn figures(&self) -> Option<Figures> {
+        match &self.files {
+            Files::Folder(_) => None,
+            Files::Far(far) => Some(far.figures()),
+        }
     }
 
     /// Where the time and the bytes of reading far files went; `None` for a folder.

@@ -26,7 +26,8 @@ struct Bed {
 }
 
 fn forwarding() -> Forwarding {
-    Forwarding { settings: remote::Config::default(), origins: Vec::new(), secret: None }
+    let settings = remote::Config::default();
+    Forwarding { settings, origins: Vec::new(), secret: None, access_log: None }
 }
 
 fn bed(forwarding: Forwarding) -> Bed {
@@ -258,4 +259,30 @@ async fn clients_share_one_open_and_bytes_travel_once() {
         let all = tokio::task::block_in_place(|| client.join().unwrap());
         assert!(all.ends_with(&content));
     }
+    let figures = bed.proxy.figures().unwrap();
+    assert_eq!((figures.opens, figures.origin_opens), (8, 1));
+    assert_eq!((figures.delivered, figures.used.bytes_read), (8 * BYTES as u64, 8 * BYTES as u64));
+    let (_, _, text) = http(&bed.proxy, "GET", "/metrics", "");
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("farroot_proxy_opens_total 8"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_is_logged_for_each_close_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("access.log");
+    let secret = Some("s3cr3t".to_owned().into());
+    let bed = bed(Forwarding { secret, access_log: Some(log.clone()), ..forwarding() });
+    let path = format!("/k-s3cr3t/{}d/f%20g.root?authz=MARKER", bed.origin.http_url());
+    assert_eq!(http(&bed.proxy, "GET", &path, "Range: bytes=0-9\r\n").2.len(), 10);
+    let mut text = String::new();
+    for _ in 0..1000 {
+        text = fs::read_to_string(&log).unwrap();
+        if text.ends_with('\n') {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(text.contains("\"bytes\":10,") && text.contains("f%20g.root\""), "{text}");
+    assert!(!text.contains("MARKER") && !text.contains("s3cr3t"), "{text}");
 }

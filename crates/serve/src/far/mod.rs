@@ -4,7 +4,10 @@
 //! which several of them want travel once. The open outlives its last client for a while: programs
 //! open a file, close it, and open it again.
 
+mod account;
 mod failure;
+mod log;
+mod metrics;
 mod name;
 mod origins;
 mod reading;
@@ -13,41 +16,43 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use engine::{Arrivals, Engine, Used, Watched};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
-use remote::address::{Address, FileLocations};
+use remote::address::Address;
 use remote::credentials::Wallet;
-use remote::fetch::activity::Activity;
-use remote::fetch::ledger::Phase;
-use remote::fetch::{RemoteFile, Want, Wants};
 use remote::report::Report;
 use remote::source::network::Tcp;
-use remote::{Algorithm, Checksum, Error, ErrorKind, Remote};
+use remote::{Algorithm, Checksum, Error, ErrorKind};
 use secrecy::SecretString;
 use tokio::time::Instant;
 
+use self::account::Account;
 use self::failure::failure;
+use self::log::AccessLog;
 use crate::clients::{Client, FilePlace};
 use crate::files::Name;
 use crate::folder::Stat;
 
+pub use self::account::Figures;
 pub use self::failure::known;
 pub use self::origins::Origin;
 pub use self::reading::Reading;
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
+/// The name under which figures are read over HTTP.
+const METRICS: &str = "metrics";
 /// How often opens without clients are looked for.
 const LOOK: Duration = Duration::from_secs(2);
-/// First bytes that come with an open: the header of a ROOT file and the list of its keys, mostly.
-const HEAD_BYTES: u64 = 64 << 10;
 
 /// Which files a proxy serves, and to whom.
 #[derive(Debug, Clone)]
@@ -60,6 +65,8 @@ pub struct Forwarding {
     pub origins: Vec<Origin>,
     /// What clients name in front of every path; on loopback only.
     pub secret: Option<SecretString>,
+    /// Where a line is written for each file that a client closes; `-` is the standard error.
+    pub access_log: Option<PathBuf>,
 }
 
 impl Forwarding {
@@ -74,12 +81,13 @@ impl Forwarding {
 pub struct FarFiles(Arc<Inner>);
 
 struct Inner {
-    remote: Remote,
+    engine: Engine,
     origins: Vec<Origin>,
     secret: Option<SecretString>,
     /// By the whole address, its query included: another token may be another answer.
     open: Mutex<BTreeMap<String, OpenAtOrigin>>,
-    opens: AtomicU64,
+    account: Arc<Account>,
+    log: Option<AccessLog>,
 }
 
 /// One open that clients share, or will when it is answered.
@@ -91,9 +99,18 @@ struct OpenAtOrigin {
 
 /// A file that is open at its origin.
 struct OriginFile {
-    file: RemoteFile,
+    /// Keeps it open when no client has it.
+    watched: Watched,
     stat: Stat,
-    order: AtomicU64,
+    /// Without a user or a query.
+    shown: String,
+    account: Arc<Account>,
+}
+
+impl Drop for OriginFile {
+    fn drop(&mut self) {
+        self.account.closed(&self.watched.used());
+    }
 }
 
 /// A file as one client has it open. Cheap to clone.
@@ -102,7 +119,11 @@ pub struct FarFile(Arc<ClientFile>);
 
 struct ClientFile {
     origin: Arc<OriginFile>,
+    /// What this client has read decides what is read ahead for it.
+    watched: Watched,
     files: FarFiles,
+    client: IpAddr,
+    opened: Instant,
     /// Its key among the files that are open.
     key: String,
     bytes: AtomicU64,
@@ -116,7 +137,7 @@ impl FarFiles {
     /// # Errors
     /// `InvalidInput` where a secret would be sent over a network.
     pub fn start(forwarding: &Forwarding, own: Vec<SocketAddr>) -> io::Result<Self> {
-        let Forwarding { mut settings, mut origins, secret } = forwarding.clone();
+        let Forwarding { mut settings, mut origins, secret, access_log } = forwarding.clone();
         let is_shared = own.iter().any(|own| !own.ip().is_loopback());
         if is_shared && secret.is_some() {
             let text =
@@ -132,9 +153,10 @@ impl FarFiles {
         let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
         let refusal = move |address| origins::refusal(address, &own, may_be_here);
         let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
-        let remote = Remote::start(settings, Arc::new(network));
-        let (open, opens) = (Mutex::default(), AtomicU64::new(0));
-        let files = FarFiles(Arc::new(Inner { remote, origins, secret, open, opens }));
+        let engine = Engine::within(&settings, Arc::new(network)).map_err(io::Error::other)?;
+        let log = access_log.as_deref().map(AccessLog::start).transpose()?;
+        let (open, account) = (Mutex::default(), Arc::default());
+        let files = FarFiles(Arc::new(Inner { engine, origins, secret, open, account, log }));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
     }
@@ -149,9 +171,19 @@ impl FarFiles {
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let key = address.as_str().to_owned();
         let origin = self.shared(address).await.map_err(failure)?;
-        let files = self.clone();
-        let bytes = AtomicU64::new(0);
-        Ok(FarFile(Arc::new(ClientFile { origin, files, key, bytes, _place: place })))
+        let watched = self.0.engine.watch(&key).await.map_err(failure)?;
+        self.0.account.opened();
+        let client_file = ClientFile {
+            origin,
+            watched,
+            files: self.clone(),
+            client: client.address(),
+            opened: Instant::now(),
+            key,
+            bytes: AtomicU64::new(0),
+            _place: place,
+        };
+        Ok(FarFile(Arc::new(client_file)))
     }
 
     /// What is known of a file. It stays open for a while, as clients mostly open it next.
@@ -169,12 +201,35 @@ impl FarFiles {
     /// As for [`open`](Self::open); `Unsupported` where it keeps none.
     pub async fn checksum(&self, name: Name<'_>, algorithm: Algorithm) -> io::Result<Checksum> {
         let address = self.allowed(name).map_err(failure)?;
-        self.0.remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
+        let remote = self.0.engine.remote();
+        remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
     }
 
     /// Where the time and the bytes of everything read so far went.
     pub fn report(&self) -> Report {
-        self.0.remote.report()
+        self.0.engine.remote().report()
+    }
+
+    /// What clients have asked for and what was brought for them, in the format of Prometheus;
+    /// `None` where the name asks for something else.
+    ///
+    /// # Errors
+    /// `PermissionDenied` without the secret.
+    pub fn metrics(&self, written: &str) -> io::Result<Option<String>> {
+        let name = name::behind_secret(written, self.0.secret.as_ref()).map_err(failure)?;
+        Ok((name == METRICS).then(|| metrics::text(&self.figures())))
+    }
+
+    /// The same as numbers.
+    pub fn figures(&self) -> Figures {
+        let mut used = Used::default();
+        let open = self.0.open.lock();
+        for file in open.values().filter_map(|here| here.file.peek()?.as_ref().ok()) {
+            account::add(&mut used, &file.watched.used());
+        }
+        let (files_open, account) = (open.len() as u64, &self.0.account);
+        drop(open);
+        account.figures(used, files_open, self.0.engine.trace())
     }
 
     /// The address that a name means, of an origin whose files may be read.
@@ -243,19 +298,18 @@ impl FarFiles {
 }
 
 async fn open_at_origin(files: FarFiles, address: Address) -> remote::Result<Arc<OriginFile>> {
-    let remote = &files.0.remote;
-    let activity = Activity::begin(remote.trace(), Phase::Opening, None);
-    let locations = FileLocations::from(vec![address]);
-    let file = remote.fetcher().open(locations, HEAD_BYTES, 0, &activity).await?;
-    let open = files.0.opens.fetch_add(1, Ordering::Relaxed);
-    let stat = stat_of(&file, open);
-    Ok(Arc::new(OriginFile { file, stat, order: AtomicU64::new(0) }))
+    let opened = files.0.engine.watch(address.as_str()).await;
+    let account = files.0.account.clone();
+    let open = account.opened_at_origin(opened.as_ref().err());
+    let watched = opened?;
+    let (stat, shown) = (stat_of(&watched, open), address.anonymous().to_string());
+    Ok(Arc::new(OriginFile { watched, stat, shown, account }))
 }
 
 /// What clients are told of a file. All that distinguishes its versions goes into one number, which
 /// is the id of XRootD and part of the entity tag of HTTP; where an origin says nothing but the
 /// size, each open has a number of its own.
-fn stat_of(file: &RemoteFile, open: u64) -> Stat {
+fn stat_of(file: &Watched, open: u64) -> Stat {
     let info = file.info();
     let mut hasher = DefaultHasher::new();
     (file.url(), info.size, info.modified, &info.version).hash(&mut hasher);
@@ -281,20 +335,16 @@ impl FarFile {
         Reading::new(self.clone(), client.far_room(), ranges, is_whole)
     }
 
-    fn want(&self, wants: Vec<Want>) -> Wants {
-        self.0.origin.file.want(wants)
-    }
-
-    /// What is wanted first comes first, of all clients.
-    fn next_order(&self) -> u64 {
-        self.0.origin.order.fetch_add(1, Ordering::Relaxed)
+    fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {
+        self.0.watched.read(ranges)
     }
 
     fn count(&self, bytes: u64) {
         self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.0.files.0.account.delivered(bytes);
     }
 
-    /// A read has failed: whoever opens the file next asks its origin.
+    /// A read has failed: the next client that opens the file has its origin asked.
     fn fail(&self, error: Error) -> Error {
         let ClientFile { origin, files, key, .. } = &*self.0;
         let is_it = |here: &OpenAtOrigin| match here.file.peek() {
@@ -306,6 +356,16 @@ impl FarFile {
     }
 }
 
+impl Drop for ClientFile {
+    fn drop(&mut self) {
+        let Some(log) = &self.files.0.log else { return };
+        let bytes = *self.bytes.get_mut();
+        let seconds = self.opened.elapsed().as_secs_f64();
+        let OriginFile { shown, stat, .. } = &*self.origin;
+        log.closed(self.client, shown, stat.size, bytes, seconds);
+    }
+}
+
 impl fmt::Debug for FarFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FarFiles(open: {})", self.0.open.lock().len())
@@ -314,6 +374,6 @@ impl fmt::Debug for FarFiles {
 
 impl fmt::Debug for FarFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FarFile({})", self.0.origin.file.url())
+        write!(f, "FarFile({})", self.0.origin.shown)
     }
 }

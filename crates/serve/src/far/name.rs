@@ -55,8 +55,9 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
         Error::new(ErrorKind::InvalidArgument, what).with_advice(advice)
     };
     let text = behind_secret(name.written, secret)?;
-    if text.chars().any(char::is_control) {
-        return Err(wrong("a control character in the name"));
+    // The | would separate several addresses, each of them any.
+    if text.chars().any(|letter| letter.is_control() || letter == '|') {
+        return Err(wrong("a control character or a | in the name"));
     }
     let (place, query) =
         text.split_once('?').map_or((text, None), |(place, query)| (place, Some(query)));
@@ -75,14 +76,23 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
     let decoded = match name.is_encoded && is_xrootd {
         // The protocol of the origin escapes nothing.
         true => match percent_decode(place.as_bytes()).decode_utf8() {
-            Ok(text) if !text.chars().any(char::is_control) => text.into_owned(),
+            Ok(text)
+                if !text.chars().any(|letter| letter.is_control() || "|?".contains(letter)) =>
+            {
+                text.into_owned()
+            }
             _ => return Err(wrong("a path that is no text")),
         },
         false => place.to_owned(),
     };
     let query = query.map(forwarded).filter(|query| !query.is_empty());
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    Address::parse(&format!("{}://{decoded}{query}", scheme.name()))
+    let address = Address::parse(&format!("{}://{decoded}{query}", scheme.name()))?;
+    match remote::is_metalink(&address) {
+        // It names files of any servers.
+        true => Err(wrong("a Metalink, which is read without a proxy")),
+        false => Ok(address),
+    }
 }
 
 /// What of a query is for the origin.
@@ -166,6 +176,8 @@ mod tests {
             "/https://h/%zz%2f%2e%2e",
             "/https://h/f#named-by=x",
             "/localfile:/f",
+            "/root://h//f|/etc/passwd",
+            "/root://h//f.meta4",
         ] {
             for is_encoded in [false, true] {
                 let error = over(written, is_encoded).expect_err(written);

@@ -4,10 +4,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::{FutureExt, StreamExt};
-use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
+use engine::{Arrival, Arrivals};
+use futures::stream::SelectAll;
+use futures::{FutureExt, Stream, StreamExt};
 
 use super::FarFile;
 use super::failure::failure;
@@ -21,7 +24,7 @@ pub const PIECE_BYTES: u64 = 256 << 10;
 pub struct Reading {
     file: FarFile,
     room: Room,
-    wants: Wants,
+    arrivals: SelectAll<Batch>,
     /// Not wanted before there is room for them.
     waiting: VecDeque<Range<u64>>,
     /// Pieces that are wanted, in order; those that have come have their bytes.
@@ -32,6 +35,24 @@ pub struct Reading {
     is_whole: bool,
 }
 
+/// Pieces that were wanted together.
+struct Batch {
+    /// The number of the first of them.
+    first: usize,
+    arrivals: Arrivals,
+}
+
+impl Stream for Batch {
+    /// The number of a piece, and the piece.
+    type Item = remote::Result<(usize, Arrival)>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let first = self.first;
+        let arrival = self.arrivals.poll_next_unpin(context);
+        arrival.map(|arrival| Some(arrival?.map(|arrival| (first + arrival.index, arrival))))
+    }
+}
+
 struct Piece {
     room: Option<Reservation>,
     bytes: Option<Bytes>,
@@ -40,14 +61,13 @@ struct Piece {
 /// Bytes that count against the budget of all reads, and against the client's room, until the
 /// client has them.
 struct HeldBytes {
-    bytes: Bytes,
-    _reservation: MemoryReservation,
+    arrival: Arrival,
     _room: Option<Reservation>,
 }
 
 impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        &self.arrival.bytes
     }
 }
 
@@ -58,9 +78,9 @@ impl Reading {
         let size = file.stat().size;
         let cut = |range: Range<u64>| range.start.min(size)..range.end.min(size);
         let waiting = ranges.into_iter().map(cut).filter(|range| range.start < range.end);
-        let (waiting, wants) = (waiting.collect(), file.want(Vec::new()));
+        let (waiting, arrivals) = (waiting.collect(), SelectAll::new());
         let (pieces, handed_out) = (VecDeque::new(), 0);
-        let mut reading = Reading { file, room, wants, waiting, pieces, handed_out, is_whole };
+        let mut reading = Reading { file, room, arrivals, waiting, pieces, handed_out, is_whole };
         reading.want_on();
         reading
     }
@@ -85,7 +105,8 @@ impl Reading {
             if self.pieces.is_empty() {
                 let Some(next) = self.first_waiting() else { return Ok(None) };
                 let room = self.room.reserve((next.end - next.start) as usize).await;
-                self.want(Some(room), next);
+                self.take(&next, room);
+                self.want(vec![next]);
             }
             self.receive().await?;
         }
@@ -99,13 +120,17 @@ impl Reading {
         self.next().now_or_never().unwrap_or(Ok(None))
     }
 
-    /// Wants what there is room for.
+    /// Wants what there is room for, all of it together.
     fn want_on(&mut self) {
-        while let Some(next) = self.first_waiting() {
-            let Some(room) = self.room.try_reserve((next.end - next.start) as usize) else {
-                return;
-            };
-            self.want(Some(room), next);
+        let mut ranges = Vec::new();
+        while let Some(next) = self.first_waiting()
+            && let Some(room) = self.room.try_reserve((next.end - next.start) as usize)
+        {
+            self.take(&next, room);
+            ranges.push(next);
+        }
+        if !ranges.is_empty() {
+            self.want(ranges);
         }
     }
 
@@ -117,34 +142,33 @@ impl Reading {
         Some(first.start..end)
     }
 
-    fn want(&mut self, room: Option<Reservation>, range: Range<u64>) {
+    /// Moves the piece that is wanted next to those that are wanted.
+    fn take(&mut self, range: &Range<u64>, room: Reservation) {
         if let Some(first) = self.waiting.front_mut() {
             first.start = range.end;
             if first.start == first.end {
                 self.waiting.pop_front();
             }
         }
-        let cost = range.end - range.start;
-        let (urgency, order) = (Urgency::Demand, self.file.next_order());
-        self.wants.add(vec![Want { range, cost, urgency, order }]);
-        self.pieces.push_back(Piece { room, bytes: None });
+        self.pieces.push_back(Piece { room: Some(room), bytes: None });
+    }
+
+    /// Wants the last of the pieces, which have these ranges.
+    fn want(&mut self, ranges: Vec<Range<u64>>) {
+        let first = self.handed_out + self.pieces.len() - ranges.len();
+        self.arrivals.push(Batch { first, arrivals: self.file.want(ranges) });
     }
 
     /// Waits for any piece.
     async fn receive(&mut self) -> io::Result<()> {
-        let Some(delivery) = self.wants.next().await else {
+        let Some(arrival) = self.arrivals.next().await else {
             return Err(io::Error::other("the proxy is being shut down"));
         };
-        let delivery = delivery.map_err(|error| self.file.fail(error)).map_err(failure)?;
-        let piece = delivery.index.checked_sub(self.handed_out);
-        let piece = piece.and_then(|at| self.pieces.get_mut(at));
+        let (number, arrival) = arrival.map_err(|error| self.file.fail(error)).map_err(failure)?;
+        let piece = number.checked_sub(self.handed_out).and_then(|at| self.pieces.get_mut(at));
         let Some(piece) = piece else { return Ok(()) };
-        self.file.count(delivery.bytes.len() as u64);
-        let held = HeldBytes {
-            bytes: delivery.bytes,
-            _reservation: delivery.reservation,
-            _room: piece.room.take(),
-        };
+        self.file.count(arrival.bytes.len() as u64);
+        let held = HeldBytes { arrival, _room: piece.room.take() };
         piece.bytes = Some(Bytes::from_owner(held));
         Ok(())
     }

@@ -119,6 +119,12 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     };
     let Serving { files, client } = &**serving;
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
+    if let Some(text) = files.metrics(written) {
+        return match text {
+            Ok(text) => text_answer(serving, StatusCode::OK, text.into()),
+            Err(error) => failure(serving, &error),
+        };
+    }
     let name = Name { path: Path::new(OsStr::from_bytes(&path)), written, is_encoded: true };
     match files.open(client, name).await {
         Ok(file) => file_answer(serving, file, request.headers()),

@@ -1,0 +1,68 @@
+//! The access log: a line of JSON for each file that a client closes. It names files without their
+//! queries, and no user.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+/// Lines that wait to be written; where the disk is slower than that, lines are dropped.
+const LINES_MAX: usize = 4096;
+
+/// Where lines go. A thread writes them.
+#[derive(Debug)]
+pub struct AccessLog(SyncSender<String>);
+
+/// One line.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    /// Seconds since 1970, at the close.
+    time: f64,
+    client: IpAddr,
+    file: &'a str,
+    /// Of the file.
+    size: u64,
+    /// Bytes that the client was handed.
+    bytes: u64,
+    /// From open to close.
+    seconds: f64,
+}
+
+impl AccessLog {
+    /// Appends to a file, or writes on standard error where the path is `-`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn start(path: &Path) -> io::Result<Self> {
+        let out: Box<dyn Write + Send> = match path == Path::new("-") {
+            true => Box::new(io::stderr()),
+            false => Box::new(OpenOptions::new().create(true).append(true).open(path).map_err(
+                |error| io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+            )?),
+        };
+        let (lines, waiting) = sync_channel(LINES_MAX);
+        std::thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || write_all(out, &waiting))?;
+        Ok(AccessLog(lines))
+    }
+
+    /// A client has closed a file.
+    pub fn closed(&self, client: IpAddr, file: &str, size: u64, bytes: u64, seconds: f64) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let line = Line { time: now.as_secs_f64(), client, file, size, bytes, seconds };
+        let Ok(text) = serde_json::to_string(&line) else { return };
+        let _ = self.0.try_send(text);
+    }
+}
+
+fn write_all(mut out: Box<dyn Write>, lines: &Receiver<String>) {
+    while let Ok(line) = lines.recv() {
+        // A log that cannot be written is no reason to serve no files.
+        let _ = writeln!(out, "{line}");
+    }
+}
