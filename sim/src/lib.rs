@@ -5,6 +5,8 @@
 //! many round trips it needs is its duration divided by the round trip.
 
 pub mod bulk;
+pub mod dataset;
+pub mod disk;
 pub mod guard;
 pub mod http_host;
 pub mod link;

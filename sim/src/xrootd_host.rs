@@ -21,6 +21,7 @@ use xrootd::message::{Read, Request};
 use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
+use crate::disk::Disks;
 use crate::guard::{Guard, Host};
 use crate::link::End;
 use crate::{Files, adler32};
@@ -90,6 +91,8 @@ pub struct Behaviour {
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
     pub service: Duration,
+    /// Where its files are; without disks, in memory.
+    pub disks: Option<Arc<Disks>>,
 }
 
 /// What a server says of its files where that is not the truth.
@@ -281,12 +284,29 @@ impl Connection {
         if hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
             std::future::pending::<()>().await;
         }
+        self.read_disks(&request).await;
         let lies = self.behaviour.lock().lies;
         match (lies, reads(&request)) {
             (Some(lie), Some(read)) => self.lie(lie, tag, read, end).await,
             _ => self.answer(tag, request),
         }
         Some(())
+    }
+
+    /// Waits until the disks have read what is asked for, one range after the other.
+    async fn read_disks(&self, request: &Request) {
+        let Some(disks) = self.behaviour.lock().disks.clone() else { return };
+        let segments = match request {
+            Request::Readv(readv) => readv.segments.clone(),
+            _ => reads(request).into_iter().collect(),
+        };
+        let Some(file) = segments.first().and_then(|first| self.open.get(&first.handle)) else {
+            return;
+        };
+        // Files are told apart by their place among all.
+        let number = self.files.range(..file.path.clone()).count() as u64;
+        let range = |segment: &Segment| segment.offset..segment.offset + u64::from(segment.length);
+        disks.read(number, segments.iter().map(range)).await;
     }
 
     /// Whether this connection's login holds no more. From the first such on another token is good.

@@ -1,14 +1,11 @@
 //! ROOT's requests over a link of 100 ms: what a client near a watched file waits for.
 
 use std::fmt::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{
-    Array, ClusterSize, Compression, Config, Engine, EntryType, Number, Numbers, TableColumn,
-    TreeOptions, WriteOptions,
-};
+use engine::{Config, Engine};
+use farroot_sim::dataset::{self, Dataset, Shape};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::replay::{Played, Vector, play, vectors};
@@ -55,62 +52,19 @@ fn what_root_asks_for_one_after_the_other_is_here() {
     log::golden("replayed_root", &golden);
 }
 
-const COLUMNS: usize = 20;
-const CLUSTERS: u64 = 80;
-/// Entries of a cluster, which are a basket of 10 kB in each column.
-const ENTRIES: u64 = 1250;
-/// What a client reads, and the clusters that its cache holds.
-const READ: [usize; 5] = [2, 3, 7, 11, 19];
-const CACHED: u64 = 2;
-
-/// A file with a tree, and the vectors of a client whose cache knows its columns.
+/// A file of 16 MB, and what a client asks for whose cache holds two clusters and knows its five
+/// branches.
 fn long_file() -> (Bytes, Vec<Vector>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("f.root");
-    let address = path.to_str().expect("a name");
-    let engine = Engine::start(Config::default()).expect("starts");
-    let number = |at: usize| TableColumn {
-        name: format!("x{at}"),
-        title: String::new(),
-        entry: EntryType::Number(Number::F64),
-    };
-    let options = TreeOptions {
-        compression: Compression::NONE,
-        cluster: ClusterSize::Entries(ENTRIES),
-        ..TreeOptions::default()
-    };
-    let fills = engine.block_on(async {
-        let file = engine.create(address, WriteOptions::default()).await?;
-        let tree = file.make_tree("t", (0..COLUMNS).map(number).collect(), options).await?;
-        for cluster in 0..CLUSTERS {
-            let values = |column: usize| {
-                let first = cluster * ENTRIES;
-                let value = |entry: u64| (first + entry) as f64 / (column + 1) as f64;
-                let numbers = Numbers::F64((0..ENTRIES).map(value).collect());
-                Arc::new(Array::Numbers { numbers, shape: Vec::new() })
-            };
-            tree.extend((0..COLUMNS).map(values).collect()).await?;
-        }
-        file.finish().await?;
-        let tree = engine.open_tree(address, None).await?;
-        let branches = &tree.metadata().branches;
-        let fill = |first: u64| -> Vector {
-            let entries = first * ENTRIES..(first + CACHED) * ENTRIES;
-            let baskets = READ.iter().flat_map(|column| &branches[*column].baskets);
-            let within = baskets.filter(|basket| entries.contains(&basket.entries.start));
-            let mut ranges: Vector = within.filter_map(|basket| basket.place.stored()).collect();
-            ranges.sort_by_key(|range| range.start);
-            ranges
-        };
-        engine::Result::Ok((0..CLUSTERS).step_by(CACHED as usize).map(fill).collect())
-    });
-    (std::fs::read(&path).expect("is there").into(), fills.expect("is written"))
+    let lengths = vec![1; 20];
+    let read = vec![2, 3, 7, 11, 19];
+    let dataset = Dataset::make(Shape { clusters: 80, entries: 1250, lengths, read });
+    let fills = dataset.fills(2);
+    (dataset.content, fills)
 }
 
 /// A link on which a fill takes so long beside the round trip.
 fn link(fill: &Vector, transfer: Duration) -> Link {
-    let bytes: u64 = fill.iter().map(|range| range.end - range.start).sum();
-    let rate = (bytes as f64 / transfer.as_secs_f64()) as u64;
+    let rate = (dataset::bytes(fill) as f64 / transfer.as_secs_f64()) as u64;
     Link { rtt: RTT, rate: Some(rate), slow_start: true }
 }
 
@@ -143,12 +97,8 @@ fn a_long_job_hardly_waits() {
 #[test]
 fn a_job_that_reads_clusters_in_any_order_loses_nothing() {
     let (content, fills) = long_file();
-    let mut shuffled = fills.clone();
-    let mut state = 7u64;
-    for at in (1..shuffled.len()).rev() {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        shuffled.swap(at, (state >> 33) as usize % (at + 1));
-    }
+    let order = dataset::shuffled(fills.len(), 7);
+    let shuffled: Vec<Vector> = order.into_iter().map(|fill| fills[fill].clone()).collect();
     let (played, used) = long_job(&content, &shuffled, Duration::from_millis(170));
     assert!(used.bytes_unused * 20 <= used.bytes_read, "{used:?}");
     let alone = (RTT + Duration::from_millis(170 + 170)) * shuffled.len() as u32;
