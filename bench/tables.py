@@ -1,4 +1,5 @@
-"""Writes the tables of docs/measured/, docs/performance.md and README.md from bench/record/.
+"""Writes the tables of docs/measured/, docs/performance.md and README.md from bench/record/, and
+that of docs/jobs.md from sim/record/.
 
     python bench/tables.py            # write them
     python bench/tables.py --check    # name the pages that are not what the records say
@@ -23,7 +24,8 @@ from pages import COSTS, FIRST_SCREEN, HEADLINES, PAGES, Headline, Question
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 RECORD = BENCH / "record"
-WITH_BLOCKS = ("README.md", "docs/performance.md")
+SIMULATED = ROOT / "sim/record"
+WITH_BLOCKS = ("README.md", "docs/performance.md", "docs/jobs.md")
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
 IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|$")
 # Runs that differ by less are given by their median alone.
@@ -58,6 +60,7 @@ def made() -> dict[Path, str]:
     """Every file that depends on the records, with its text."""
     files = {ROOT / f"docs/measured/{name}.md": page(*what) for name, what in PAGES.items()}
     files[ROOT / "docs/distance.svg"] = distance_chart()
+    files[ROOT / "docs/jobs.svg"] = jobs_chart()
     for name in WITH_BLOCKS:
         files[ROOT / name] = with_blocks((ROOT / name).read_text())
     return files
@@ -283,11 +286,55 @@ def moved_by(line: dict) -> str:
     return f"{line['link_bytes'] / 1e6:.1f} MB, {connections}"
 
 
+def simulated_jobs() -> list[dict]:
+    return json.loads((SIMULATED / "jobs.json").read_text())["table"]
+
+
+def simulated_table() -> str:
+    """A line a number of jobs, a column a client: efficiencies; then what was moved for them."""
+    lines = simulated_jobs()
+    clients = list(dict.fromkeys(line["client"] for line in lines))
+    counts = list(dict.fromkeys(line["jobs"] for line in lines))
+    found = {(line["client"], line["jobs"]): line for line in lines}
+    rows = [["CPU efficiency", *(shown(client) for client in clients), "the server allows"]]
+    for count in counts:
+        cells = [f"{found[client, count]['efficiency']:.2f}" for client in clients]
+        allowed = f"{found[clients[0], count]['allowed']:.2f}"
+        rows.append([f"{count} jobs" if count > 1 else "1 job", *cells, allowed])
+    for key, name in (
+        ("moved", "bytes moved by bytes wanted, of {} jobs"),
+        ("read", "bytes that the disks read by bytes wanted, of {} jobs"),
+        ("rate", "MB/s of the link, of {} jobs"),
+        ("slowest", "slowest job by the middle one, of {} jobs"),
+    ):
+        last = [found[client, counts[-1]][key] for client in clients]
+        cells = [f"{value:.0f}" if key == "rate" else f"{value:.2f}" for value in last]
+        rows.append([name.format(counts[-1]), *cells, ""])
+    return table(rows)
+
+
+def jobs_chart() -> str:
+    lines = simulated_jobs()
+    clients = list(dict.fromkeys(line["client"] for line in lines))
+    series = [
+        Series(
+            client,
+            [(line["jobs"], line["efficiency"]) for line in lines if line["client"] == client],
+            client == "farroot",
+        )
+        for client in clients
+    ]
+    allowed = [(line["jobs"], line["allowed"]) for line in lines if line["client"] == clients[0]]
+    title = "CPU efficiency of jobs on one server, in virtual time (sim/record/jobs.json)"
+    return line_chart(title, "jobs", "", [*series, Series("the server allows", allowed)])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "first_screen": first_screen,
     "headlines": headlines,
     "losses": losses,
     "costs": costs,
+    "jobs": simulated_table,
 }
 
 

@@ -9,6 +9,7 @@ pub mod dataset;
 pub mod disk;
 pub mod guard;
 pub mod http_host;
+pub mod jobs;
 pub mod link;
 pub mod log;
 pub mod network;

@@ -1,0 +1,28 @@
+//! What many jobs make of one server, beside what was measured of ROOT's.
+
+use farroot_sim::jobs::{Client, allowed, dataset, run};
+
+const SEED: u64 = 20;
+
+/// Donvito: 86 to 90 % of the time of one job was work, and 40 % of the time of 120.
+#[test]
+fn replayed_root_is_as_efficient_as_it_was() {
+    let dataset = dataset(6);
+    let alone = run(&dataset, Client::Root, 1, SEED);
+    assert!((alone.efficiency - 0.88).abs() <= 0.03, "{alone:?}");
+    assert!((alone.moved - 1.0).abs() < 0.01, "{alone:?}");
+    let many = run(&dataset, Client::Root, 120, SEED);
+    assert!((many.efficiency - 0.40).abs() <= 0.03, "{many:?}");
+    assert!((many.rate - 100.0).abs() <= 10.0, "{many:?}");
+}
+
+#[test]
+fn reading_ahead_takes_what_the_server_allows() {
+    let dataset = dataset(12);
+    for jobs in [1, 20] {
+        let fared = run(&dataset, Client::Farroot, jobs, SEED);
+        let allowed = allowed(&dataset, jobs);
+        assert!(fared.efficiency >= 0.85 * allowed, "{jobs} jobs: {fared:?} of {allowed:.3}");
+        assert!(fared.moved <= 1.05, "{jobs} jobs: {fared:?}");
+    }
+}
