@@ -4,6 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use super::gsi::SessionKey;
+
 /// A message of an authentication.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Step {
@@ -19,6 +21,11 @@ pub trait Exchange: fmt::Debug + Send + Sync {
 
     /// The message that answers kXR_authmore.
     fn proceed(&mut self, challenge: &[u8]) -> Result<Step, String>;
+
+    /// The key that both sides have after the last message, once; most protocols make none.
+    fn session_key(&mut self) -> Option<SessionKey> {
+        None
+    }
 }
 
 impl Step {

@@ -195,8 +195,13 @@ impl Client {
     pub(super) fn authenticate_further(&mut self, challenge: &Bytes) -> Result<(), ProtocolError> {
         self.machine.step(ClientStep::AuthContinues)?;
         let exchange = self.authenticating.current.as_mut().and_then(|c| c.exchange.as_mut());
-        match exchange.map(|exchange| exchange.proceed(challenge)) {
-            Some(Ok(step)) => self.send_step(step),
+        let answer = exchange.map(|exchange| (exchange.proceed(challenge), exchange.session_key()));
+        let (answer, key) = answer.map_or((None, None), |(answer, key)| (Some(answer), key));
+        match answer {
+            Some(Ok(step)) => {
+                self.send_step(step);
+                key.into_iter().for_each(|key| self.signing.begin(key));
+            }
             Some(Err(_)) if self.ahead => self.burst_refused(),
             Some(Err(why)) => self.skip_current(why),
             None => self.go_on(),

@@ -46,6 +46,7 @@ mod files;
 mod opens;
 mod send;
 mod session;
+mod signing;
 mod streams;
 
 pub use change::WRITE_BYTES_MAX;
@@ -56,6 +57,7 @@ use change::{Change, Guess};
 use encryption::Encryption;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
+use signing::Signing;
 use streams::{Owner, Streams};
 
 /// Whether the session is to be encrypted. The caller sees to the encryption, see
@@ -189,6 +191,7 @@ pub struct Client {
     refused_in_clear: bool,
     login_sent: bool,
     authenticating: Authenticating,
+    signing: Signing,
     greeting: Option<Greeting>,
     flags: ServerFlags,
     session: SessionId,
@@ -227,6 +230,7 @@ impl Client {
             refused_in_clear: false,
             login_sent: false,
             authenticating: Authenticating::default(),
+            signing: Signing::default(),
             greeting: None,
             flags: ServerFlags::default(),
             session: SessionId::default(),

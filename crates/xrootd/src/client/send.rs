@@ -288,7 +288,11 @@ impl Client {
         frame: impl FnOnce(StreamId) -> Vec<u8>,
     ) -> Option<StreamId> {
         let stream = self.allocate(owner, kind)?;
-        self.outbox.put(&frame(stream));
+        let frame = frame(stream);
+        if let Some((header, body)) = frame.split_first_chunk() {
+            self.sign(header, body);
+        }
+        self.outbox.put(&frame);
         Some(stream)
     }
 
@@ -301,9 +305,18 @@ impl Client {
     ) -> Option<StreamId> {
         let stream = self.allocate(owner, kind)?;
         let (header, body) = frame(stream);
-        self.outbox.put(&header.encode());
+        let header = header.encode();
+        self.sign(&header, &body);
+        self.outbox.put(&header);
         self.outbox.put_body(body);
         Some(stream)
+    }
+
+    /// Puts a signature in front of a request, where the server wants one.
+    fn sign(&mut self, header: &[u8; RequestHeader::BYTES], body: &[u8]) {
+        if let Some(signature) = self.signing.sign(header, body) {
+            self.outbox.put(&signature);
+        }
     }
 
     fn allocate(&mut self, owner: Owner, kind: BodyKind) -> Option<StreamId> {

@@ -136,6 +136,7 @@ impl Client {
         self.flags = answer.flags;
         self.profile.version = Some(answer.version);
         self.profile.flags = Some(answer.flags);
+        self.signing.learn(&answer.details);
         let consents = answer.flags.contains(ServerFlags::GO_TO_TLS);
         if consents && self.encryption == Encryption::Asked {
             self.machine.step(ClientStep::TlsAnswered)?;

@@ -4,6 +4,7 @@ use aes::Aes128;
 use aes::cipher::block_padding::Pkcs7;
 use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
 use secrecy::zeroize::Zeroizing;
+use sha2::{Digest, Sha256};
 
 /// The name that servers know it by.
 pub const NAME: &str = "aes-128-cbc";
@@ -23,6 +24,14 @@ impl SessionKey {
     /// None where the secret is too short.
     pub fn new(secret: &[u8]) -> Option<SessionKey> {
         secret.first_chunk().map(|head| SessionKey(Zeroizing::new(*head)))
+    }
+
+    /// A vector for the message of this number, which tells nothing of the key or of others.
+    pub fn vector(&self, number: u64) -> [u8; BLOCK_BYTES] {
+        let digest = Sha256::new_with_prefix(*self.0).chain_update(number.to_be_bytes());
+        let mut vector = [0; BLOCK_BYTES];
+        vector.copy_from_slice(&digest.finalize()[..BLOCK_BYTES]);
+        vector
     }
 
     /// The vector and the encrypted bytes.

@@ -18,6 +18,8 @@ pub struct GsiClient {
     credential: Box<GsiCredential>,
     authorities: String,
     answered: bool,
+    /// Both sides have it once the certificate has been shown.
+    key: Option<SessionKey>,
 }
 
 /// What a server has said, verified.
@@ -30,7 +32,7 @@ struct Verified {
 
 impl GsiClient {
     pub fn new(credential: Box<GsiCredential>) -> GsiClient {
-        GsiClient { credential, authorities: String::new(), answered: false }
+        GsiClient { credential, authorities: String::new(), answered: false, key: None }
     }
 
     /// The first message, which depends on nothing that a server chooses. `arguments` are those of
@@ -71,7 +73,9 @@ impl GsiClient {
         }
         self.answered = true;
         let verified = self.verify(&buffer)?;
-        self.answer(&verified).map_err(Refusal::Key)
+        let (message, key) = self.answer(&verified).map_err(Refusal::Key)?;
+        self.key = Some(key);
+        Ok(message)
     }
 
     fn verify(&self, buffer: &Buffer<'_>) -> Result<Verified, Refusal> {
@@ -106,7 +110,7 @@ impl GsiClient {
         Ok(Verified { part, challenge, digest })
     }
 
-    fn answer(&self, verified: &Verified) -> Result<Bytes, String> {
+    fn answer(&self, verified: &Verified) -> Result<(Bytes, SessionKey), String> {
         let Verified { part, challenge, digest } = verified;
         let credential = &*self.credential;
         let peer = &*credential.peer;
@@ -140,7 +144,7 @@ impl GsiClient {
                 (BucketType::PUBLIC_KEY, credential.public_key_pem.as_bytes()),
             ],
         };
-        Ok(cert.encode().into())
+        Ok((cert.encode().into(), key))
     }
 
     fn own_tag(&self) -> [u8; TAG_BYTES] {
@@ -156,5 +160,9 @@ impl Exchange for GsiClient {
 
     fn proceed(&mut self, challenge: &[u8]) -> Result<Step, String> {
         self.cert(challenge).map(Step::last).map_err(|refusal| refusal.to_string())
+    }
+
+    fn session_key(&mut self) -> Option<SessionKey> {
+        self.key.take()
     }
 }

@@ -22,6 +22,7 @@ mod dh;
 mod server;
 mod signed;
 
+pub use cipher::SessionKey;
 pub use client::GsiClient;
 pub use dh::{Group, Part};
 pub use server::{GsiServer, Primes};

@@ -210,6 +210,17 @@ impl Xrootd {
     /// One that shows this certificate; none, loudly, where xrootd is missing. Within TLS, too,
     /// where that is said, and then for all clients.
     pub fn start(grid: &Grid, name: &str, host: &Party, tls: bool) -> Option<Xrootd> {
+        Xrootd::start_with(grid, name, host, tls, "")
+    }
+
+    /// The same with more lines in its configuration.
+    pub fn start_with(
+        grid: &Grid,
+        name: &str,
+        host: &Party,
+        tls: bool,
+        more: &str,
+    ) -> Option<Xrootd> {
         let program = installed("xrootd")?;
         let folder = grid.path(name);
         fs::create_dir_all(folder.join("data/store")).unwrap();
@@ -233,7 +244,7 @@ impl Xrootd {
              xrootd.seclib libXrdSec.so\n\
              sec.protparm gsi -certdir:{} -cert:{at}/host.pem -key:{at}/host.key\n\
              sec.protparm gsi -crl:0 -ca:1 -gridmap:{at}/gridmap -gmapopt:trymap,usedn\n\
-             sec.protocol gsi\nsec.protbind * only gsi\n{tls}",
+             sec.protocol gsi\nsec.protbind * only gsi\n{tls}{more}",
             trusted.display()
         );
         fs::write(folder.join("xrootd.cfg"), config).unwrap();

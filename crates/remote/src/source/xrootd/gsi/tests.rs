@@ -278,10 +278,13 @@ fn nothing_of_the_key_is_printed() {
 
 /// Reads the file as users do.
 async fn read_by_remote(wallet: Wallet, host: &str, port: u16) -> crate::Result<Vec<u8>> {
+    read_by(wallet, &format!("root://{host}:{port}//store/a.bin")).await
+}
+
+async fn read_by(wallet: Wallet, address: &str) -> crate::Result<Vec<u8>> {
     let config = Config { wallet, ..Config::default() };
     let network = Arc::new(Tcp::new(config.connect_timeout));
-    let address = format!("root://{host}:{port}//store/a.bin");
-    let file = Remote::start(config, network).open_bytes(&address).await?;
+    let file = Remote::start(config, network).open_bytes(address).await?;
     let pieces = file.fetch(&[0..content().len() as u64]).await?;
     Ok(pieces.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect())
 }
@@ -328,6 +331,23 @@ async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
     for trips in [5, 4] {
         assert_eq!(round_trips(&grid, &wallet, "roots", &relay).await, trips);
         assert!(!relay.saw(b"-----BEGIN CERTIFICATE-----"), "all is within TLS");
+    }
+}
+
+/// At the levels at which opens, and at which all requests are signed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_want_signatures_get_them() {
+    let Some((grid, _)) = bed() else { return };
+    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
+    for (name, tls) in [("standard", false), ("pedantic", false), ("pedantic-tls", true)] {
+        let level = name.split('-').next().unwrap();
+        let more = format!("sec.level all {level}\n");
+        let Some(server) = Xrootd::start_with(&grid, name, &host, tls, &more) else { return };
+        let scheme = if tls { "roots" } else { "root" };
+        let address = format!("{scheme}://localhost:{}//store/a.bin", server.port);
+        let bytes = read_by(wallet.clone(), &address).await;
+        assert!(bytes.unwrap_or_else(|error| panic!("{name}: {error}")) == content(), "{name}");
     }
 }
 
