@@ -80,6 +80,7 @@ __all__ = [
     "configure",
     "copy",
     "credentials_found",
+    "flush_cache",
     "formula_functions",
     "is_glob",
     "listed",
