@@ -87,9 +87,11 @@ def test_types_of_cpp_are_parsed() -> None:
         ("char *", AsString(False, length_bytes="4")),
         ("std::vector<std::vector<string> >", AsVector(True, AsVector(False, AsString(False)))),
         ("set<unsigned short>", AsSet(True, ">u2")),
+        ("const unsigned short", np.dtype(">u2")),
         ("map<string, vector<int>>", AsMap(True, AsString(True), AsVector(True, ">i4"))),
     ):
         assert parse_typename(text) == expected
+    assert parse_typename("const TH1I*") == parse_typename("TH1I*")
     for wrong in ("vector <", "map<string<int>>", "map<string, int>>", "map<int>", ""):
         with pytest.raises(ValueError, match="is no type"):
             parse_typename(wrong)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["UnknownInterpretation", "interpretation_of", "parse_typename"]
 
+#: Words of a type that say nothing of its bytes.
+_QUALIFIERS = ("const", "class", "struct")
 #: Numbers in the file, by their names in C++ and in ROOT.
 _NUMBERS = {
     **dict.fromkeys(("bool", "Bool_t"), "?"),
@@ -120,7 +122,7 @@ class _Parser:
     def _name(self) -> str:
         words: list[str] = []
         while self._next() and self._next() not in "<>,*":
-            if self._next() not in ("const", "class", "struct"):
+            if self._next() not in _QUALIFIERS:
                 words.append(self._next())
             self._at += 1
         if not words:
@@ -158,7 +160,10 @@ class _Parser:
             return containers.AsMap(header, *self._arguments(2, header=True, in_map=True))
         while self._next() == "<":
             self._skip_arguments()
-        classname = _joined(self._words[begin : self._at])
+        words = self._words[begin : self._at]
+        while words[0] in _QUALIFIERS:
+            del words[0]
+        classname = _joined(words)
         is_roots = re.fullmatch(r"T[A-Z]\w*", classname) is not None
         known = is_roots or self._described is None or classname in self._described
         return model_named(classname, None, "Model_" if known else "Unknown_")
