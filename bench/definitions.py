@@ -528,6 +528,24 @@ EXPERIMENTS = {
         figure="peak_bytes",
         timeout_s=1200.0,
     ),
+    "write-small": Experiment(
+        about="100,000 entries of one float, not compressed: all at once, and one by one",
+        file="",
+        peers=writers(
+            ("farroot TTree, one extend", "farroot_write_large", "--columns 1"),
+            (
+                "farroot TTree, 100,000 extends",
+                "farroot_write_large",
+                "--columns 1 --batch 1 --batches 100000",
+            ),
+            (
+                "farroot RNTuple, 100,000 extends",
+                "farroot_write_large",
+                "--as ntuple --columns 1 --batch 1 --batches 100000",
+            ),
+            scheme="none",
+        ),
+    ),
     "write-wide": Experiment(
         about="10,000 branches of float, 10,000 entries in ten batches, ZSTD 505",
         file="",
