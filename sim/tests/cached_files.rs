@@ -28,6 +28,8 @@ struct Seen {
     requests: Vec<RequestRecord>,
     counters: CacheCounters,
     cached: u64,
+    /// Bytes that were wanted and came, without those that come with an open.
+    handed_out: u64,
 }
 
 impl Seen {
@@ -57,7 +59,17 @@ async fn read_with(world: &World, config: Config, url: &str) -> Result<Seen> {
     engine.remote().cache().iter().for_each(remote::cache::Cache::flush);
     let requests = engine.trace().records().requests;
     let requests = requests.into_iter().filter(|request| &*request.source != "cache").collect();
-    Ok(Seen { trips, requests, counters, cached: engine.report().bytes_cached })
+    let report = engine.report();
+    let with_opens: u64 = engine
+        .trace()
+        .records()
+        .requests
+        .iter()
+        .filter(|request| request.kind == RequestKind::Open)
+        .map(|request| request.received)
+        .sum();
+    let handed_out = report.bytes_metadata + report.bytes_baskets - with_opens;
+    Ok(Seen { trips, requests, counters, cached: report.bytes_cached, handed_out })
 }
 
 async fn read(world: &World, cache: &Path, check: CacheCheck) -> Result<Seen> {
@@ -90,6 +102,10 @@ fn a_second_read_asks_its_server_for_the_open_alone() {
         assert!(second.trips < 2.01, "connecting and the open: {:.2}", second.trips);
         let CacheCounters { misses, missed_bytes, stored_bytes, .. } = first.counters;
         assert!(misses > 0 && missed_bytes > 0 && stored_bytes <= missed_bytes + FILE.len() as u64);
+        for seen in [&first, &second] {
+            let CacheCounters { hit_bytes, joined_bytes, missed_bytes, .. } = seen.counters;
+            assert_eq!(hit_bytes + joined_bytes + missed_bytes, seen.handed_out);
+        }
         assert_eq!((second.counters.misses, second.counters.joined), (0, 0));
         assert_eq!(second.counters.hit_bytes, second.cached);
         assert_eq!(second.counters.hit_bytes, first.counters.missed_bytes);

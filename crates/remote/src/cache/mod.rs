@@ -226,6 +226,11 @@ impl Cache {
         self.inner.writer.record(entry.content.clone(), offset, bytes);
     }
 
+    /// Looks in its time for what other processes have added to a content: no read waits for it.
+    pub(crate) fn look(&self, content: &Arc<HeldContent>) {
+        self.inner.writer.look(content.clone());
+    }
+
     /// Counts that an entry is in use.
     pub fn note_use(&self, entry: &CacheEntry) {
         self.inner.writer.note_use(entry.content.clone());

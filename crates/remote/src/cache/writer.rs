@@ -40,6 +40,7 @@ enum Job {
     Record(Arc<HeldContent>, u64, Bytes),
     Name(Name),
     Use(Arc<HeldContent>),
+    Look(Arc<HeldContent>),
     Flush(Sender<()>),
 }
 
@@ -78,6 +79,10 @@ impl CacheWriter {
 
     pub fn note_use(&self, content: Arc<HeldContent>) {
         self.send(Job::Use(content));
+    }
+
+    pub fn look(&self, content: Arc<HeldContent>) {
+        self.send(Job::Look(content));
     }
 
     /// Waits until all that was given is on the disk, with its index.
@@ -148,6 +153,7 @@ impl Worker {
                     }
                 }
                 Job::Name(name) => self.names.keep(&name),
+                Job::Look(content) => content.refresh(),
                 Job::Use(content) => {
                     self.room.reconsider(content.id());
                     content.note_use(seconds_since_1970());

@@ -43,6 +43,8 @@ pub struct CacheOpen {
     /// What is held, as far as was known before the open: for a caller that takes the file for
     /// the one that was there before.
     pub found: Option<CacheEntry>,
+    /// The same, whether it is believed or not: it stays loaded until the open is answered.
+    pub loaded: Option<CacheEntry>,
     /// The first bytes, from the cache, where the entry is believed without asking.
     pub believed: Option<Bytes>,
 }
@@ -54,6 +56,8 @@ pub struct Cached {
     pub asked: Address,
     pub identify: Option<Identify>,
     pub entry: Option<CacheEntry>,
+    /// What was loaded before the open was answered.
+    pub loaded: Option<CacheEntry>,
     /// The file's server has said in this open that the entry is of the file.
     pub is_confirmed: bool,
     pub shadow: Option<FileId>,
@@ -74,12 +78,13 @@ pub struct Cached {
 
 impl Cached {
     pub fn new(open: CacheOpen) -> Self {
-        let CacheOpen { cache, asked, identify, found, .. } = open;
+        let CacheOpen { cache, asked, identify, found, loaded, .. } = open;
         Cached {
             cache,
             asked,
             identify,
             entry: found,
+            loaded,
             is_confirmed: false,
             shadow: None,
             failed: Vec::new(),

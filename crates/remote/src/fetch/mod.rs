@@ -273,9 +273,10 @@ impl Fetcher {
         let believed = found.as_ref().filter(|entry| is_it(entry) && cache.believes(entry));
         let believed = believed.and_then(|entry| cache.head(entry, head));
         // Without a description of the file nothing that is held is its, until its server says so.
+        let loaded = found.clone();
         let found = found.filter(|entry| believed.is_some() || (info.is_some() && is_it(entry)));
         let identify = locations.identify;
-        Some(Box::new(CacheOpen { cache, asked, identify, found, believed }))
+        Some(Box::new(CacheOpen { cache, asked, identify, found, loaded, believed }))
     }
 }
 

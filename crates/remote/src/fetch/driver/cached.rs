@@ -35,11 +35,10 @@ impl Driver {
         let Some(content) = cached.entry.as_ref().map(|entry| entry.content.clone()) else {
             return (file, cached.leave(range));
         };
-        let mut holds = content.holds(range);
+        let holds = content.holds(range);
         if !holds && now.saturating_sub(cached.looked) >= LOOK_AGAIN {
             cached.looked = now;
-            content.refresh();
-            holds = content.holds(range);
+            cached.cache.look(&content);
         }
         match holds {
             true => (self.shadow_of(file), Via::Cache),
@@ -189,6 +188,7 @@ impl Driver {
             }
         }
         cached.early = Vec::new();
+        cached.loaded = None;
         cached.entry = entry;
     }
 
