@@ -13,7 +13,7 @@ import uproot
 
 import farroot
 from farroot.containers import AsMap, AsSet, AsString, AsVector
-from farroot.interpretation.identify import parse_typename
+from farroot.interpretation.identify import interpretation_of, parse_typename
 from farroot.interpretation.jagged import AsJagged
 from farroot.interpretation.numerical import AsDtype
 from farroot.interpretation.objects import AsObjects
@@ -62,6 +62,7 @@ def test_interpretations_are_spelled_as_by_uproot(corpus: Path) -> None:
 
 def test_interpretations_are_compared(sample: Any, corpus: Path) -> None:
     assert sample["i4"].interpretation == AsDtype(">i4")
+    assert interpretation_of(sample["i4"], {}, simplify=False) == AsDtype(">i4")
     assert sample["i4"].interpretation != AsDtype(">i8")
     assert sample["Ai4"].interpretation == AsJagged(AsDtype(">i4"))
     assert isinstance(sample["Ai4"].interpretation, farroot.AsJagged)

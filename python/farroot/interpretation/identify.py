@@ -198,8 +198,12 @@ def _joined(words: list[str]) -> str:
 # -- of a branch -----------------------------------------------------------------------------------
 
 
-def interpretation_of(branch: Branch) -> Interpretation:
-    """How the bytes of a branch are read."""
+def interpretation_of(branch: Branch, context: Any = None, simplify: bool = True) -> Interpretation:
+    """How the bytes of a branch are read.
+
+    Args:
+        context, simplify: uproot's; farroot has one interpretation of a branch.
+    """
     found = _found(branch)
     found._of = branch
     return found
