@@ -163,6 +163,10 @@ impl XrootdServer {
             };
             opening.profile = self.profile.lock().clone();
             opening.careful &= opening.profile.authentication == Authentication::Unknown;
+            if opening.profile.insists_on_tls && opening.tls.is_none() {
+                // Others have found out meanwhile how to begin.
+                opening = self.prepare().await?;
+            }
         }
         let Opening { config, profile, careful, tls, ready, shown } = opening;
         let start = match careful {

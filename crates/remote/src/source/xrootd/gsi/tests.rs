@@ -334,6 +334,17 @@ async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
     }
 }
 
+/// A server that insists on TLS is found out by who has a proxy at hand, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_wants_gsi_inside_tls_is_read_by_its_plain_address() {
+    let Some(grid) = Grid::new() else { return };
+    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
+    let Some(server) = Xrootd::start(&grid, "insists", &host, true) else { return };
+    let bytes = read_by_remote(wallet, "localhost", server.port).await;
+    assert!(bytes.unwrap_or_else(|error| panic!("{error}")) == content());
+}
+
 /// At the levels at which opens, and at which all requests are signed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_want_signatures_get_them() {
