@@ -161,8 +161,9 @@ fn say(server: &Server) {
 }
 
 fn summary(figures: &Figures) -> String {
-    let Figures { opens, origin_opens, delivered, origin_bytes, origin_requests, used, .. } =
-        figures;
+    let Figures {
+        opens, origin_opens, delivered, origin_bytes, origin_requests, used, cache, ..
+    } = figures;
     if *opens == 0 {
         return "nothing was read over XRootD through farroot".to_owned();
     }
@@ -173,10 +174,13 @@ fn summary(figures: &Figures) -> String {
         count(*origin_opens, "open"),
         count(*origin_requests, "request")
     );
-    let ahead = used.bytes_metadata + used.bytes_predicted;
+    let ahead = size(used.bytes_metadata + used.bytes_predicted);
+    let cached = match cache.hit_bytes {
+        0 => String::new(),
+        bytes => format!("; {} came from the cache", size(bytes)),
+    };
     format!(
-        "opened {read}; {brought}; {} were on their way before they were asked for",
-        size(ahead)
+        "opened {read}, of which {ahead} were here before they were asked for; {brought}{cached}"
     )
 }
 

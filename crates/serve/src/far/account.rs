@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::Used;
 use parking_lot::Mutex;
-use remote::Error;
-use remote::fetch::trace::Trace;
+use remote::cache::counters::CacheCounters;
+use remote::{Error, Remote};
 
 /// Figures of a proxy since it was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Figures {
     pub files_open: u64,
     /// What clients have asked for, and from where it came.
     pub used: Used,
+    /// What the cache on disk has brought; nothing without one.
+    pub cache: CacheCounters,
     /// Bytes that clients were handed.
     pub delivered: u64,
     /// Requests to origins, those that failed, and the bytes that came.
@@ -69,9 +71,9 @@ impl Account {
     }
 
     /// All of it, with what is used of files that are open.
-    pub fn figures(&self, mut used: Used, files_open: u64, trace: &Trace) -> Figures {
+    pub fn figures(&self, mut used: Used, files_open: u64, remote: &Remote) -> Figures {
         add(&mut used, &self.used.lock());
-        let sources = trace.look(|records, _| records.tallies.by_source(None));
+        let sources = remote.trace().look(|records, _| records.tallies.by_source(None));
         let sum = |of: fn(&remote::fetch::tally::Tally) -> u64| sources.values().map(of).sum();
         Figures {
             opens: self.opens.load(Ordering::Relaxed),
@@ -79,6 +81,7 @@ impl Account {
             open_errors: self.open_errors.lock().clone(),
             files_open,
             used,
+            cache: remote.cache_counters(),
             delivered: self.delivered.load(Ordering::Relaxed),
             origin_requests: sum(|tally| tally.requests),
             origin_failures: sum(|tally| tally.failures),

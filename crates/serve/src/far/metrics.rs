@@ -28,7 +28,7 @@ pub fn text(figures: &Figures) -> String {
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Figures { used, open_errors, .. } = &self.0;
+        let Figures { used, cache, open_errors, .. } = &self.0;
         let help = "Bytes that clients have asked for, by where they came from";
         let mut family = encoder.encode_descriptor("bytes", help, None, MetricType::Counter)?;
         let parts = [
@@ -38,6 +38,17 @@ impl Collector for Snapshot {
         ];
         for (from, bytes) in parts {
             ConstCounter::new(bytes).encode(family.encode_family(&[("from", from)])?)?;
+        }
+        let help = "Bytes that files with a cache were asked for, by where they came from";
+        let mut family =
+            encoder.encode_descriptor("cache_bytes", help, None, MetricType::Counter)?;
+        let parts = [
+            ("hit", cache.hit_bytes),
+            ("joined", cache.joined_bytes),
+            ("missed", cache.missed_bytes),
+        ];
+        for (how, bytes) in parts {
+            ConstCounter::new(bytes).encode(family.encode_family(&[("how", how)])?)?;
         }
         let help = "Opens at origins that have failed, by the kind of their error";
         let mut family = encoder.encode_descriptor("errors", help, None, MetricType::Counter)?;

@@ -229,7 +229,7 @@ impl FarFiles {
         }
         let (files_open, account) = (open.len() as u64, &self.0.account);
         drop(open);
-        account.figures(used, files_open, self.0.engine.trace())
+        account.figures(used, files_open, self.0.engine.remote())
     }
 
     /// The address that a name means, of an origin whose files may be read.
