@@ -28,7 +28,7 @@ class Skimmed:
         size: Its bytes.
         table: The path of the tree or RNTuple in it.
         inputs: Of each input its address, its entries, and how many of them were kept.
-        is_copied: Whether baskets were copied as they were stored.
+        is_copied: Whether all baskets were copied as they were stored.
         notes: What was not the same in all inputs.
         seconds: From the call to the end.
     """
@@ -78,10 +78,11 @@ def skim(
 ) -> Skimmed:
     """Writes some columns and entries of trees or RNTuples to a new file.
 
-    Without a cut a tree's baskets are copied as they are stored, as :func:`farroot.merge` does.
-    With one, other columns than the cut's are fetched only where entries pass, and what passes is
-    compressed anew. Entries are in the order of the sources. Under the target's name there is
-    nothing, or what was there before, until it is complete.
+    A tree's baskets are copied as they are stored, as :func:`farroot.merge` does. With a cut, other
+    columns than the cut's are fetched only where entries pass, and out of baskets of which not all
+    entries do, those that do are taken and compressed anew. Entries are in the order of the
+    sources. Under the target's name there is nothing, or what was there before, until it is
+    complete.
 
     Args:
         sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.
@@ -89,7 +90,7 @@ def skim(
         columns: Names, paths and globs such as ``"Jet_*"``; all if None.
         cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
-        keep_rest: Whether to keep other tables and objects, merged; without a cut only.
+        keep_rest: Whether to keep other tables and objects, merged: where a tree stays a tree.
         compression: Of what is compressed anew, as for :func:`farroot.recreate`.
         overwrite: Whether to replace a file that is there.
         reproducible: Whether the same sources are to give the same bytes, without the time.

@@ -77,8 +77,8 @@ def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
     farroot.merge(output, inputs, basket="64 KB", overwrite=True, **anew)
     assert contents(output) == expected
     after = farroot.open(output)["t"]
-    assert all(before[name].num_baskets >= 10 for name in before)
-    assert all(after[name].num_baskets < 5 for name in after)
+    assert all(branch.num_baskets >= 10 for branch in before.branches)
+    assert all(branch.num_baskets < 5 for branch in after.branches)
     for start, stop in ((0, 3), (395, 405), (1990, 2000)):
         part = after["list"].array(entry_start=start, entry_stop=stop)
         assert ak.to_list(part) == expected[2][start:stop]  # type: ignore[index]

@@ -12,8 +12,8 @@ use crate::reading::with_engine;
 
 /// Write some columns and entries of a tree or RNTuple to a new file
 ///
-/// Without a cut a tree's baskets are copied as they are stored. With one, the other columns are
-/// fetched only where entries pass, and what passes is compressed anew.
+/// A tree's baskets are copied as they are stored. With a cut the other columns are fetched only
+/// where entries pass; out of baskets of which not all do, entries are taken and compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot skim [OPTIONS] SRC... DST")]
 pub struct SkimArguments {
@@ -33,7 +33,7 @@ pub struct SkimArguments {
     /// Write a tree
     #[arg(long)]
     tree: bool,
-    /// Keep other tables and objects, merged; without a cut only
+    /// Keep other tables and objects, merged; not where a tree becomes an RNTuple, or back
     #[arg(long)]
     keep_rest: bool,
     /// Replace what is there

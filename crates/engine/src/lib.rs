@@ -60,6 +60,6 @@ pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableCol
 pub use rootfile::write::{WritableObject, objects as writable};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 pub use write::{FileOutput, TableOutput, TablePart, TableReport};
-pub use write::{MergeOptions, MergeProgress, MergeReport, Missing, Only};
+pub use write::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
 pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

@@ -18,7 +18,7 @@ use super::carrier::Carrier;
 use super::counts;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
-use super::remake::{HELD_BYTES, Page, Remaking, place_basket};
+use super::remake::{HELD_BYTES, Page, Remaking, Taken, place_basket};
 use crate::located::Located;
 use crate::read::file::session::Session;
 
@@ -26,8 +26,11 @@ use crate::read::file::session::Session;
 const CHUNK_BYTES: u64 = 4 << 20;
 /// Bytes between two baskets that are rather read than skipped.
 const GAP_BYTES: u64 = 4 << 10;
-/// Asked for and not yet written, at the most.
+/// Asked for and not yet written, at the most: of files far away for the round trips, of those here
+/// as little as the processor's caches keep until it is written.
 const WINDOW_BYTES: u64 = 128 << 20;
+const WINDOW_BYTES_HERE: u64 = 8 << 20;
+const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Inputs that are opened before their turn.
 const OPEN_AHEAD: usize = 8;
 
@@ -82,8 +85,9 @@ pub async fn run(
 ) -> Result<MergeReport> {
     let mut plan = plan;
     let inputs = std::mem::take(&mut plan.inputs);
-    let memory = session.config().memory_bytes_max;
-    let window = WINDOW_BYTES.min(memory / 2);
+    let is_here = inputs.iter().all(PlannedInput::is_local);
+    let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
+    let window = window.min(session.config().memory_bytes_max / 2);
     let mut source = Source::new(session.remote().clone(), &inputs, window, plan.remake());
     let remaking = plan.remake().map(|remake| Remaking::new(remake, session.decoders().clone()));
     let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
@@ -119,7 +123,7 @@ pub async fn run(
         carrier.drain(&mut plan.writer).await?;
     }
     if let Some(remaking) = &mut target.remaking {
-        (0..plan.outputs.len()).for_each(|output| remaking.cut(&plan, output));
+        (0..plan.outputs.len()).for_each(|output| remaking.cut(output));
         remaking.place_all(&mut plan, url).await?;
     }
     plan.inputs = inputs;
@@ -255,7 +259,10 @@ impl<'a> Source<'a> {
         self.file = Some(Arc::new(file));
         self.tasks = match &mut self.held {
             Some(held) => tasks_in_order(input, held).into(),
-            None => chunks(pieces(input)).into_iter().map(Task::Copy).chain([Task::End]).collect(),
+            None => {
+                let chunks = chunks(pieces(input), chunk_bytes(input));
+                chunks.into_iter().map(Task::Copy).chain([Task::End]).collect()
+            }
         };
         self.steps.push_back(Step::Begin(at));
         Ok(true)
@@ -275,6 +282,7 @@ fn pieces(input: &PlannedInput) -> Vec<Piece> {
 /// Table by table, and of a tree what is held together before what follows it.
 fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
     let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
+    let most = chunk_bytes(input);
     for (output, part) in &input.tables {
         let mut pieces: Vec<Piece> = pieces(input);
         pieces.retain(|piece| piece.place.0 == *output);
@@ -282,25 +290,29 @@ fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<
             for cut in part.cuts(held.entry(*output).or_default(), HELD_BYTES) {
                 let is_before = |piece: &Piece| {
                     let (_, branch, basket) = piece.place;
-                    part.first_entry(branch, basket) < cut
+                    part.basket(branch, basket).first_entry < cut
                 };
                 let (before, behind) = pieces.into_iter().partition(is_before);
                 pieces = behind;
-                tasks.extend(chunks(before).into_iter().map(Task::Copy));
+                tasks.extend(chunks(before, most).into_iter().map(Task::Copy));
                 // What the tree's record has of the input comes with its end.
                 let list = if cut < part.entries { &mut tasks } else { &mut at_end };
                 list.push(Task::Cut(*output, cut));
             }
         }
-        tasks.extend(chunks(pieces).into_iter().map(Task::Copy));
+        tasks.extend(chunks(pieces, most).into_iter().map(Task::Copy));
     }
     tasks.push(Task::End);
     tasks.append(&mut at_end);
     tasks
 }
 
-/// Pieces in the order in which they lie in their file.
-fn chunks(mut pieces: Vec<Piece>) -> Vec<Chunk> {
+fn chunk_bytes(input: &PlannedInput) -> u64 {
+    if input.is_local() { CHUNK_BYTES_HERE } else { CHUNK_BYTES }
+}
+
+/// Pieces in the order in which they lie in their file, up to so many bytes together.
+fn chunks(mut pieces: Vec<Piece>, most: u64) -> Vec<Chunk> {
     pieces.sort_by_key(|piece| piece.range.start);
     let mut chunks: Vec<Chunk> = Vec::new();
     for piece in pieces {
@@ -308,7 +320,7 @@ fn chunks(mut pieces: Vec<Piece>) -> Vec<Chunk> {
             Some(Chunk { range, pieces })
                 if piece.range.start >= range.end
                     && piece.range.start - range.end <= GAP_BYTES
-                    && piece.range.end - range.start <= CHUNK_BYTES =>
+                    && piece.range.end - range.start <= most =>
             {
                 range.end = piece.range.end;
                 pieces.push(piece);
@@ -428,6 +440,7 @@ impl Target {
     ) -> rootfile::Result<()> {
         let Some(remaking) = &mut self.remaking else { return Ok(()) };
         let mut pages: BTreeMap<usize, Vec<Page>> = BTreeMap::new();
+        let mut baskets: BTreeMap<usize, Vec<Taken>> = BTreeMap::new();
         for piece in &chunk.pieces {
             let start = (piece.range.start - chunk.range.start) as usize;
             let stored = &bytes[start..start + piece.len() as usize];
@@ -436,11 +449,13 @@ impl Target {
             let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
             match (&plan.outputs[output].content, part) {
                 (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) => {
-                    let entry = tree.entries_before() + part.first_entry(first, second);
+                    let planned = part.basket(first, second);
+                    let entry = tree.entries_before() + planned.first_entry;
                     let processes = tree.process_shift(first, self.processes);
                     let (record, from) = (stored.to_vec(), piece.range.start);
                     let basket = HeldBasket::new(entry, record, from, processes)?;
-                    remaking.hold((output, first), basket);
+                    let (branch, kept) = ((output, first), planned.kept.clone());
+                    baskets.entry(output).or_default().push(Taken { branch, basket, kept });
                 }
                 (OutputContent::NTuple(_), Some(CopiedPart::NTuple(part))) => {
                     let (place, bytes) = ((first, second), stored.to_vec());
@@ -450,6 +465,7 @@ impl Target {
                 _ => {}
             }
         }
+        baskets.into_iter().for_each(|(output, baskets)| remaking.hold(output, baskets));
         pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
         Ok(())
     }
@@ -457,7 +473,7 @@ impl Target {
     /// Makes anew what is held of a tree, up to an entry of the present input.
     fn cut(&mut self, plan: &mut MergePlan, output: usize, entry: u64) {
         if let Some(remaking) = &mut self.remaking {
-            remaking.cut(plan, output);
+            remaking.cut(output);
         }
         if let OutputContent::Tree(tree) = &mut plan.outputs[output].content {
             tree.cut(tree.entries_before() + entry);
@@ -477,7 +493,10 @@ impl Target {
         let place = plan.writer.place(*directory)?;
         let made = tree.fill(basket, of, place.datime, &mut self.encoders)?;
         match &mut self.remaking {
-            Some(remaking) => remaking.hold((output, basket.branch), made),
+            Some(remaking) => {
+                let branch = (output, basket.branch);
+                remaking.hold(output, vec![Taken { branch, basket: made, kept: None }]);
+            }
             None => place_basket(plan, (output, basket.branch), &made)?,
         }
         Ok(())
@@ -497,8 +516,9 @@ impl Target {
                 let processes = tree.process_shift(branch, self.processes);
                 if let Some(remaking) = &mut self.remaking {
                     let entry = tree.entries_before() + planned.first_entry;
-                    let made = HeldBasket::new(entry, record, 0, processes)?;
-                    remaking.hold((*output, branch), made);
+                    let basket = HeldBasket::new(entry, record, 0, processes)?;
+                    let (branch, kept) = ((*output, branch), planned.kept.clone());
+                    remaking.hold(*output, vec![Taken { branch, basket, kept }]);
                     continue;
                 }
                 let place = plan.writer.place(*directory)?;

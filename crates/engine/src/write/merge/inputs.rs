@@ -9,11 +9,12 @@ use rootfile::directory::Directory;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
+use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree, Survivors};
 use rootfile::{Known, Needs, Progress};
 
-use super::options::MergeOptions;
+use super::options::{MergeOptions, Only};
 use super::processes::{self, Processes};
+use super::survivors;
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::read::file::{File, Speculation};
@@ -31,6 +32,8 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Vec<InputItem>,
     pub processes: Processes,
+    /// What a cut has left of the table that it is of.
+    pub survivors: Option<Survivors>,
 }
 
 /// An object or table of an input.
@@ -47,6 +50,17 @@ pub enum ItemContent {
     Object(Box<CopiedObject>),
     /// What cannot be copied, and why.
     Left(Error),
+}
+
+impl ItemContent {
+    /// Of a table.
+    pub fn entries(&self) -> u64 {
+        match self {
+            ItemContent::Tree(tree) => tree.tree.entries,
+            ItemContent::NTuple(ntuple) => ntuple.ntuple.entries,
+            ItemContent::Histogram(_) | ItemContent::Object(_) | ItemContent::Left(_) => 0,
+        }
+    }
 }
 
 impl Input {
@@ -86,7 +100,14 @@ impl Input {
                 (_, content) => items.push(InputItem { directory, name: key.name, content }),
             }
         }
+        let survivors = match &options.only {
+            Some(Only { table, cut: Some(cut), .. }) => {
+                Some(survivors::of(session, address, table, cut).await?)
+            }
+            _ => None,
+        };
         Ok(Input {
+            survivors,
             address: address.to_owned(),
             url: file.url().to_owned(),
             info: file.remote().info().clone(),

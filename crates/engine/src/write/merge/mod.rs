@@ -16,9 +16,11 @@ mod options;
 mod plan;
 mod processes;
 mod remake;
+mod survivors;
 
 use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt, stream};
+use futures::stream::FuturesOrdered;
+use futures::{FutureExt, StreamExt};
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::write::{FileOptions, FileWriter};
@@ -29,7 +31,7 @@ use crate::write::stamp::Stamp;
 use carrier::Carrier;
 use inputs::Input;
 pub(crate) use inputs::without_sets;
-pub use options::{MergeOptions, MergeProgress, MergeReport, Missing, Only};
+pub use options::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
 use plan::MergePlan;
 
 /// Inputs whose metadata are read side by side.
@@ -105,17 +107,18 @@ async fn merge_to(
 ) -> Result<MergeReport> {
     let mut plan = MergePlan::new(writer(output, &options)?, options.clone(), notes);
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
-    // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
-    let mut reads: Vec<BoxFuture<'static, Result<Input>>> = Vec::with_capacity(addresses.len());
-    for address in addresses {
-        let (session, options) = (session.clone(), options.clone());
-        reads.push(async move { Input::read(&session, &address, &options).await }.boxed());
-    }
-    let mut reads = stream::iter(reads).buffered(INPUTS_AHEAD);
-    while let Some(input) = reads.next().await {
-        match input {
-            Err(why) if options.skips(&why) => plan.notes.push(left_out(&why)),
-            input => plan.add(input?)?,
+    let mut reads: FuturesOrdered<BoxFuture<'static, Result<Input>>> = FuturesOrdered::new();
+    let mut left = addresses.into_iter();
+    loop {
+        for address in left.by_ref().take(INPUTS_AHEAD - reads.len()) {
+            let (session, options) = (session.clone(), options.clone());
+            let read = async move { Input::read(&session, &address, &options).await };
+            reads.push_back(read.boxed());
+        }
+        match reads.next().await {
+            None => break,
+            Some(Err(why)) if options.skips(&why) => plan.notes.push(left_out(&why)),
+            Some(input) => plan.add(input?)?,
         }
         (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
         progress(now);

@@ -7,13 +7,22 @@ pub use rootfile::write::copy::Missing;
 use rootfile::write::copy::Remake;
 use rootfile::write::{Compression, CompressionAlgorithm};
 
+use crate::read::core::cut::Cut;
+
+/// Where some entries are taken, baskets of these are joined up to so many bytes before
+/// compression, and whole baskets that are shorter with them.
+const CUT_BASKET_BYTES: u64 = 256 << 10;
+const CUT_ALONE_BYTES: u64 = 16 << 10;
+
 /// A part of what the inputs have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Only {
     /// The path of a tree.
     pub table: String,
     /// Names, paths and globs of its branches; all where there are none.
     pub columns: Vec<String>,
+    /// Which entries; all where there is none.
+    pub cut: Option<Cut>,
     /// All other tables and objects as well.
     pub keep_rest: bool,
 }
@@ -25,7 +34,7 @@ impl Only {
 }
 
 /// How to merge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct MergeOptions {
     /// Replaces a file that is there already.
     pub overwrite: bool,
@@ -47,11 +56,24 @@ pub struct MergeOptions {
 }
 
 impl MergeOptions {
-    /// How baskets and pages are made anew, if they are.
-    pub(super) fn remake(&self) -> Option<Remake> {
-        let is_wanted = self.recompress.is_some() || self.basket_bytes.is_some();
-        let basket_bytes = self.basket_bytes.unwrap_or(0);
-        is_wanted.then_some(Remake { compression: self.recompress, basket_bytes })
+    /// How baskets and pages are made anew, if they are; `is_cut` where some entries are taken.
+    pub(super) fn remake(&self, is_cut: bool) -> Option<Remake> {
+        let compression = self.recompress;
+        let bytes = self.basket_bytes.unwrap_or(0);
+        match is_cut {
+            true => Some(Remake {
+                compression,
+                joined: Some(self.compression),
+                basket_bytes: bytes.max(CUT_BASKET_BYTES),
+                alone_bytes: bytes.max(CUT_ALONE_BYTES),
+            }),
+            false => (compression.is_some() || bytes > 0).then_some(Remake {
+                compression,
+                joined: None,
+                basket_bytes: bytes,
+                alone_bytes: bytes,
+            }),
+        }
     }
 
     /// Whether an input that gives this error is left out.
@@ -91,14 +113,23 @@ pub struct MergeProgress {
     pub total_bytes: u64,
 }
 
+/// How many entries an input has, and how many of them are in the output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputEntries {
+    /// Its address, without secrets.
+    pub url: String,
+    pub entries: u64,
+    pub kept: u64,
+}
+
 /// What became of a merge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeReport {
     pub inputs: usize,
     /// Path and entries of each tree and RNTuple.
     pub tables: Vec<(String, u64)>,
-    /// Address and entries of the first table of each input.
-    pub input_entries: Vec<(String, u64)>,
+    /// Of each input, those of its first table.
+    pub input_entries: Vec<InputEntries>,
     /// Histograms that were added up, and other objects.
     pub histograms: usize,
     pub objects: usize,

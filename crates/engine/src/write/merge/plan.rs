@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use remote::source::FileInfo;
-use remote::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result, address};
 use rootfile::write::copy::{
-    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, Remake, TreePart,
+    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, Remake,
+    Survivors, TreePart,
 };
 use rootfile::write::{DirectoryId, Encoders, FileWriter};
 
 use super::inputs::{Input, InputItem, ItemContent, OWN, path_of, without_sets};
-use super::options::{MergeOptions, MergeReport, Missing};
+use super::options::{InputEntries, MergeOptions, MergeReport, Missing};
 use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::core::select::Names;
@@ -58,6 +59,8 @@ pub struct PlannedInput {
     pub tables: Vec<(usize, CopiedPart)>,
     /// What is added to the numbers of processes in its baskets.
     pub processes: u16,
+    /// Of the table that is wanted alone, or its first.
+    entries: InputEntries,
 }
 
 /// What is copied of a table.
@@ -82,7 +85,8 @@ impl MergePlan {
 
     /// How baskets and pages are made anew, if they are.
     pub fn remake(&self) -> Option<Remake> {
-        self.options.remake()
+        let is_cut = self.options.only.as_ref().is_some_and(|only| only.cut.is_some());
+        self.options.remake(is_cut)
     }
 
     /// Bytes of all baskets and pages so far.
@@ -95,10 +99,12 @@ impl MergePlan {
     /// # Errors
     /// `Unsupported` where it does not fit those before.
     pub fn add(&mut self, input: Input) -> Result<()> {
-        let Input { address, url, info, infos, items, processes } = input;
+        let Input { address, url, info, infos, items, processes, survivors } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
         let mut tables = Vec::new();
+        let only = self.options.only.as_ref().map(|only| only.table.clone());
+        let mut entries = None;
         for item in items {
             let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
                 Some(at) => *at,
@@ -109,13 +115,18 @@ impl MergePlan {
                 let sets = &ntuple.ntuple.attribute_sets;
                 self.notes.extend(without_sets(&self.outputs[at].path, &url, sets));
             }
+            let is_counted = only.as_ref().is_none_or(|only| *only == self.outputs[at].path);
             let InputItem { content, .. } = item;
-            if let Some(part) = self.add_item(at, content, &url)? {
+            let before = content.entries();
+            if let Some(part) = self.add_item(at, (content, survivors.as_ref()), &url)? {
                 self.total_bytes += part.stored_bytes();
+                entries = entries.or(is_counted.then_some((before, part.entries())));
                 tables.push((at, part));
             }
         }
-        self.inputs.push(PlannedInput { address, url, info, tables, processes });
+        let (before, kept) = entries.unwrap_or_default();
+        let entries = InputEntries { url: url.clone(), entries: before, kept };
+        self.inputs.push(PlannedInput { address, url, info, tables, processes, entries });
         Ok(())
     }
 
@@ -151,14 +162,15 @@ impl MergePlan {
     fn add_item(
         &mut self,
         at: usize,
-        content: ItemContent,
+        (content, survivors): (ItemContent, Option<&Survivors>),
         url: &str,
     ) -> Result<Option<CopiedPart>> {
         let missing = self.options.missing;
         let only = self.options.only.as_ref();
-        let remake = self.options.remake();
         let output = &mut self.outputs[at];
         let path = &*output.path;
+        let survivors = survivors.filter(|_| only.is_some_and(|only| only.table == path));
+        let remake = self.options.remake(survivors.is_some());
         let is_first = output.inputs == 0;
         output.inputs += 1;
         let located = |error: rootfile::Error| error.within(path).located(url);
@@ -172,7 +184,7 @@ impl MergePlan {
                 Ok(None)
             }
             (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
-                let part = tree.plan(&more, missing).map_err(located)?;
+                let part = tree.plan(&more, missing, survivors).map_err(located)?;
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
@@ -196,7 +208,7 @@ impl MergePlan {
                         let branches = Names::new(&tree.first().tree).select(columns)?;
                         tree.keep(&branches);
                     }
-                    let part = tree.plan(&first, Missing::Filter).map_err(located)?;
+                    let part = tree.plan(&first, Missing::Filter, survivors).map_err(located)?;
                     *content = OutputContent::Tree(Box::new(tree));
                     Ok(Some(CopiedPart::Tree(part)))
                 }
@@ -234,7 +246,7 @@ impl MergePlan {
         let mut report = MergeReport {
             inputs: inputs.len(),
             tables: Vec::new(),
-            input_entries: inputs.iter().map(PlannedInput::entries).collect(),
+            input_entries: inputs.iter().map(|input| input.entries.clone()).collect(),
             histograms: 0,
             objects: 0,
             records: 0,
@@ -284,13 +296,9 @@ impl MergePlan {
 }
 
 impl PlannedInput {
-    /// Its address, and the entries of its first table.
-    fn entries(&self) -> (String, u64) {
-        let entries = |part: &CopiedPart| match part {
-            CopiedPart::Tree(part) => part.entries,
-            CopiedPart::NTuple(part) => part.entries,
-        };
-        (self.url.clone(), self.tables.first().map_or(0, |(_, part)| entries(part)))
+    /// Whether it is on a disk of this machine.
+    pub fn is_local(&self) -> bool {
+        address::parse(&self.address).is_ok_and(|all| all.iter().all(address::Address::is_local))
     }
 }
 
@@ -311,6 +319,13 @@ impl CopiedPart {
                 let places = part.places().filter(|(_, _, range)| range.start < range.end);
                 places.map(|(cluster, at, range)| (cluster, at, range.clone())).collect()
             }
+        }
+    }
+
+    fn entries(&self) -> u64 {
+        match self {
+            CopiedPart::Tree(part) => part.entries,
+            CopiedPart::NTuple(part) => part.entries,
         }
     }
 

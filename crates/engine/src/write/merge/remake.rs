@@ -1,14 +1,16 @@
 //! Baskets and pages that go through the threads: compressed anew, joined, and placed in order.
 //!
-//! Baskets of a tree are held until there are enough of them, to the end of a cluster; then those
-//! of each branch are one job. Jobs are placed in the order in which they were given out, which
-//! follows from the inputs alone.
+//! Where only some entries of a basket are taken, a thread does that first. Baskets of a tree are
+//! held until there are enough of them, to the end of a cluster; then those of each branch are one
+//! job. Jobs are placed in the order in which they were given out, which follows from the inputs
+//! alone.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::Encoders;
-use rootfile::write::copy::{CopiedNTuple, HeldBasket, Remake, basket};
+use rootfile::write::copy::{BranchRemake, CopiedNTuple, HeldBasket, Remake, basket};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
@@ -27,8 +29,26 @@ pub struct Remaking {
     decoders: Decoders,
     /// By output and branch.
     held: BTreeMap<(usize, usize), Vec<HeldBasket>>,
-    jobs: VecDeque<Job>,
+    /// How branches are compressed, of which that is known.
+    known: BTreeMap<(usize, usize), BranchRemake>,
+    items: VecDeque<Item>,
     jobs_bytes: usize,
+}
+
+/// A basket on its way: its output and branch, and which of its entries are taken.
+pub struct Taken {
+    pub branch: (usize, usize),
+    pub basket: HeldBasket,
+    pub kept: Option<Box<[Range<u32>]>>,
+}
+
+/// What is done in turn.
+enum Item {
+    Job(Job),
+    /// Baskets that are held from now on.
+    Hold(Vec<Taken>),
+    /// The baskets of an output that are held are made anew.
+    Cut(usize),
 }
 
 /// A page of an RNTuple: its cluster and place there, its bytes, and what is in them.
@@ -39,38 +59,63 @@ pub struct Page {
 }
 
 struct Job {
-    output: usize,
     bytes: usize,
     made: oneshot::Receiver<rootfile::Result<Made>>,
+    output: usize,
 }
 
 enum Made {
-    Baskets { branch: usize, baskets: Vec<HeldBasket> },
+    Taken(Vec<Taken>),
+    Baskets { branch: usize, baskets: Vec<HeldBasket>, how: BranchRemake },
     Pages(Vec<Page>),
 }
 
 impl Remaking {
     pub fn new(remake: Remake, decoders: Decoders) -> Self {
-        let (held, jobs) = (BTreeMap::new(), VecDeque::new());
-        Remaking { remake, decoders, held, jobs, jobs_bytes: 0 }
+        let (held, known) = (BTreeMap::new(), BTreeMap::new());
+        let items = VecDeque::new();
+        Remaking { remake, decoders, held, known, items, jobs_bytes: 0 }
     }
 
-    pub fn hold(&mut self, (output, branch): (usize, usize), basket: HeldBasket) {
-        self.held.entry((output, branch)).or_default().push(basket);
+    /// Takes baskets of an output, whose entries the threads take out where these are not all.
+    pub fn hold(&mut self, output: usize, baskets: Vec<Taken>) {
+        if baskets.iter().all(|basket| basket.kept.is_none()) {
+            return self.items.push_back(Item::Hold(baskets));
+        }
+        let bytes = baskets.iter().map(|taken| taken.basket.record.len()).sum();
+        self.give(output, bytes, move |codecs, _| {
+            let take = |Taken { branch, basket, kept }| {
+                let basket = match kept {
+                    Some(kept) => basket.take(&kept, codecs)?,
+                    None => basket,
+                };
+                Ok(Taken { branch, basket, kept: None })
+            };
+            Ok(Made::Taken(baskets.into_iter().map(take).collect::<rootfile::Result<_>>()?))
+        });
+    }
+
+    /// The baskets of an output that are held are made anew, when it is their turn.
+    pub fn cut(&mut self, output: usize) {
+        self.items.push_back(Item::Cut(output));
     }
 
     /// Gives the baskets of a tree that are held to the threads.
-    pub fn cut(&mut self, plan: &MergePlan, output: usize) {
+    fn remake(&mut self, plan: &MergePlan, output: usize) {
         let OutputContent::Tree(tree) = &plan.outputs[output].content else { return };
         let mut held = self.held.split_off(&(output, 0));
         self.held.append(&mut held.split_off(&(output + 1, 0)));
         for ((_, branch), mut baskets) in held {
             baskets.sort_by_key(|basket| basket.first_entry);
             let bytes = baskets.iter().map(|basket| basket.record.len()).sum();
-            let (remake, how) = (self.remake, (tree.may_join(branch), tree.compression(branch)));
+            let new = || {
+                let (may_join, usual) = (tree.may_join(branch), tree.compression(branch));
+                BranchRemake::new(self.remake, may_join, usual)
+            };
+            let mut how = self.known.get(&(output, branch)).copied().unwrap_or_else(new);
             self.give(output, bytes, move |codecs, encoders| {
-                let baskets = remake.baskets(baskets, how, codecs, encoders)?;
-                Ok(Made::Baskets { branch, baskets })
+                let baskets = how.baskets(baskets, codecs, encoders)?;
+                Ok(Made::Baskets { branch, baskets, how })
             });
         }
     }
@@ -100,7 +145,7 @@ impl Remaking {
             // A receiver that is gone has given the merge up.
             let _ = done.send(work(&mut Codecs::new(), &mut Encoders::default()));
         });
-        self.jobs.push_back(Job { output, bytes, made });
+        self.items.push_back(Item::Job(Job { output, bytes, made }));
         self.jobs_bytes += bytes;
     }
 
@@ -115,8 +160,22 @@ impl Remaking {
     }
 
     async fn place_down_to(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while self.jobs_bytes > most || most == 0 {
-            let Some(Job { output, bytes, made }) = self.jobs.pop_front() else { break };
+        while let Some(item) = self.items.pop_front() {
+            let Job { output, bytes, made } = match item {
+                Item::Hold(baskets) => {
+                    self.held_now(baskets);
+                    continue;
+                }
+                Item::Cut(output) => {
+                    self.remake(plan, output);
+                    continue;
+                }
+                Item::Job(job) if self.jobs_bytes > most || most == 0 => job,
+                job => {
+                    self.items.push_front(job);
+                    break;
+                }
+            };
             self.jobs_bytes -= bytes;
             let failed = |_| {
                 let text = "a thread that compresses has failed";
@@ -125,7 +184,9 @@ impl Remaking {
             let path = plan.outputs[output].path.clone();
             let located = |error: FormatError| error.within(&path).located(url);
             match made.await.map_err(failed)?.map_err(located)? {
-                Made::Baskets { branch, baskets } => {
+                Made::Taken(baskets) => self.held_now(baskets),
+                Made::Baskets { branch, baskets, how } => {
+                    self.known.entry((output, branch)).or_insert(how);
                     for basket in &baskets {
                         place_basket(plan, (output, branch), basket).map_err(located)?;
                     }
@@ -134,6 +195,12 @@ impl Remaking {
             }
         }
         Ok(())
+    }
+
+    fn held_now(&mut self, baskets: Vec<Taken>) {
+        for Taken { branch, basket, .. } in baskets {
+            self.held.entry(branch).or_default().push(basket);
+        }
     }
 }
 

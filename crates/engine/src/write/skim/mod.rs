@@ -1,8 +1,10 @@
 //! Some entries and columns of a table, which may be in many files, as a new file.
 //!
-//! Without a cut a tree is not decoded: the baskets of the columns are copied, as in a merge. With
-//! one, the reader decides from the cut's columns what else it fetches, and what is left is encoded
-//! anew.
+//! A tree is not decoded: the baskets of the columns are copied, as in a merge. With a cut, its
+//! columns are read first; then baskets of which all entries are left are copied, and out of others
+//! entries are taken as the bytes that they are. Where that cannot be, and between trees and
+//! RNTuples, the reader decides from the cut's columns what else it fetches, and what is left is
+//! encoded anew.
 
 mod options;
 
@@ -11,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remote::{Error, ErrorKind, Result, Written};
-use rootfile::tree::Tree as TreeMetadata;
+use rootfile::tree::{BranchId, Tree as TreeMetadata};
+use rootfile::write::copy;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{EntryType, TableColumn, TableWriter};
@@ -21,6 +24,7 @@ use super::options::WriteOptions;
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
 use crate::read::core::request::ColumnSpec;
+use crate::read::core::select::Names;
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::Step;
 use crate::read::file::Speculation;
@@ -62,10 +66,12 @@ pub(crate) async fn skim(
         TableFormat::Tree => first.is_tree,
         TableFormat::RNTuple => false,
     };
-    let report = if stays && options.cut.is_none() {
+    let is_copied = stays && (options.cut.is_none() || takes_entries(&first, options)?);
+    let report = if is_copied {
         copied(session, output, sources, (options, &first), progress).await
     } else if options.keep_rest {
-        let text = "other objects are kept where baskets are copied: without a cut, and as trees";
+        let text = "other objects are kept where baskets are copied: as trees, and with a cut \
+                    where all branches have entries that can be told apart";
         Err(Error::new(ErrorKind::Unsupported, text))
     } else {
         encoded(session, output, sources, (options, &first), progress).await
@@ -81,7 +87,17 @@ async fn first(session: &Session, source: &TableLocation) -> Result<First> {
     Ok(First { path: table.path().to_owned(), is_tree: tree.is_some(), tree, note })
 }
 
-/// A skim of all entries: a merge of some branches.
+/// Whether some entries can be taken out of the baskets of all columns as bytes.
+fn takes_entries(first: &First, options: &SkimOptions) -> Result<bool> {
+    let Some(tree) = &first.tree else { return Ok(false) };
+    let chosen = match &options.columns[..] {
+        [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
+        names => Names::new(tree).select(names)?,
+    };
+    Ok(copy::may_select(tree, &chosen))
+}
+
+/// A skim of baskets as they are stored, or of entries taken out of them: a merge of some branches.
 async fn copied(
     session: &Session,
     output: &str,
@@ -92,6 +108,7 @@ async fn copied(
     let only = Only {
         table: first.path.clone(),
         columns: options.columns.clone(),
+        cut: options.cut.clone(),
         keep_rest: options.keep_rest,
     };
     let merge_options = MergeOptions {
@@ -104,11 +121,11 @@ async fn copied(
     };
     let inputs: Vec<String> = sources.iter().map(|source| source.url.clone()).collect();
     let merged = merge(session, output, inputs, merge_options, progress).await?;
-    let entries = merged.input_entries.into_iter();
+    let inputs = merged.input_entries.into_iter();
     Ok(SkimReport {
         table: first.path.clone(),
-        inputs: entries.map(|(url, entries)| (url, entries, entries)).collect(),
-        is_copied: true,
+        inputs: inputs.map(|input| (input.url, input.entries, input.kept)).collect(),
+        is_copied: options.cut.is_none(),
         notes: merged.notes,
         written: merged.written,
         time: Duration::ZERO,

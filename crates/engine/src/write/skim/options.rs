@@ -25,7 +25,7 @@ pub struct SkimOptions {
     /// Which entries; all where there is none.
     pub cut: Option<Cut>,
     pub format: TableFormat,
-    /// Keeps other tables and objects of the inputs, merged. Without a cut only.
+    /// Keeps other tables and objects of the inputs, merged: where a tree stays a tree.
     pub keep_rest: bool,
     /// Replaces a file that is there already.
     pub overwrite: bool,
@@ -54,7 +54,7 @@ pub struct SkimReport {
     pub table: String,
     /// Of each input its address, its entries and those that are kept.
     pub inputs: Vec<(String, u64, u64)>,
-    /// Whether baskets were copied as they are stored.
+    /// Whether all baskets were copied as they are stored.
     pub is_copied: bool,
     pub notes: Vec<String>,
     pub written: Written,

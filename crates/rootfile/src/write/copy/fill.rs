@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::plan::{ClusterRun, cluster_ends};
 use crate::error::{Error, Result};
-use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind};
+use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 use crate::write::basket_key::{self, BasketFields};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::table::RecordPlace;
@@ -281,6 +281,18 @@ pub(super) fn is_free_of_pointers(branch: &Branch) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether some entries can be taken out of the baskets of branches, and of those within them.
+pub fn may_select(tree: &Tree, branches: &[BranchId]) -> bool {
+    let may = |branch: &Branch| {
+        let has_none = branch.baskets.is_empty() && !branch.children.is_empty();
+        has_none || is_free_of_pointers(branch) && !branch.generates_offsets
+    };
+    branches.iter().all(|id| {
+        let branch = &tree.branches[id.0 as usize];
+        may(branch) && may_select(tree, &branch.children)
+    })
 }
 
 fn is_collection(class: &str) -> bool {

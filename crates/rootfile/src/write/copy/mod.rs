@@ -17,12 +17,12 @@ mod tests;
 mod tree;
 mod union;
 
-pub use fill::FilledBasket;
+pub use fill::{FilledBasket, may_select};
 pub use histogram::HistogramSum;
 pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
-pub use plan::{BasketPart, PlannedBasket, TreePart};
+pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart};
 pub use record::SourceRecord;
-pub use remake::{HeldBasket, Remake};
+pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use tree::{CopiedTree, Missing, SourceTree};
 pub use union::Counts;

@@ -29,6 +29,12 @@ pub(super) struct ClusterRun {
 pub(super) struct BranchPart {
     /// The input has no such branch, others do.
     pub is_lacking: bool,
+    pub baskets: Vec<PlannedBasket>,
+}
+
+/// What a branch says of all its baskets.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct BranchFacts {
     pub entries: u64,
     pub total_bytes: u64,
     pub zip_bytes: u64,
@@ -37,14 +43,25 @@ pub(super) struct BranchPart {
     pub maximum: i64,
     /// Of each leaf `fMaximum` and `fLen`.
     pub leaves: Vec<(i64, u32)>,
-    pub baskets: Vec<PlannedBasket>,
+}
+
+/// Entries that a cut has left of an input: ascending runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivors {
+    runs: Vec<Range<u64>>,
+    /// Of each run the survivors before it.
+    before: Vec<u64>,
 }
 
 /// A basket that is to be copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBasket {
-    /// The first of its entries, counted in the input's tree.
+    /// The first of its entries, counted in what is taken of the input's tree.
     pub first_entry: u64,
+    /// Entries that are stored in it.
+    pub entries: u32,
+    /// Which of them are taken, where that is not all.
+    pub kept: Option<Box<[Range<u32>]>>,
     pub part: BasketPart,
 }
 
@@ -58,9 +75,9 @@ pub enum BasketPart {
 }
 
 impl TreePart {
-    /// The first entry of a basket, counted in the input's tree.
-    pub fn first_entry(&self, branch: usize, basket: usize) -> u64 {
-        self.branches[branch].baskets[basket].first_entry
+    /// A basket, by the position of its branch and its own in that.
+    pub fn basket(&self, branch: usize, basket: usize) -> &PlannedBasket {
+        &self.branches[branch].baskets[basket]
     }
 
     /// After which entries of the input baskets are made anew that were held until there: at ends
@@ -69,7 +86,11 @@ impl TreePart {
         let mut lens: BTreeMap<u64, u64> = BTreeMap::new();
         for (_, _, basket) in self.baskets() {
             if let BasketPart::Stored(range) = &basket.part {
-                *lens.entry(basket.first_entry).or_default() += range.end - range.start;
+                let len = range.end - range.start;
+                let kept = basket.kept.iter().flatten().map(|run| u64::from(run.end - run.start));
+                let part = len * kept.sum::<u64>() / u64::from(basket.entries.max(1));
+                let is_whole = basket.kept.is_none();
+                *lens.entry(basket.first_entry).or_default() += if is_whole { len } else { part };
             }
         }
         let (mut cuts, mut lens) = (Vec::new(), lens.into_iter().peekable());
@@ -110,7 +131,7 @@ impl BranchPart {
     /// # Errors
     /// `Unsupported` for baskets in another file and entries that are not those of the tree;
     /// `Corrupt` for baskets that do not hold all entries.
-    pub fn of(branch: &Branch, tree: &Tree, maximum: i64) -> Result<BranchPart> {
+    pub fn of(branch: &Branch, tree: &Tree) -> Result<BranchPart> {
         if !branch.file_name.is_empty() {
             let what = format!("its baskets are in another file, {}", branch.file_name);
             return Err(Error::unsupported(what));
@@ -130,23 +151,87 @@ impl BranchPart {
                     BasketPart::Embedded { bytes: bytes.clone(), entries }
                 }
             };
-            baskets.push(PlannedBasket { first_entry: basket.entries.start, part });
+            let too_many = |_| Error::limit("a basket of more than 4,294,967,295 entries");
+            baskets.push(PlannedBasket {
+                first_entry: basket.entries.start,
+                entries: u32::try_from(entries).map_err(too_many)?,
+                kept: None,
+                part,
+            });
         }
         let holds_nothing = branch.baskets.is_empty() && !branch.children.is_empty();
         if !holds_nothing && covered != tree.entries {
             let what = format!("{covered} entries in baskets, the tree has {}", tree.entries);
             return Err(Error::unsupported(what));
         }
-        Ok(BranchPart {
-            is_lacking: false,
+        Ok(BranchPart { is_lacking: false, baskets })
+    }
+
+    /// Leaves what a cut has left.
+    pub fn select(&mut self, survivors: &Survivors) {
+        for basket in &mut self.baskets {
+            let stored = basket.first_entry..basket.first_entry + u64::from(basket.entries);
+            let runs: Vec<Range<u32>> = survivors
+                .within(&stored)
+                .map(|run| (run.start - stored.start) as u32..(run.end - stored.start) as u32)
+                .collect();
+            basket.first_entry = survivors.rank(stored.start);
+            let is_whole = runs == [0..basket.entries];
+            basket.kept = (!is_whole).then_some(runs.into());
+        }
+        self.baskets.retain(|basket| basket.kept.as_ref().is_none_or(|kept| !kept.is_empty()));
+    }
+}
+
+impl BranchFacts {
+    pub fn of(branch: &Branch, maximum: i64) -> BranchFacts {
+        BranchFacts {
             entries: branch.entries,
             total_bytes: branch.total_bytes,
             zip_bytes: branch.zip_bytes,
             entry_offset_len: branch.entry_offset_len,
             maximum,
             leaves: branch.leaves.iter().map(|leaf| (leaf.maximum, leaf.len)).collect(),
-            baskets,
-        })
+        }
+    }
+}
+
+impl Survivors {
+    /// Of ascending runs that do not overlap.
+    pub fn new(runs: Vec<Range<u64>>) -> Survivors {
+        let mut count = 0;
+        let before = runs.iter().map(|run| {
+            count += run.end - run.start;
+            count - (run.end - run.start)
+        });
+        Survivors { before: before.collect(), runs }
+    }
+
+    /// How many survive before an entry.
+    pub fn rank(&self, entry: u64) -> u64 {
+        let at = self.runs.partition_point(|run| run.start < entry);
+        let Some(last) = at.checked_sub(1) else { return 0 };
+        self.before[last] + entry.min(self.runs[last].end) - self.runs[last].start
+    }
+
+    fn within<'a>(&'a self, entries: &'a Range<u64>) -> impl Iterator<Item = Range<u64>> + 'a {
+        let first = self.runs.partition_point(|run| run.end <= entries.start);
+        let touching = self.runs[first..].iter().take_while(|run| run.start < entries.end);
+        touching.map(|run| run.start.max(entries.start)..run.end.min(entries.end))
+    }
+
+    /// What is left of clusters.
+    pub(super) fn clusters(&self, clusters: &[ClusterRun]) -> Vec<ClusterRun> {
+        let mut all: Vec<ClusterRun> = Vec::new();
+        let mut begin = 0;
+        for end in cluster_ends(clusters) {
+            let entries = self.rank(end) - begin;
+            begin += entries;
+            if entries > 0 {
+                join(&mut all, ClusterRun { entries, size: entries });
+            }
+        }
+        all
     }
 }
 
@@ -201,6 +286,29 @@ pub(super) fn join(all: &mut Vec<ClusterRun>, more: ClusterRun) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_leaves_parts_of_baskets_and_clusters() {
+        let survivors = Survivors::new(vec![0..10, 15..18, 30..40]);
+        let ranks: Vec<u64> =
+            [0, 5, 10, 12, 16, 18, 25, 40, 99].map(|at| survivors.rank(at)).into();
+        assert_eq!(ranks, [0, 5, 10, 10, 11, 13, 13, 23, 23]);
+        let basket = |first_entry, entries| PlannedBasket {
+            first_entry,
+            entries,
+            kept: None,
+            part: BasketPart::Stored(0..1),
+        };
+        let baskets = vec![basket(0, 10), basket(10, 10), basket(20, 10), basket(30, 10)];
+        let mut part = BranchPart { is_lacking: false, baskets };
+        part.select(&survivors);
+        let left = part.baskets.iter().map(|one| (one.first_entry, one.kept.clone()));
+        let left: Vec<_> = left.collect();
+        assert_eq!(left, [(0, None), (10, Some([5..8].into())), (13, None)]);
+        let clusters = survivors.clusters(&[ClusterRun { entries: 40, size: 10 }]);
+        let sizes: Vec<_> = clusters.iter().map(|one| (one.entries, one.size)).collect();
+        assert_eq!(sizes, [(10, 10), (3, 3), (10, 10)]);
+    }
 
     #[test]
     fn clusters_of_one_size_are_joined() {

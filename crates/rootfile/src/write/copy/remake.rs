@@ -3,6 +3,8 @@
 //! Entries stay the bytes that they are. Where a basket says where its entries begin, these
 //! offsets are counted from its key: they are the only thing that changes.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
@@ -26,10 +28,23 @@ pub(super) const CHECKSUM_LEN: usize = 8;
 /// How baskets are made anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remake {
-    /// How all are compressed; `None` leaves those alone that are not joined.
+    /// How all are compressed; `None` leaves those alone that are whole and are not joined.
     pub compression: Option<Compression>,
+    /// How those are compressed that have to be; `None` is as their branch says.
+    pub joined: Option<Compression>,
     /// Baskets are joined up to so many bytes before compression; 0 joins none.
     pub basket_bytes: u64,
+    /// Those of at least so many bytes that are whole stay alone.
+    pub alone_bytes: u64,
+}
+
+/// How the baskets of a branch are made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchRemake {
+    pub remake: Remake,
+    /// Whether entries mean the same in another place.
+    pub may_join: bool,
+    pub compression: Compression,
 }
 
 /// A basket of a branch: an input's, or what was made of several.
@@ -41,6 +56,8 @@ pub struct HeldBasket {
     pub record: Bytes,
     /// Bytes before compression, with those of the key.
     pub content_len: usize,
+    /// It is not compressed yet: some of its entries were taken out of another one.
+    pub is_taken: bool,
 }
 
 /// What a basket's key says.
@@ -105,7 +122,50 @@ impl HeldBasket {
         if record.len() < key_len {
             return Err(Error::corrupt("a basket that is cut").at(from));
         }
-        Ok(HeldBasket { first_entry, record, content_len: key_len + content_len })
+        let content_len = key_len + content_len;
+        Ok(HeldBasket { first_entry, record, content_len, is_taken: false })
+    }
+
+    /// Some entries of it as a basket of their own, which is not compressed yet.
+    ///
+    /// # Errors
+    /// `Unsupported` where entries cannot be told apart; `Corrupt` for what is cut.
+    pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
+        let mut shape = Shape::read(&self.record)?;
+        let content = self.content(&shape, codecs)?;
+        let unclear = || Error::unsupported("a basket whose entries cannot be told apart");
+        let offsets = match shape.is_usual {
+            true => offsets_of(&content, &shape).ok_or_else(unclear)?,
+            false => return Err(unclear()),
+        };
+        let (entries, data_len) = (shape.entries as usize, shape.data_len);
+        let each = data_len.checked_div(entries).unwrap_or(0);
+        if offsets.is_none() && each * entries != data_len {
+            return Err(unclear());
+        }
+        let start = |entry: u32| match &offsets {
+            Some(offsets) => offsets.get(entry as usize).map_or(data_len, |at| *at as usize),
+            None => each * entry as usize,
+        };
+        let (mut data, mut starts) = (Vec::new(), offsets.as_ref().map(|_| Vec::new()));
+        shape.entries = 0;
+        for run in kept {
+            if let Some(starts) = &mut starts {
+                let moved = |entry| (data.len() + start(entry) - start(run.start)) as u32;
+                starts.extend(run.clone().map(moved));
+            }
+            let bytes = content.get(start(run.start)..start(run.end));
+            data.extend_from_slice(bytes.ok_or_else(|| Error::corrupt("entries out of order"))?);
+            shape.entries += run.end - run.start;
+        }
+        let taken = Open { first: self, shape, data, offsets: starts, baskets: 1 };
+        let made = taken.made(|content, record| {
+            record.extend_from_slice(content);
+            let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
+            record[..4].copy_from_slice(&len.to_be_bytes());
+            Ok(())
+        })?;
+        Ok(HeldBasket { is_taken: true, ..made })
     }
 
     fn content(&self, shape: &Shape, codecs: &mut Codecs) -> Result<Vec<u8>> {
@@ -113,70 +173,91 @@ impl HeldBasket {
     }
 }
 
-impl Remake {
-    /// Makes baskets of a branch anew, which follow each other. `may_join` says whether entries
-    /// mean the same in another place; `usual` how the branch is compressed.
+impl BranchRemake {
+    /// `usual` is how the branch is compressed.
+    pub fn new(remake: Remake, may_join: bool, usual: Compression) -> BranchRemake {
+        let compression = remake.compression.or(remake.joined).unwrap_or(usual);
+        BranchRemake { remake, may_join, compression }
+    }
+
+    /// Makes baskets of the branch anew, which follow each other. Where the compression stands for
+    /// files of ROOT's size, the first basket decides about the level, which is kept.
     ///
     /// # Errors
     /// `Corrupt` and `Checksum` for baskets that cannot be decompressed; as
     /// [`Encoders::compress`].
     pub fn baskets(
-        &self,
+        &mut self,
         baskets: Vec<HeldBasket>,
-        (may_join, usual): (bool, Compression),
         codecs: &mut Codecs,
         encoders: &mut Encoders,
     ) -> Result<Vec<HeldBasket>> {
-        let compression = self.compression.unwrap_or(usual);
+        let Remake { basket_bytes, alone_bytes, .. } = self.remake;
         let (mut made, mut open): (Vec<HeldBasket>, Option<Open>) = (Vec::new(), None);
         for basket in baskets {
             let shape = Shape::read(&basket.record)?;
-            let is_small =
-                may_join && shape.is_usual && (shape.content_len as u64) < self.basket_bytes;
+            let most = if basket.is_taken { basket_bytes } else { alone_bytes };
+            let is_small = self.may_join && shape.is_usual && (shape.content_len as u64) < most;
             let mut parts = None;
             if is_small {
                 let content = basket.content(&shape, codecs)?;
                 parts = offsets_of(&content, &shape).map(|offsets| (content, offsets));
             }
             if let (Some(before), Some((content, offsets))) = (&mut open, &parts)
-                && before.takes(&basket, &shape, offsets.is_some(), self.basket_bytes)
+                && before.takes(&basket, &shape, offsets.is_some(), basket_bytes)
             {
                 before.add(&content[..shape.data_len], offsets.as_deref(), &shape);
                 continue;
             }
             if let Some(before) = open.take() {
-                made.push(before.close(self, compression, encoders)?);
+                made.push(before.close(self, encoders)?);
             }
             match parts {
                 Some((content, offsets)) => open = Some(Open::new(basket, shape, content, offsets)),
-                None => made.push(self.alone(basket, &shape, compression, (codecs, encoders))?),
+                None => made.push(self.alone(basket, &shape, codecs, encoders)?),
             }
         }
         if let Some(last) = open {
-            made.push(last.close(self, compression, encoders)?);
+            made.push(last.close(self, encoders)?);
         }
         Ok(made)
     }
 
     /// A basket that is joined to no other one.
     fn alone(
-        &self,
+        &mut self,
         basket: HeldBasket,
         shape: &Shape,
-        compression: Compression,
-        (codecs, encoders): (&mut Codecs, &mut Encoders),
+        codecs: &mut Codecs,
+        encoders: &mut Encoders,
     ) -> Result<HeldBasket> {
-        if self.compression.is_none() {
+        if self.remake.compression.is_none() && !basket.is_taken {
             return Ok(basket);
         }
         let content = basket.content(shape, codecs)?;
         let mut record = basket.record[..shape.key_len].to_vec();
-        encoders.compress(compression, &content, &mut record)?;
-        let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
-        record[..4].copy_from_slice(&len.to_be_bytes());
-        Ok(HeldBasket { record: record.into(), ..basket })
+        self.compress(&content, &mut record, encoders)?;
+        Ok(HeldBasket { record: record.into(), is_taken: false, ..basket })
     }
 
+    /// Appends the payload to a key, which then says how long the record is.
+    fn compress(
+        &mut self,
+        content: &[u8],
+        record: &mut Vec<u8>,
+        encoders: &mut Encoders,
+    ) -> Result<()> {
+        if self.compression.is_class() {
+            self.compression = encoders.lowest_level(self.compression, content, content.len())?.0;
+        }
+        encoders.compress(self.compression, content, record)?;
+        let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
+        record[..4].copy_from_slice(&len.to_be_bytes());
+        Ok(())
+    }
+}
+
+impl Remake {
     /// Compresses a page anew, whose elements have `content_len` bytes, and which a checksum may
     /// follow.
     ///
@@ -231,16 +312,17 @@ impl Open {
         self.baskets += 1;
     }
 
-    fn close(
-        self,
-        remake: &Remake,
-        compression: Compression,
-        encoders: &mut Encoders,
-    ) -> Result<HeldBasket> {
-        let Open { first, shape, mut data, offsets, baskets } = self;
-        if baskets == 1 && remake.compression.is_none() {
-            return Ok(first);
+    fn close(self, how: &mut BranchRemake, encoders: &mut Encoders) -> Result<HeldBasket> {
+        let is_whole = self.baskets == 1 && !self.first.is_taken;
+        if is_whole && how.remake.compression.is_none() {
+            return Ok(self.first);
         }
+        self.made(|content, record| how.compress(content, record, encoders))
+    }
+
+    /// One basket of all the entries, whose payload is appended by `store`.
+    fn made(self, store: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<()>) -> Result<HeldBasket> {
+        let Open { first, shape, mut data, offsets, .. } = self;
         let (key_len, data_len) = (shape.key_len, data.len());
         if let Some(offsets) = &offsets {
             data.extend_from_slice(&(offsets.len() as u32 + 1).to_be_bytes());
@@ -249,7 +331,6 @@ impl Open {
             data.extend_from_slice(&[0; 4]);
         }
         let mut record = first.record[..key_len].to_vec();
-        encoders.compress(compression, &data, &mut record)?;
         let mut set = |at: usize, number: usize| {
             record[at..at + 4].copy_from_slice(&(number as u32).to_be_bytes());
         };
@@ -261,10 +342,9 @@ impl Open {
         }
         set(key_len - 9, shape.entries as usize); // fNevBuf
         set(key_len - 5, key_len + data_len); // fLast
-        let record_len =
-            u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
-        record[..4].copy_from_slice(&record_len.to_be_bytes());
-        Ok(HeldBasket { first_entry: first.first_entry, record: record.into(), content_len: len })
+        store(&data, &mut record)?;
+        let (first_entry, record) = (first.first_entry, record.into());
+        Ok(HeldBasket { first_entry, record, content_len: len, is_taken: false })
     }
 }
 
@@ -318,25 +398,42 @@ mod tests {
         HeldBasket::new(first_entry, record, PLACE.offset, 0).unwrap()
     }
 
+    const JOINING: Remake =
+        Remake { compression: None, joined: None, basket_bytes: 1 << 10, alone_bytes: 1 << 10 };
+
     fn remade(remake: Remake, baskets: Vec<HeldBasket>) -> Vec<HeldBasket> {
-        let how = (true, Compression::NONE);
-        remake.baskets(baskets, how, &mut Codecs::new(), &mut Encoders::default()).unwrap()
+        let mut how = BranchRemake::new(remake, true, Compression::NONE);
+        how.baskets(baskets, &mut Codecs::new(), &mut Encoders::default()).unwrap()
+    }
+
+    #[test]
+    fn entries_are_taken_out_of_baskets() {
+        for has_offsets in [false, true] {
+            let all = basket(7, &[b"ab", b"cd", b"ef", b"gh"], has_offsets);
+            let taken = all.take(&[0..1, 2..4], &mut Codecs::new()).unwrap();
+            assert!(taken.is_taken);
+            assert_eq!(
+                remade(JOINING, vec![taken]),
+                [basket(7, &[b"ab", b"ef", b"gh"], has_offsets)]
+            );
+        }
+        let other = basket(0, &[b"a", b"bc"], false);
+        assert!(other.take(&[0..1], &mut Codecs::new()).is_err());
     }
 
     #[test]
     fn joined_baskets_are_one_of_all_their_entries() {
-        let remake = Remake { compression: None, basket_bytes: 1 << 10 };
         for has_offsets in [false, true] {
             let (one, two) =
                 (basket(7, &[b"ab", b"cd"], has_offsets), basket(9, &[b"ef"], has_offsets));
             let all = basket(7, &[b"ab", b"cd", b"ef"], has_offsets);
-            assert_eq!(remade(remake, vec![one, two]), [all]);
+            assert_eq!(remade(JOINING, vec![one, two]), [all]);
         }
     }
 
     #[test]
     fn large_baskets_and_those_of_other_forms_stay_alone() {
-        let remake = Remake { compression: None, basket_bytes: 20 };
+        let remake = Remake { basket_bytes: 20, alone_bytes: 20, ..JOINING };
         let all = [
             basket(0, &[&[1; 15]], false),
             basket(1, &[&[2; 15]], false),
@@ -350,7 +447,8 @@ mod tests {
     #[test]
     fn compressed_anew_they_hold_the_same() {
         let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
-        let remake = Remake { compression: Some(compression), basket_bytes: 0 };
+        let compression = Some(compression);
+        let remake = Remake { compression, basket_bytes: 0, alone_bytes: 0, ..JOINING };
         let before = basket(3, &[&[7; 3000]], true);
         let small = remade(remake, vec![before.clone()]);
         assert!(small[0].record.len() < 200);
@@ -369,10 +467,9 @@ mod tests {
         let record = basket(0, &[b"ab", b"cd"], true).record.to_vec();
         for len in 0..record.len() - 20 {
             let held = HeldBasket::new(0, record[..len].to_vec(), 0, 0);
-            let remake = Remake { compression: None, basket_bytes: 1 << 10 };
-            let how = (true, Compression::NONE);
+            let mut how = BranchRemake::new(JOINING, true, Compression::NONE);
             let (codecs, encoders) = (&mut Codecs::new(), &mut Encoders::default());
-            assert!(held.and_then(|one| remake.baskets(vec![one], how, codecs, encoders)).is_err());
+            assert!(held.and_then(|one| how.baskets(vec![one], codecs, encoders)).is_err());
         }
     }
 }

@@ -61,7 +61,7 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
     };
     let mut copied = CopiedTree::new(read(&inputs[0]));
     for input in inputs {
-        let part = copied.plan(&read(input), Missing::Strict).unwrap();
+        let part = copied.plan(&read(input), Missing::Strict, None).unwrap();
         copied.begin(&part);
         for (branch, at, basket) in part.baskets() {
             let (mut record, from) = match &basket.part {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fill::is_free_of_pointers;
 use super::object::CopiedObject;
-use super::plan::{BranchPart, ClusterRun, TreePart, clusters, end, join};
+use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
 use super::record::{Edits, SourceRecord};
 use super::remake::{HeldBasket, Remake};
 use crate::error::{Error, Result};
@@ -50,6 +50,8 @@ pub struct CopiedTree {
     clusters: Vec<ClusterRun>,
     inputs: usize,
     remade: Remade,
+    /// Whether some entries are left out, which an index would know.
+    is_cut: bool,
 }
 
 /// What becomes of the inputs' baskets.
@@ -128,12 +130,16 @@ impl SourceTree {
     }
 
     fn part(&self, branch: usize) -> Result<BranchPart> {
+        BranchPart::of(&self.tree.branches[branch], &self.tree)
+            .map_err(|error| error.within(&self.paths[branch]).within(&self.tree.name))
+    }
+
+    fn facts(&self, branch: usize) -> BranchFacts {
         let maximum = match self.tree.branches[branch].kind {
             BranchKind::Element { .. } => self.column(branch).int("fMaximum").unwrap_or(0),
             _ => 0,
         };
-        BranchPart::of(&self.tree.branches[branch], &self.tree, maximum)
-            .map_err(|error| error.within(&self.paths[branch]).within(&self.tree.name))
+        BranchFacts::of(&self.tree.branches[branch], maximum)
     }
 }
 
@@ -150,6 +156,7 @@ impl CopiedTree {
             clusters: Vec::new(),
             inputs: 0,
             remade: Remade::No,
+            is_cut: false,
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
         tree.sources.push(first);
@@ -226,11 +233,16 @@ impl CopiedTree {
         Compression::of_number(number).unwrap_or(Compression::NONE)
     }
 
-    /// What an input's tree adds, also that of the first.
+    /// What an input's tree adds, also that of the first: all entries, or what a cut has left.
     ///
     /// # Errors
     /// `Unsupported` with the branch where the two trees differ, or cannot be filled.
-    pub fn plan(&mut self, other: &Arc<SourceTree>, missing: Missing) -> Result<TreePart> {
+    pub fn plan(
+        &mut self,
+        other: &Arc<SourceTree>,
+        missing: Missing,
+        survivors: Option<&Survivors>,
+    ) -> Result<TreePart> {
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
         if missing == Missing::Union {
             self.add_branches_of(other)?;
@@ -254,8 +266,14 @@ impl CopiedTree {
             };
             let mine = self.branch(at);
             same(mine, &other.tree.branches[their]).map_err(|error| within(error, path))?;
-            let part = other.part(their)?;
+            let mut part = other.part(their)?;
+            let mut facts = other.facts(their);
+            if let Some(survivors) = survivors {
+                part.select(survivors);
+                facts.entries = survivors.rank(facts.entries);
+            }
             branches.push(part);
+            self.branches[at].add(&facts, self.remade == Remade::No);
         }
         match theirs.into_keys().next().filter(|_| missing == Missing::Strict) {
             Some(path) => {
@@ -263,7 +281,12 @@ impl CopiedTree {
                 Err(within(Error::unsupported(what), path))
             }
             None => {
-                let (entries, clusters) = (other.tree.entries, clusters(&other.tree));
+                let (mut entries, mut clusters) = (other.tree.entries, clusters(&other.tree));
+                if let Some(survivors) = survivors {
+                    entries = survivors.rank(entries);
+                    clusters = survivors.clusters(&clusters);
+                    self.is_cut = true;
+                }
                 self.planned += entries;
                 Ok(TreePart { entries, clusters, branches })
             }
@@ -278,21 +301,12 @@ impl CopiedTree {
             if part.is_lacking || branch.is_left_out {
                 continue;
             }
-            branch.entry_count += part.entries;
             if self.remade == Remade::No {
                 for basket in &part.baskets {
                     branch.lens.push(0);
                     branch.entries.push((self.entries + basket.first_entry) as i64);
                     branch.seeks.push(0);
                 }
-                branch.total_bytes += part.total_bytes;
-                branch.zip_bytes += part.zip_bytes;
-            }
-            branch.entry_offset_len = branch.entry_offset_len.max(part.entry_offset_len);
-            branch.maximum = branch.maximum.max(part.maximum);
-            branch.leaves.resize(part.leaves.len(), (0, 0));
-            for (all, one) in branch.leaves.iter_mut().zip(&part.leaves) {
-                *all = (all.0.max(one.0), all.1.max(one.1));
             }
         }
         self.entries += part.entries;
@@ -422,7 +436,7 @@ impl CopiedTree {
         // An index knows the entries of the first input alone, a table of references its baskets.
         for name in ["fTreeIndex", "fBranchRef"] {
             let pointed = tree.member(name).and_then(|_| tree.pointed(name).ok().flatten());
-            let is_old = name == "fBranchRef" || self.inputs > 1;
+            let is_old = name == "fBranchRef" || self.inputs > 1 || self.is_cut;
             edits.dropped.extend(pointed.filter(|_| is_old).map(|object| (0, object.id)));
         }
         Ok(())
@@ -489,6 +503,21 @@ impl CopiedBranch {
         self.lens.push(len as i64);
         self.entries.push(first_entry as i64);
         self.seeks.push(at.offset as i64);
+    }
+
+    /// Adds what an input says of its baskets; their bytes where they stay the same.
+    fn add(&mut self, facts: &BranchFacts, is_copied: bool) {
+        self.entry_count += facts.entries;
+        if is_copied {
+            self.total_bytes += facts.total_bytes;
+            self.zip_bytes += facts.zip_bytes;
+        }
+        self.entry_offset_len = self.entry_offset_len.max(facts.entry_offset_len);
+        self.maximum = self.maximum.max(facts.maximum);
+        self.leaves.resize(facts.leaves.len(), (0, 0));
+        for (all, one) in self.leaves.iter_mut().zip(&facts.leaves) {
+            *all = (all.0.max(one.0), all.1.max(one.1));
+        }
     }
 
     /// Adds entries that are in no input.

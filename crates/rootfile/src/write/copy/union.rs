@@ -147,7 +147,8 @@ impl CopiedTree {
         let how = (place, self.compression(at));
         let made = filling.record((tree, &branch.name), (entries, counts), how, encoders);
         let (record, content_len) = made.map_err(|error| error.within(&branch.name))?;
-        Ok(HeldBasket { first_entry, record: record.into(), content_len })
+        let record = record.into();
+        Ok(HeldBasket { first_entry, record, content_len, is_taken: false })
     }
 
     /// Adds the branches that later inputs have to the first one's tree. What these branches refer
