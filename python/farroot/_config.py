@@ -96,8 +96,8 @@ def config(
         discovery_again: Seconds until it is asked again where other servers were found.
         discovery_pause: Seconds until it is asked again where there were none.
         checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
-            offer it: ``"auto"``, of copies; ``"always"``, of all that is read, and nothing is
-            read where it cannot be; ``"never"``. What comes damaged is asked for again.
+            offer it: ``"auto"``, of copies outside TLS; ``"always"``, of all that is read, and
+            nothing is read where it cannot be; ``"never"``. What comes damaged is asked for again.
         user: The name sent at login.
         http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.

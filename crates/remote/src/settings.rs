@@ -240,7 +240,7 @@ pub static SETTINGS: [Setting; 33] = [
     live(
         "checksums",
         Field::Checksums(|config| &mut config.checksums),
-        "Whether bytes come with a checksum of every 4 KiB from XRootD servers that offer it: `auto`, of copies; \
+        "Whether bytes come with a checksum of every 4 KiB from XRootD servers that offer it: `auto`, of copies outside TLS; \
          `always`, of all that is read, and nothing is read where it cannot be; `never`.",
     ),
     live(
