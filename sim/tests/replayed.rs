@@ -1,6 +1,7 @@
 //! ROOT's requests over a link of 100 ms: what a client near a watched file waits for.
 
 use std::fmt::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -92,6 +93,22 @@ fn a_long_job_hardly_waits() {
         assert_eq!(used.bytes_unused, 0);
     }
     log::golden("replayed_long_job", &golden);
+}
+
+/// The proxy asks for long ranges in pieces of 256 KiB, which end inside of baskets: those baskets
+/// were taken for unread, and nothing of their columns was predicted.
+#[test]
+fn baskets_that_are_asked_for_in_parts_are_read_all_the_same() {
+    let (content, fills) = long_file();
+    let halves = |range: &Range<u64>| {
+        let middle = (range.start + range.end) / 2;
+        [range.start..middle, middle..range.end]
+    };
+    let divided: Vec<Vector> =
+        fills.iter().map(|fill| fill.iter().flat_map(halves).collect()).collect();
+    let (played, used) = long_job(&content, &divided, Duration::from_millis(500));
+    assert!(played.waits <= 5, "{played:?} {used:?}");
+    assert_eq!(used.bytes_unused, 0);
 }
 
 #[test]

@@ -60,6 +60,7 @@ impl Client {
         let mut fetch = Vec::new();
         let mut reader = self.reader.lock();
         reader.unanswered += 1;
+        let ranges = &joined(ranges)[..];
         let is_copy = |range: &Range<u64>| range.end.saturating_sub(range.start) >= COPY_BYTES;
         match self.shared.places() {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
@@ -101,9 +102,8 @@ impl Reader {
         for range in ranges {
             for place in places.within(range) {
                 let unit = places.tables[place.table].unit(place.column, place.number);
-                let is_whole =
-                    |whole: &Range<u64>| range.start <= whole.start && whole.end <= range.end;
-                if unit.is_some_and(|unit| is_whole(&unit.range))
+                // One that is asked for in parts has been read with its last.
+                if unit.is_some_and(|unit| unit.range.end <= range.end)
                     && let Some(predictor) = self.predictors.get_mut(place.table)
                 {
                     predictor.read(place.column, place.number);
@@ -111,6 +111,18 @@ impl Reader {
             }
         }
     }
+}
+
+/// Ranges with those that touch made one: a server may divide what a client asks for.
+fn joined(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range.clone()),
+        }
+    }
+    joined
 }
 
 impl Answering {
