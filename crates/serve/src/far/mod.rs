@@ -306,7 +306,7 @@ async fn open_at_origin(files: FarFiles, address: Address) -> remote::Result<Arc
     Ok(Arc::new(OriginFile { watched, stat, shown, account }))
 }
 
-/// What clients are told of a file. All that distinguishes its versions goes into one number, which
+/// What clients learn of a file. All that distinguishes its versions goes into one number, which
 /// is the id of XRootD and part of the entity tag of HTTP; where an origin says nothing but the
 /// size, each open has a number of its own.
 fn stat_of(file: &Watched, open: u64) -> Stat {

@@ -16,7 +16,7 @@ use crate::guard::is_same;
 /// What stands before a secret in a path.
 const SECRET_MARK: &str = "k-";
 /// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
-/// not sent them, and none of them chooses a credential of whoever runs the proxy.
+/// not sent them, and none of them chooses a credential of the user who runs the proxy.
 const NOT_FORWARDED: [&str; 6] = ["xrd.", "xrdcl.", "farroot.", "tried", "triedrc", "cms."];
 
 /// The part of a name behind the secret.
