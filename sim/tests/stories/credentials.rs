@@ -174,10 +174,9 @@ fn round_trips_to_the_first_byte_are_those_of_the_protocols() {
         Guard { host, ..stage.guard("a") }
     };
     assert_eq!(counted(older, 3), [5.0, 3.0, 3.0]);
-    // dCache: nothing may come behind kXR_protocol, and of requests behind a credential it is not
-    // known that they may.
+    // dCache: nothing may come behind kXR_protocol.
     let buffering = |stage: &Stage| Guard { is_buffering: true, ..stage.guard("a") };
-    assert_eq!(counted(buffering, 2), [5.0, 5.0]);
+    assert_eq!(counted(buffering, 2), [4.0, 4.0]);
 }
 
 #[test]
