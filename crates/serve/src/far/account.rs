@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::Used;
 use parking_lot::Mutex;
 use remote::cache::counters::CacheCounters;
+use remote::source::held::CACHE;
 use remote::{Error, Remote};
 
 /// Figures of a proxy since it was started.
@@ -73,7 +74,9 @@ impl Account {
     /// All of it, with what is used of files that are open.
     pub fn figures(&self, mut used: Used, files_open: u64, remote: &Remote) -> Figures {
         add(&mut used, &self.used.lock());
-        let sources = remote.trace().look(|records, _| records.tallies.by_source(None));
+        let mut sources = remote.trace().look(|records, _| records.tallies.by_source(None));
+        // The trace has the cache among the sources.
+        sources.retain(|name, _| **name != *CACHE);
         let sum = |of: fn(&remote::fetch::tally::Tally) -> u64| sources.values().map(of).sum();
         Figures {
             opens: self.opens.load(Ordering::Relaxed),
