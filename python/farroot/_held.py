@@ -60,7 +60,7 @@ class Held:
             self._let_go()
 
     def forget(self, url: str, file: ByteFile) -> None:
-        """The file could not be read: whoever wants it next opens it anew."""
+        """The file could not be read: the next reader opens it anew."""
         with self._lock:
             entry = self._entries.get(url)
             if entry is not None and entry.file is file:

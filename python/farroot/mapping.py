@@ -1,4 +1,4 @@
-"""Functions of partitions, run by whatever runs things: one process, several, a cluster."""
+"""Functions of partitions, run by any executor: one process, several, a cluster."""
 
 from __future__ import annotations
 

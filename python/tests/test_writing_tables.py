@@ -255,7 +255,7 @@ def test_a_few_entries_go_the_short_way_and_become_the_same(tmp_path: Path, form
 
     for type_, values in FEW:
         for value in values:
-            # Who is told how far it is goes the long way.
+            # With a report of progress, entries go the long way.
             long = outcome(type_, value, progress=lambda state: None)
             assert outcome(type_, value) == long, (type_, value)
 

@@ -21,8 +21,9 @@ use crate::proxy::started;
 /// What a shell says of a command that is not there.
 const NO_COMMAND: u8 = 127;
 /// Settings of XRootD's client, unless the user has others. For how long, and how often, it
-/// tries to reach a server that is gone: by default minutes pass before a command hears that its
-/// proxy has been killed. And not to copy by pages, which before 5.6 the plug-in could not pass on.
+/// tries to reach a server that is gone: by default minutes pass before a command has the error
+/// of a proxy that was killed. And not to copy by pages, which before 5.6 the plug-in could not
+/// pass on.
 const SETTINGS: [(&str, &str); 3] =
     [("XRD_CONNECTIONWINDOW", "10"), ("XRD_CONNECTIONRETRY", "2"), ("XRD_CPUSEPGWRTRD", "0")];
 

@@ -290,7 +290,7 @@ class WritableDirectory:
                 lengths, which columns may share.
             field_name: From the names of a column of records and of a field to that of a branch.
             initial_basket_capacity, resize_factor: uproot's; lists of baskets take what they need.
-            titles: What a reader is told of columns, by name; of others what Awkward's parameter
+            titles: Descriptions of columns, by name; of others what Awkward's parameter
                 ``__doc__`` says.
             cluster: As for :func:`recreate`.
             jagged: As for :func:`recreate`.
@@ -328,7 +328,7 @@ class WritableDirectory:
             name: Its name, or path.
             type_spec_or_data: As for :meth:`mktree`; lists, records and values that may be
                 missing go as deep as you like.
-            description: What a reader is told of it.
+            description: The description of the table.
             titles: The same of fields, by name.
             cluster: As for :func:`recreate`.
         """

@@ -52,7 +52,7 @@ class WritableTable:
         self._columns = table.columns
         self._names = table.names
         self._compressions = table.compressions
-        # Few entries of plain types go a short way, where nothing is told or compared.
+        # Few entries of plain types go a short way, without a progress bar or counters.
         has_counters = not self._columns.types.keys().isdisjoint(self._names.counters.values())
         self._takes_plain = not (file.is_told or has_counters)
 

@@ -139,7 +139,7 @@ class WritableFile:
         self._keys = Keys()
         self._before: Any = None
         self._report: WriteReport | None = None
-        #: Whether somebody is told how far it is.
+        #: Whether progress is reported.
         self.is_told = is_wanted(options.progress)
         self._telling = Telling(options.progress, Progress()) if self.is_told else None
         self._closed = False

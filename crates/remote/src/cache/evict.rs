@@ -5,7 +5,7 @@
 //! stays where it is and loses one use; one without goes. What is new has to have been missed more
 //! often than the segment at the hand was used, as in TinyLFU (Einziger and others, 2017): a set of
 //! files that is read again and again and does not fit stays in part, where the least recently used
-//! would leave just before it is needed. What nobody has used for a day does not count as used.
+//! would leave just before it is needed. What was not used for a day does not count as used.
 
 /// Uses of a segment that are counted.
 pub const USES_MAX: u32 = 7;

@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 256;
 /// What is known of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// Without what it says of the one who asks.
+    /// Without user, password and query.
     pub address: String,
     /// What its server has said of the file.
     pub info: FileInfo,

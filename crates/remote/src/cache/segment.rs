@@ -34,7 +34,7 @@ pub struct Segment {
     indexed: u64,
 }
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Debug, Default)]
 pub struct Appended {
     /// Records of others that were found, and then the new ones, by position.

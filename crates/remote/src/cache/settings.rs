@@ -40,7 +40,7 @@ pub enum CacheMode {
     Off,
     /// What was wanted.
     Touched,
-    /// What was wanted first, and the rest of the file while nobody waits.
+    /// What was wanted first, and the rest of the file while no reader waits.
     Whole,
     /// The whole of files that are small, or of which more than half is wanted; of others what was
     /// wanted.

@@ -63,7 +63,7 @@ pub struct Cached {
     pub shadow: Option<FileId>,
     /// Shadows that have failed, until the file is closed.
     pub failed: Vec<FileId>,
-    /// What has come before the answer to the open.
+    /// Bytes that arrived before the answer to the open.
     pub early: Vec<(u64, Bytes)>,
     pub early_bytes: u64,
     /// Ranges that wait for the origin, and how many wants each has.

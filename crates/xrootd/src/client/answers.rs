@@ -213,8 +213,8 @@ impl Client {
         status == Status::Error && self.machine.state() == ClientState::Authenticating
     }
 
-    /// What came too early is asked once more when the session is up; from now on nothing is sent
-    /// behind a credential here.
+    /// A request that was sent too early is sent once more when the session is up; from now on
+    /// nothing is sent behind a credential here.
     fn ask_later(&mut self, id: RequestId) {
         self.ahead = false;
         self.profile.burst = Some(false);

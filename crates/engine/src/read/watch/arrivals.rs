@@ -134,7 +134,7 @@ impl Arrivals {
         }
     }
 
-    /// Takes in what has come; an error ends the read.
+    /// Takes in the bytes that have arrived; an error ends the read.
     fn take_in(&mut self, context: &mut Context<'_>) -> Result<()> {
         while let Poll::Ready(Some((predicted, bytes))) = self.predicted.poll_next_unpin(context) {
             match bytes {

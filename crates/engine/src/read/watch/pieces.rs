@@ -49,7 +49,7 @@ pub enum Part {
 }
 
 impl Pieces {
-    /// Adds what is predicted and not there yet; returns it. Whoever brings it has `orders`.
+    /// Adds what is predicted and not there yet; returns it. Its wants have `orders`.
     pub fn expect(
         &mut self,
         ranges: Vec<Range<u64>>,

@@ -139,7 +139,7 @@ pub fn path_of(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
-/// What a user is told of the attribute sets of an RNTuple, which no copy has; `None` without any.
+/// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.
 pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
     let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
     let names = names.join(", ");

@@ -121,7 +121,7 @@ impl Driver {
             self.wants.insert(want, (self.last_fill, 0));
             let state = MemberState::Waiting;
             let members = vec![Member { want, asked, place: file, via: Via::Filling, state }];
-            // Nobody takes them: they are released as soon as they have come.
+            // No reader takes them: they are released as soon as they have arrived.
             let group = Group { file, sink: mpsc::unbounded_channel().0, members, live: 1 };
             self.groups.insert(self.last_fill, group);
         }
@@ -177,7 +177,7 @@ impl Driver {
             cached.entry.as_ref().is_some_and(|e| e.content.id() == entry.content.id())
         };
         if !entry.as_ref().is_some_and(is_same) {
-            // What was read early from the other one is dropped by the reader, who is told.
+            // The reader compares the answer, too, and drops what it read early.
             cached.failed.extend(cached.shadow.take());
         }
         cached.is_confirmed = true;

@@ -114,7 +114,7 @@ fn of_ticket(words: &str) -> Cause {
     Cause::new(why.into(), format!("kdestroy, then {}", remedy::get_ticket(None)))
 }
 
-/// What helps against a refusal for who asks, by the protocol of the login.
+/// What helps a user who was logged in and refused, by the protocol of the login.
 pub fn of_denial(wallet: &Wallet, by: &str, path: &str) -> Option<String> {
     match by {
         "ztn" => {

@@ -297,7 +297,7 @@ impl Predictor {
     /// Bytes that may be ahead of the client: some clusters are a little larger than the last.
     fn bound(&self, link_bytes: u64) -> u64 {
         let fill = self.last_bytes + self.last_bytes / 8;
-        // What the link holds, and half of that for what has come and waits for its cluster.
+        // What the link holds, and half of that for bytes that wait here for their cluster.
         let link = link_bytes + link_bytes / 2;
         (fill + link.min(self.earned)).max(AHEAD_MIN)
     }
