@@ -120,14 +120,30 @@ impl Remote {
         };
         let theirs = self.checksum(target, Some(ours.algorithm())).await;
         let theirs = theirs.map_err(|error| error.with_advice(advice))?;
-        for other in [Some(theirs), said].into_iter().flatten() {
-            if other != ours && other.algorithm() == ours.algorithm() {
-                let text = format!("{ours} was sent, and a server has {other}");
-                let error = Error::new(ErrorKind::Corrupt, text).with_url(&*written.address);
-                return Err(error.with_advice("copy it again with -f, or compare the sources"));
-            }
-        }
+        compared(&ours, &theirs, said.as_ref())
+            .map_err(|error| error.with_url(&*written.address))?;
         Ok(ours)
+    }
+}
+
+/// Holds the checksum of what was sent against those that the servers say.
+///
+/// # Errors
+/// `Corrupt` where they differ; `Unsupported` where the target's server made one of another kind.
+fn compared(ours: &Checksum, target: &Checksum, source: Option<&Checksum>) -> Result<()> {
+    if target.algorithm() != ours.algorithm() {
+        let text = format!("{ours} was sent, and the server made another kind of sum, {target}");
+        let advice = "this copy cannot be verified: read it back, or ask for a server's setting";
+        return Err(Error::new(ErrorKind::Unsupported, text).with_advice(advice));
+    }
+    let differs = |said: &&Checksum| said.algorithm() == ours.algorithm() && *said != ours;
+    match [Some(target), source].into_iter().flatten().find(differs) {
+        None => Ok(()),
+        Some(other) => {
+            let text = format!("{ours} was sent, and a server has {other}");
+            let advice = "copy it again with -f, or compare the sources";
+            Err(Error::new(ErrorKind::Corrupt, text).with_advice(advice))
+        }
     }
 }
 
@@ -140,11 +156,32 @@ async fn given_up<T>(upload: Upload, error: Error) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::Hasher;
 
     fn targets(sources: &[&str], target: &str) -> Result<Vec<String>> {
         let sources = sources.iter().map(|&source| source.to_owned()).collect();
         let jobs = jobs(sources, target)?;
         Ok(jobs.into_iter().map(|job| job.target.to_string_lossy().into_owned()).collect())
+    }
+
+    /// A server that made a sum of another kind was taken for one that agrees.
+    #[test]
+    fn only_equal_checksums_of_one_kind_verify_a_copy() {
+        let sum = |algorithm, bytes: &[u8]| {
+            let mut hasher = Hasher::new(algorithm);
+            hasher.update(bytes);
+            hasher.finish()
+        };
+        let ours = sum(Algorithm::Adler32, b"bytes");
+        let (same, wrong) = (ours.clone(), sum(Algorithm::Adler32, b"other"));
+        let of_another_kind = sum(Algorithm::Md5, b"bytes");
+        let kind = |target, source| compared(&ours, target, source).map_err(|error| error.kind());
+        assert_eq!(kind(&same, None), Ok(()));
+        assert_eq!(kind(&same, Some(&same)), Ok(()));
+        assert_eq!(kind(&same, Some(&of_another_kind)), Ok(()));
+        assert_eq!(kind(&same, Some(&wrong)), Err(ErrorKind::Corrupt));
+        assert_eq!(kind(&wrong, None), Err(ErrorKind::Corrupt));
+        assert_eq!(kind(&of_another_kind, None), Err(ErrorKind::Unsupported));
     }
 
     #[test]
