@@ -37,18 +37,20 @@ pub struct SetupArguments {
 /// What is in the way, for the terminal.
 pub fn run(arguments: &SetupArguments) -> Outcome {
     let path = permanent().ok_or("this user has no home directory".to_owned())?;
+    configure(arguments, &path, &mut std::io::stdout().lock())
+}
+
+fn configure(arguments: &SetupArguments, path: &Path, out: &mut impl Write) -> Outcome {
     let shown = path.display();
-    let there = fs::read_to_string(&path).ok();
+    let there = fs::read_to_string(path).ok();
     if there.as_ref().is_some_and(|there| proxy_of(there).is_none()) {
         return Err(format!("{shown} is none of farroot's: move it away first").into());
     }
-    let mut out = std::io::stdout().lock();
     if arguments.remove {
         match there {
             None => writeln!(out, "there is no {shown}")?,
             Some(_) => {
-                fs::remove_file(&path)
-                    .map_err(|error| format!("cannot remove {shown}: {error}"))?;
+                fs::remove_file(path).map_err(|error| format!("cannot remove {shown}: {error}"))?;
                 writeln!(out, "removed {shown}")?;
             }
         }
@@ -58,7 +60,7 @@ pub fn run(arguments: &SetupArguments) -> Outcome {
     let proxy = format!("root://{here}//k-{}/", random_text()?);
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)
-        .and_then(|()| write(&path, &text(&proxy)))
+        .and_then(|()| write(path, &text(&proxy)))
         .map_err(|error| format!("cannot write {shown}: {error}"))?;
     writeln!(out, "wrote {shown}\nstart the proxy, now and after each start of this machine:")?;
     writeln!(out, "  farroot proxy --mine\nand go back with:\n  farroot setup --remove")?;
@@ -72,7 +74,11 @@ pub fn run(arguments: &SetupArguments) -> Outcome {
 pub fn own_proxy() -> Result<(u16, String), String> {
     let none = || "there is no configuration of a proxy of yours: farroot setup".to_owned();
     let path = permanent().ok_or_else(none)?;
-    let written = fs::read_to_string(&path).map_err(|_| none())?;
+    proxy_at(&path, none)
+}
+
+fn proxy_at(path: &Path, none: impl Fn() -> String) -> Result<(u16, String), String> {
+    let written = fs::read_to_string(path).map_err(|_| none())?;
     let wrong = || format!("{} names no proxy: farroot setup writes it anew", path.display());
     let proxy = proxy_of(&written).ok_or_else(wrong)?;
     let address = Address::parse(proxy).map_err(|_| wrong())?;
@@ -93,5 +99,36 @@ pub fn fault() -> Option<String> {
             let shown = path.display();
             Some(format!("{shown} leads XRootD's clients to {here}: {error}; {advice}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_comes_and_goes_and_others_stay() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(".xrootd/client.plugins.d/farroot.conf");
+        let (here, gone) = (false, true);
+        let configure = |remove| {
+            let mut out = Vec::new();
+            configure(&SetupArguments { port: 4094, remove }, &path, &mut out)
+                .map(|_| String::from_utf8(out).unwrap())
+        };
+        let none = || "none".to_owned();
+        assert!(configure(gone).unwrap().starts_with("there is no "));
+        assert!(configure(here).unwrap().contains("farroot proxy --mine"));
+        let (port, first) = proxy_at(&path, none).unwrap();
+        assert_eq!((port, first.len() >= 16), (4094, true));
+        configure(here).unwrap();
+        assert_ne!(proxy_at(&path, none).unwrap().1, first, "a secret is used once");
+        assert!(configure(gone).unwrap().starts_with("removed "));
+        assert_eq!(proxy_at(&path, none), Err("none".to_owned()));
+        fs::write(&path, "url = root://*\nlib = libOther.so\n").unwrap();
+        for remove in [here, gone] {
+            assert!(configure(remove).is_err());
+        }
+        assert!(fs::read_to_string(&path).unwrap().contains("libOther"));
     }
 }
