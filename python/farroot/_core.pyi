@@ -94,6 +94,7 @@ __all__ = [
     "open_tables",
     "parts",
     "report",
+    "shown_address",
     "skim",
     "slices",
     "split_tree",
@@ -547,6 +548,9 @@ def open_table(url: str, path: str | None) -> Table:
     """Without a path, the only one there is."""
 
 def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
+def shown_address(address: str) -> str:
+    """An address as it may be shown, without secrets."""
+
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(

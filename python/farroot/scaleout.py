@@ -17,6 +17,7 @@ from ._kinds import as_table, open_table
 from ._places import Place, places_of
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
+from ._shown import shown
 from ._uproot import taken
 from .errors import ChangedError, InvalidArgumentError
 
@@ -53,7 +54,7 @@ class Identity:
         return cls(core.file.size, uuid, core.num_entries)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Partition:
     """A part of a file's entries: pure data, which any process reads with :meth:`arrays`.
 
@@ -130,6 +131,11 @@ class Partition:
             return self.entries
         return _shared_out(table, *(self.share or (0, 1)))
 
+    def __repr__(self) -> str:
+        which = f"{self.entries}" if self.share is None else "share {} of {}".format(*self.share)
+        where = f"{self.object_path!r} in {_core.shown_address(self.url)}"
+        return shown(f"<Partition {which} of {where}>")
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON; what is None is left out."""
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -164,9 +170,9 @@ class Partitions(list[Partition]):
         return sum(each.stored_bytes or 0 for each in self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes them as JSON."""
+        """Writes them as JSON, which only this user can read: an address may have a secret."""
         told = {"farroot_partitions": _VERSION, "partitions": [each.as_dict() for each in self]}
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", opener=_private) as file:
             json.dump(told, file, indent=1)
 
     @classmethod
@@ -208,6 +214,10 @@ class Partitions(list[Partition]):
             )
             file["steps"].append(list(each.entries))
         return {dataset: {"files": files, "form": None, "metadata": {}}}
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
 
 
 @taken

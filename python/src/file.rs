@@ -222,6 +222,13 @@ pub fn is_glob(text: &str) -> bool {
     engine::is_glob(text)
 }
 
+/// An address as it may be shown, without secrets.
+#[pyfunction]
+pub fn shown_address(py: Python<'_>, address: &str) -> PyResult<String> {
+    let urls = remote::address::parse(address).map_err(|error| exception(py, &error))?;
+    Ok(urls.iter().map(ToString::to_string).collect::<Vec<_>>().join("|"))
+}
+
 /// `FILE:TREE` as the file and, where there is one, the tree.
 #[pyfunction]
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {

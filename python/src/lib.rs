@@ -51,7 +51,9 @@ mod _core {
     #[pymodule_export]
     use super::credentials::{credentials_found, with_access};
     #[pymodule_export]
-    use super::file::{Contents, File, is_glob, matching, open_file, open_table, split_tree};
+    use super::file::{
+        Contents, File, is_glob, matching, open_file, open_table, shown_address, split_tree,
+    };
     #[pymodule_export]
     use super::formula::{Formula, Operation, formula_functions};
     #[pymodule_export]

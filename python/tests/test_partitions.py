@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -112,6 +113,16 @@ def test_blind_partitions_open_nothing_and_hold_each_entry_once(several: list[Pa
         parts.to_coffea()
     with pytest.raises(farroot.InvalidArgumentError, match="blind"):
         farroot.partitions(tables(several), NAMES, blind=0)
+
+
+def test_what_is_printed_and_saved_of_an_address_shows_no_secret(tmp_path: Path) -> None:
+    url = "root://example//f.root?authz=Bearer%20secretsecret|https://example/f.root"
+    (part,) = farroot.partitions({url: "events"}, blind=1)
+    assert "secretsecret" not in repr(part)
+    assert "https://example/f.root" in repr(part)
+    farroot.Partitions([part]).save(tmp_path / "plan.json")
+    assert stat.S_IMODE((tmp_path / "plan.json").stat().st_mode) == 0o600
+    assert farroot.Partitions.load(tmp_path / "plan.json") == [part]
 
 
 def test_a_changed_file_is_an_error(tmp_path: Path) -> None:
