@@ -16,6 +16,8 @@ class Peer:
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     is_bound: bool = False  # no peer but a bound (floor) or another job (xrdcp): no ratio to it
+    is_led: bool = False  # started by `farroot run`, whose own start does not count
+    is_cached: bool = False  # with a cache on disk that a run before it has filled
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ COPIES = (
     ),
 )
 FARROOT = Peer("farroot root://", "farroot_arrays")
+FARROOT_CACHED = replace(FARROOT, name="farroot root://, cached", is_cached=True)
 FARROOT_HTTP = Peer("farroot http://", "farroot_arrays", "http")
 
 
@@ -116,6 +119,15 @@ ROOT_LOOP_SAMPLES = tuple(
     replace(peer, name=f"{peer.name} (50 events)", options=(*peer.options, "--sample", "50"))
     for peer in (ROOT_LOOP, ROOT_LOOP_TRAINED)
 )
+
+
+def led(peer: Peer) -> tuple[Peer, Peer]:
+    """A program under `farroot run`, without a cache and with one that has what it reads."""
+    name = f"farroot run -- {peer.name}"
+    without = replace(peer, name=name, is_led=True)
+    return without, replace(without, name=f"{name}, cached", is_cached=True)
+
+
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
@@ -209,6 +221,27 @@ EXPERIMENTS = {
             floor(16),
             XRDCP,
         ),
+    ),
+    "led": Experiment(
+        about="three branches of h42 by programs as they are, and by farroot run, at 100 ms",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=(
+            ROOT_TRAINED,
+            *led(ROOT_TRAINED),
+            UPROOT,
+            *led(UPROOT),
+            FARROOT,
+            FARROOT_CACHED,
+        ),
+    ),
+    "led-rdataframe": Experiment(
+        about="the same by RDataFrame, whose start is part of it",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=(ROOT_RDATAFRAME, *led(ROOT_RDATAFRAME)),
     ),
     "caches": Experiment(
         about="the table of 2006: three branches of h42 by round-trip time and ROOT's cache",

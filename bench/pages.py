@@ -108,9 +108,8 @@ PAGES = {
                 "The first byte behind a credential, 100 ms away",
                 "Real xrootds that want nothing, a token inside TLS, a proxy, a ticket, or a token "
                 "over https; from nothing to the first byte of a file. Inside TLS xrootd answers "
-                "in eleven small packets, and the first window of its TCP has ten: that is the "
-                "fourth round trip of the known server here. It has been saved since "
-                "([how](../decisions/0018-sessions-of-xrootd.md)), and is not in these figures.",
+                "in eleven small packets, and the first window of its TCP has ten: a known server "
+                "is brought to widen it before ([how](../decisions/0018-sessions-of-xrootd.md)).",
                 ("sites",),
                 "sites",
             ),
@@ -118,6 +117,14 @@ PAGES = {
                 "Three scattered branches, 100 ms away",
                 "12.5 MB in 4,941 baskets of a file of 245 MB (h42), at 1 Gbit/s.",
                 ("h42",),
+                "peers",
+            ),
+            Question(
+                "The same by programs that are not changed",
+                "ROOT and uproot as they are, and led through farroot by `farroot run`, without a "
+                "cache and with one that an earlier run has filled; the start of the proxy does "
+                "not count.",
+                ("led", "led-rdataframe"),
                 "peers",
             ),
             Question(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ from definitions import EXPERIMENTS, Experiment, Link, Peer
 
 BENCH = Path(__file__).resolve().parent
 INSIDE = "FARROOT_BENCH_INSIDE"
+CACHE = data.DATA.parent / "cache"
 
 
 def main() -> None:
@@ -39,6 +41,7 @@ def main() -> None:
         enter_lab(args)
     facts = {"about": experiment.about, "congestion": args.congestion, "machine": machine.facts()}
     rows = []
+    shutil.rmtree(CACHE, ignore_errors=True)
     for number in range(args.runs):
         for link in experiment.links or (None,):
             if link and args.links and not is_wanted(link, experiment, args.links):
@@ -46,6 +49,8 @@ def main() -> None:
             if link:
                 set_link(link)
             for peer in peers:
+                if peer.is_cached and number == 0:
+                    run_peer(experiment, peer, link)
                 row = {"run": number, "link": link.label if link else "", "peer": peer.name}
                 row |= run_peer(experiment, peer, link)
                 rows.append(row)
@@ -141,9 +146,13 @@ def needed_bytes(experiment: Experiment) -> int | None:
 
 def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
     """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
-    command = [python(), str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer, link)]
-    # Every run is a first one.
-    environment = {**os.environ, "FARROOT_STORE": "0", **peer.environment}
+    led_by = [python(), "-m", "farroot", "run", "--quiet", "--"] if peer.is_led else []
+    script = BENCH / "peers" / f"{peer.script}.py"
+    command = [*led_by, python(), str(script), *job(experiment, peer, link)]
+    # Every run is a first one, but for the cache.
+    cache = {"FARROOT_CACHE": "20 GB", "FARROOT_CACHE_FOLDER": str(CACHE / peer.name)}
+    environment = {**os.environ, "FARROOT_STORE": "0", **(cache if peer.is_cached else {})}
+    environment |= peer.environment
     try:
         done = subprocess.run(
             command,
