@@ -15,7 +15,7 @@ use super::names::{Name, Names};
 use super::room::Room;
 use crate::clock::seconds_since_1970;
 
-/// Bytes that wait for the disk at the most; what comes then is not kept.
+/// Most bytes that wait for the disk; pieces that arrive while so many wait are not kept.
 const WAITING_MAX: u64 = 64 << 20;
 /// Written together, where so much waits.
 const TOGETHER: usize = 4096;

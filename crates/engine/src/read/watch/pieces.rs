@@ -42,7 +42,7 @@ enum State {
 #[derive(Debug)]
 pub enum Part {
     Here(Bytes),
-    /// Predicted and on its way: of what comes, the bytes within.
+    /// Predicted and on its way: the client wants these bytes of the prediction.
     Coming(oneshot::Receiver<Bytes>, Range<usize>),
     /// Not predicted.
     Absent(Range<u64>),

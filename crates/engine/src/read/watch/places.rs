@@ -10,7 +10,7 @@ use crate::read::ntuple::RNTuple;
 use crate::read::tree::Tree;
 use remote::Result;
 
-/// Baskets and pages of one file that are told apart at most: 40 bytes of memory each.
+/// Most baskets and pages that the map of one file holds: 40 bytes of memory each.
 const UNITS_MAX: usize = 1 << 20;
 /// Tables of one file whose metadata are read before a client asks for them.
 const TABLES_MAX: usize = 32;

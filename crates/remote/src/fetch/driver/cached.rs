@@ -192,7 +192,7 @@ impl Driver {
         cached.entry = entry;
     }
 
-    /// Answers an open from the cache, without asking anyone.
+    /// Answers an open from the cache, without a request to a server.
     pub(super) fn open_believed(&mut self, id: FileId, head: Bytes) {
         let now = self.clock.now();
         let Some(file) = self.files.get_mut(&id) else { return };

@@ -127,7 +127,7 @@ pub fn of_denial(wallet: &Wallet, by: &str, path: &str) -> Option<String> {
                 .then(|| format!("the proxy has no VOMS attributes: {}", remedy::MAKE_PROXY))
         }
         "unix" | "host" => Some(format!(
-            "the server knows only a name, and so nobody: {}; {}; or {}",
+            "the server has a user name without proof: {}; {}; or {}",
             remedy::get_ticket(None),
             remedy::MAKE_PROXY,
             remedy::FETCH_TOKEN

@@ -38,8 +38,8 @@ enum Pain {
     Scope,
     /// The file of a token is open to others.
     Mode,
-    /// The server has logged in a name, and so nobody.
-    Nobody,
+    /// The server has logged in a user name without proof.
+    NoProof,
     /// A ticket is missing, has expired, or is of another realm.
     Ticket,
     /// There is no directory of the grid's authorities.
@@ -62,7 +62,7 @@ const ALL: [Pain; 13] = [
     Pain::Issuer,
     Pain::Scope,
     Pain::Mode,
-    Pain::Nobody,
+    Pain::NoProof,
     Pain::Ticket,
     Pain::Authorities,
     Pain::Host,
@@ -265,7 +265,7 @@ fn of_what_is_lacking() -> Vec<Case> {
             &["is open to other users (mode 644)", "chmod 600 "],
         ),
         case(
-            Pain::Nobody,
+            Pain::NoProof,
             Open(
                 ANY,
                 "Unable to give access - user access restricted - unauthorized identity used",
