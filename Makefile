@@ -17,12 +17,12 @@ export PYTHON_SYS_EXECUTABLE := $(BIN)/python
 unexport CONDA_PREFIX
 
 # Folders with Python code, as far as they exist in this checkout.
-PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py))))
+PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py))))
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
 	test-features interop extension extension-quick extension-release \
-	demo fuzz xrootd s3 clean
+	demo fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,28 @@ bench-sites: $(VENV)/.bench-ready ## servers that want a credential: TLS, tokens
 	$(MAKE) extension-release
 	$(BIN)/python bench/data.py h42
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sites.py --record
+
+# Zig is the C compiler and linker, for any processor and an old glibc. The Rust library of another
+# processor is `rustup target add $(TARGET)`.
+TARGET ?= $(shell uname -m)-unknown-linux-gnu
+PROFILE ?= release
+RELEASE := $(CURDIR)/build/release
+
+wheel: $(RELEASE)/.ready ## a wheel for Linux with glibc 2.17 and later; TARGET=aarch64-unknown-linux-gnu for ARM
+	PATH=$(RELEASE)/bin:$$PATH VIRTUAL_ENV=$(RELEASE) maturin build $(LOCKED) --profile $(PROFILE) \
+		--zig --target $(TARGET) --compatibility manylinux_2_17 \
+		--manifest-path python/Cargo.toml --out build/dist
+
+sdist: $(RELEASE)/.ready ## the source distribution
+	$(RELEASE)/bin/maturin sdist --manifest-path python/Cargo.toml --out build/dist
+
+release-check: $(RELEASE)/.ready ## checks what `make wheel sdist` have built, and tries it in a clean root
+	$(RELEASE)/bin/python release/check.py build/dist
+
+$(RELEASE)/.ready: release/requirements.txt
+	test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
 
 fuzz: ## how to fuzz for longer than `make test` does
 	@cat fuzz/README.md

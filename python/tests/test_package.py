@@ -7,6 +7,7 @@ import sys
 import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
+from typing import Any
 
 import farroot
 
@@ -40,9 +41,28 @@ def test_the_package_says_what_it_is() -> None:
     assert version == farroot.__version__
     assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
     urls = {url.partition(",")[0] for url in told.get_all("Project-URL") or []}
-    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= urls
-    extras = {*(told.get_all("Provides-Extra") or [])}
-    assert {"pandas", "arrow", "hist", "progress", "fsspec", "coffea", "dask", "all"} == extras
+    assert {"Homepage", "Documentation", "Changelog", "Issues", "Security"} <= urls
+
+
+def project() -> dict[str, Any]:
+    told = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())
+    return dict(told["project"])
+
+
+def test_the_extra_all_has_every_other_one() -> None:
+    extras = dict(project()["optional-dependencies"])
+    (everything,) = extras.pop("all")
+    named = everything.removeprefix("farroot[").removesuffix("]").split(",")
+    assert sorted(named) == sorted(extras)
+    assert {"coffea", "dask", "fsspec", "hist", "pandas", "arrow", "polars"} <= {*extras}
+
+
+def test_the_recipe_has_the_version_and_the_dependencies() -> None:
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text()
+    assert f'version: "{farroot.__version__}"\n' in recipe
+    for needed in project()["dependencies"]:
+        name, least = needed.split(">=")
+        assert f"    - {name} >={least}\n" in recipe
 
 
 def test_the_first_lines_of_the_readme_are_enough_to_begin() -> None:

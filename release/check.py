@@ -1,0 +1,134 @@
+"""Checks what is about to be released: wheels and the source distribution.
+
+    python release/check.py FOLDER
+
+FOLDER has what `make wheel` and `make sdist` have built. Checked are the tags of each wheel (by
+auditwheel and abi3audit), its metadata (by twine) and what is in it; that the source distribution
+has all that a build needs; that the recipe for conda-forge can be rendered; and that the wheel for
+this processor installs and works in a root that has neither a compiler nor Rust.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import clean_root
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+#: The oldest glibc that a wheel may need: that of CentOS 7, below EL8's 2.28.
+TAG = "manylinux_2_17"
+#: What a wheel holds besides Python files.
+PARTS = ("farroot/_core.abi3.so", "farroot/py.typed", "farroot/_core.pyi")
+
+
+class CheckError(Exception):
+    """What must not be released, and why."""
+
+
+def run(*command: str | Path, folder: Path | None = None) -> str:
+    """The output of a command, which has to succeed."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CheckError(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def tool(name: str) -> Path:
+    """A program beside this Python."""
+    return Path(sys.executable).parent / name
+
+
+def check_tags(wheel: Path) -> None:
+    """The name says abi3 and the glibc; the symbols in it say the same."""
+    _, _, python, abi, platforms = wheel.stem.split("-")
+    if (python, abi) != ("cp311", "abi3"):
+        raise CheckError(f"{wheel.name}: not an abi3 wheel of CPython 3.11")
+    if not any(each.startswith(TAG + "_") for each in platforms.split(".")):
+        raise CheckError(f"{wheel.name}: not tagged {TAG}")
+    told = " ".join(run(tool("auditwheel"), "show", wheel).split())
+    machine = platforms.rpartition(TAG + "_")[2].partition(".")[0]
+    if f'is consistent with the following platform tag: "{TAG}_{machine}"' not in told:
+        raise CheckError(f"{wheel.name}: auditwheel says otherwise than its name:\n{told}")
+    run(tool("abi3audit"), "--strict", wheel)
+
+
+def check_contents(wheel: Path) -> None:
+    """The extension, types and licences are in it, tests are not."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    for part in PARTS:
+        if part not in names:
+            raise CheckError(f"{wheel.name}: {part} is missing")
+    if sum("/licenses/" in name for name in names) < 2:
+        raise CheckError(f"{wheel.name}: a licence is missing")
+    if others := [name for name in names if not name.startswith("farroot")]:
+        raise CheckError(f"{wheel.name}: holds {others[0]}, which is no part of the package")
+
+
+def check_source(archive: Path) -> None:
+    """Cargo finds each crate, and the lock file fits."""
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as source:
+        source.extractall(folder, filter="data")
+        (top,) = Path(folder).iterdir()
+        for name in ("Cargo.lock", "PKG-INFO", "pyproject.toml"):
+            if not (top / name).exists():
+                raise CheckError(f"{archive.name}: {name} is missing")
+        run("cargo", "metadata", "--locked", "--format-version=1", folder=top / "python")
+
+
+def check_recipe() -> None:
+    """The recipe can be rendered, and has the version of the workspace."""
+    workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]
+    version = workspace["package"]["version"]
+    recipe = REPOSITORY / "recipe" / "recipe.yaml"
+    if f'version: "{version}"' not in recipe.read_text():
+        raise CheckError(f"{recipe}: not of version {version}")
+    from rattler_build import Stage0Recipe, VariantConfig
+
+    # What conda-forge sets for every recipe.
+    variants = VariantConfig({"c_stdlib": ["sysroot"], "c_stdlib_version": ["2.17"]})
+    if not Stage0Recipe.from_file(str(recipe)).render(variants):
+        raise CheckError(f"{recipe}: renders to nothing")
+
+
+def is_for_this_machine(wheel: Path) -> bool:
+    return platform.system() == "Linux" and wheel.stem.endswith(platform.machine())
+
+
+def main(arguments: list[str]) -> int:
+    (folder,) = map(Path, arguments)
+    wheels = sorted(folder.glob("farroot-*.whl"))
+    sources = sorted(folder.glob("farroot-*.tar.gz"))
+    os.environ.pop("PYTHONPATH", None)
+    try:
+        if not wheels or not sources:
+            raise CheckError(f"{folder}: `make wheel sdist` builds what is checked")
+        run(tool("twine"), "check", "--strict", *wheels, *sources)
+        for wheel in wheels:
+            check_tags(wheel)
+            check_contents(wheel)
+            print(f"{wheel.name}: tags, metadata and contents are right")
+        for source in sources:
+            check_source(source)
+            print(f"{source.name}: Cargo finds all that it needs")
+        check_recipe()
+        print("recipe.yaml: can be read, and is of this version")
+        for wheel in filter(is_for_this_machine, wheels):
+            print(f"{wheel.name}: works in {clean_root.try_wheel(wheel, run)}")
+    except CheckError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
