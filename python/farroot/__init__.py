@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from .scaleout import Partition as Partition
     from .scaleout import Partitions as Partitions
     from .scaleout import partitions as partitions
+    from .tables import scan_polars as scan_polars
     from .writing import WritableBranch as WritableBranch
     from .writing import WritableDirectory as WritableDirectory
     from .writing import WritableFile as WritableFile
@@ -139,6 +140,7 @@ _IN_MODULES = {
     **dict.fromkeys(("Installed", "install"), "installing"),
     **dict.fromkeys(("Failed", "dask", "map"), "mapping"),
     **dict.fromkeys(("Partition", "Partitions", "partitions"), "scaleout"),
+    "scan_polars": "tables",
     **dict.fromkeys(
         (
             *("WritableBranch", "WritableDirectory", "WritableFile", "WritableNTuple"),
@@ -230,6 +232,7 @@ __all__ = [
     "register",
     "report",
     "reporting",
+    "scan_polars",
     "skim",
     "unregister",
     "update",

@@ -1,0 +1,125 @@
+"""Trees and RNTuples for readers of tables: a lazy frame of polars that reads what a query asks.
+
+Every other reader of tables takes Arrow's streams, which :meth:`Tree.to_arrow` gives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ._credentials import Access
+from ._entries import StepSize
+from ._places import places_of
+from ._predicates import cut_of
+from ._uproot import taken
+from .dataset import iterate
+from .errors import UnreadableWarning, warn
+
+if TYPE_CHECKING:
+    from .dataset import Files
+
+
+@taken
+def scan_polars(
+    files: Files,
+    *,
+    step_size: StepSize = "100 MB",
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
+) -> Any:
+    """A ``polars.LazyFrame`` of trees or RNTuples, of which a query reads what it needs.
+
+    Only columns that the query names are read. Comparisons of numbers with constants, as far as
+    ``&`` and ``|`` join them, are a cut: of the other columns only baskets with survivors are
+    fetched. Polars itself applies whatever else the query says. ``head(n)`` before a filter ends
+    the read after n entries.
+
+    Args:
+        files: As for :func:`farroot.iterate`; the first is opened at once, for its columns. Those
+            of types that polars does not have are left out with an :class:`UnreadableWarning`.
+        step_size: Entries that are read in one step, or the bytes that they take decoded.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`.
+
+    Raises:
+        ImportError: without polars or pyarrow, which ``pip install 'farroot[polars]'`` brings.
+        NotFoundError: no such file.
+    """
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError as error:
+        raise ImportError("scan_polars is for polars: pip install 'farroot[polars]'") from error
+    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    source = _Source(files, step_size, access)
+    return register_io_source(source, schema=source.schema)
+
+
+class _Source:
+    """What polars calls for the rows of a query."""
+
+    def __init__(self, files: Files, step_size: StepSize, access: Access) -> None:
+        first, *rest = places_of(files, access)
+        self._table = first.opened()
+        self._places = [replace(first, table=self._table), *rest]
+        self._files: list[Any] = [self._table, *({one.url: one.path} for one in rest)]
+        self._step_size = step_size
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """Polars' types of all columns that it can have."""
+        import polars
+
+        empty = self._table.arrays(entry_stop=0, library="arrow")
+        types = {}
+        for name in empty.column_names:
+            try:
+                types[name] = polars.Series(empty.column(name)).dtype
+            except (polars.exceptions.PolarsError, NotImplementedError) as error:
+                warn(f"{name} is left out: polars has no such type: {error}", UnreadableWarning)
+        return types
+
+    def __call__(
+        self,
+        with_columns: list[str] | None,
+        predicate: Any,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[Any]:
+        """Frames with the rows that a query wants.
+
+        Args:
+            with_columns: The query's columns; None is all.
+            predicate: An expression of polars, which rows have to fulfil.
+            n_rows: How many rows are looked at, before the predicate.
+            batch_size: What polars would take at once; ``step_size`` decides here.
+        """
+        import polars
+
+        wanted = [*self.schema] if with_columns is None else with_columns
+        needed = [] if predicate is None else predicate.meta.root_names()
+        read = [*dict.fromkeys([*wanted, *needed])]
+        # A cut would leave rows out that n_rows counts.
+        cut = None if predicate is None or n_rows is not None else cut_of(predicate)
+        for table in self._tables(read, cut, n_rows):
+            frame = polars.DataFrame(table)
+            yield (frame if predicate is None else frame.filter(predicate)).select(wanted)
+
+    def _tables(self, names: list[str], cut: str | None, rows: int | None) -> Iterator[Any]:
+        options: dict[str, Any] = {"step_size": self._step_size, "library": "arrow"}
+        if rows is None:
+            yield from iterate(self._files, names, cut, **options)
+            return
+        for place in self._places:
+            if rows == 0:
+                return
+            table = place.opened()
+            yield from table.iterate(names, cut, entry_stop=rows, **options)
+            rows -= min(rows, table.num_entries)
