@@ -79,40 +79,38 @@ impl Remote {
                 Err(error) => return given_up(upload, error).await,
             }
         }
-        let before = match options.verify {
-            true => self.checksum_of_source(&job.source).await,
-            false => Ok(None),
-        };
-        let said = match before {
-            Ok(said) => said,
-            Err(error) => return given_up(upload, error).await,
-        };
+        if options.verify {
+            let sums = [Algorithm::Adler32, Algorithm::Crc32c].map(|kind| upload.checksum(kind));
+            if let Err(error) = self.compare_with_source(&job.source, sums).await {
+                return given_up(upload, error).await;
+            }
+        }
         let written = upload.finish().await?;
         let checksum = match options.verify {
-            true => Some(self.verified(&target, &written, said).await?),
+            true => Some(self.verified(&target, &written).await?),
             false => None,
         };
         let (source, target) = (file.url().to_owned(), PathBuf::from(written.address));
         Ok(Copied { source, target, size, resumed: 0, checksum })
     }
 
-    /// What the source's server says of it; `None` where it is a file on a disk, or its server
-    /// keeps none.
-    async fn checksum_of_source(&self, source: &str) -> Result<Option<Checksum>> {
-        match self.checksum(source, Some(Algorithm::Adler32)).await {
-            Ok(checksum) => Ok(Some(checksum)),
-            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
-            Err(error) => Err(error),
+    /// What was read is what the source's server has; one without a checksum of these kinds, and a
+    /// disk, say nothing about that.
+    async fn compare_with_source(&self, source: &str, sums: [Option<Checksum>; 2]) -> Result<()> {
+        for ours in sums.into_iter().flatten() {
+            match self.checksum(source, Some(ours.algorithm())).await {
+                Ok(theirs) => {
+                    return compared(&ours, &theirs).map_err(|error| error.with_url(source));
+                }
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                Err(error) => return Err(error),
+            }
         }
+        Ok(())
     }
 
-    /// What the target's server has is what was read, and what the source's server has.
-    async fn verified(
-        &self,
-        target: &str,
-        written: &Written,
-        said: Option<Checksum>,
-    ) -> Result<Checksum> {
+    /// What the target's server has is what was sent.
+    async fn verified(&self, target: &str, written: &Written) -> Result<Checksum> {
         let advice = "without a checksum of the server's a copy cannot be verified";
         let Some(ours) = written.checksum.clone() else {
             let error = Error::new(ErrorKind::Unsupported, "no checksum was made of what was sent");
@@ -120,27 +118,25 @@ impl Remote {
         };
         let theirs = self.checksum(target, Some(ours.algorithm())).await;
         let theirs = theirs.map_err(|error| error.with_advice(advice))?;
-        compared(&ours, &theirs, said.as_ref())
-            .map_err(|error| error.with_url(&*written.address))?;
+        compared(&ours, &theirs).map_err(|error| error.with_url(&*written.address))?;
         Ok(ours)
     }
 }
 
-/// Holds the checksum of what was sent against those that the servers say.
+/// Holds the checksum of what was sent against one that a server says.
 ///
 /// # Errors
-/// `Corrupt` where they differ; `Unsupported` where the target's server made one of another kind.
-fn compared(ours: &Checksum, target: &Checksum, source: Option<&Checksum>) -> Result<()> {
-    if target.algorithm() != ours.algorithm() {
-        let text = format!("{ours} was sent, and the server made another kind of sum, {target}");
+/// `Corrupt` where they differ; `Unsupported` where the server made one of another kind.
+fn compared(ours: &Checksum, theirs: &Checksum) -> Result<()> {
+    if theirs.algorithm() != ours.algorithm() {
+        let text = format!("{ours} was sent, and the server made another kind of sum, {theirs}");
         let advice = "this copy cannot be verified: read it back, or ask for a server's setting";
         return Err(Error::new(ErrorKind::Unsupported, text).with_advice(advice));
     }
-    let differs = |said: &&Checksum| said.algorithm() == ours.algorithm() && *said != ours;
-    match [Some(target), source].into_iter().flatten().find(differs) {
-        None => Ok(()),
-        Some(other) => {
-            let text = format!("{ours} was sent, and a server has {other}");
+    match theirs == ours {
+        true => Ok(()),
+        false => {
+            let text = format!("{ours} was sent, and a server has {theirs}");
             let advice = "copy it again with -f, or compare the sources";
             Err(Error::new(ErrorKind::Corrupt, text).with_advice(advice))
         }
@@ -175,13 +171,10 @@ mod tests {
         let ours = sum(Algorithm::Adler32, b"bytes");
         let (same, wrong) = (ours.clone(), sum(Algorithm::Adler32, b"other"));
         let of_another_kind = sum(Algorithm::Md5, b"bytes");
-        let kind = |target, source| compared(&ours, target, source).map_err(|error| error.kind());
-        assert_eq!(kind(&same, None), Ok(()));
-        assert_eq!(kind(&same, Some(&same)), Ok(()));
-        assert_eq!(kind(&same, Some(&of_another_kind)), Ok(()));
-        assert_eq!(kind(&same, Some(&wrong)), Err(ErrorKind::Corrupt));
-        assert_eq!(kind(&wrong, None), Err(ErrorKind::Corrupt));
-        assert_eq!(kind(&of_another_kind, None), Err(ErrorKind::Unsupported));
+        let kind = |theirs| compared(&ours, theirs).map_err(|error| error.kind());
+        assert_eq!(kind(&same), Ok(()));
+        assert_eq!(kind(&wrong), Err(ErrorKind::Corrupt));
+        assert_eq!(kind(&of_another_kind), Err(ErrorKind::Unsupported));
     }
 
     #[test]

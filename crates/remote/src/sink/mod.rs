@@ -22,7 +22,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 
 use crate::address::Address;
-use crate::checksum::Checksum;
+use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
 
@@ -103,6 +103,12 @@ impl Upload {
     /// Whether the file has no bytes so far.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The checksum of all bytes so far; `None` of a kind that is not made on the way, and of a
+    /// file that was there before.
+    pub fn checksum(&self, algorithm: Algorithm) -> Option<Checksum> {
+        self.content.checksum(algorithm)
     }
 
     /// Takes bytes for a place: behind all earlier ones or, at the end, over bytes that came with

@@ -137,7 +137,8 @@ impl S3File {
                 }
             }
         }
-        let checksum = content.checksum(Algorithm::Adler32);
+        // What a server of S3 keeps, and can be asked for.
+        let checksum = content.checksum(Algorithm::Crc32c);
         Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
     }
 }

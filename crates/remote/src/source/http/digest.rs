@@ -25,9 +25,7 @@ impl Exchange<'_> {
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;
         if self.server.is_s3(job.url()) {
-            // S3 has none that all objects have, and an address that is signed is so for a GET.
-            let text = "S3 keeps no checksum of the whole file that is asked for here";
-            return Err(Error::new(ErrorKind::Unsupported, text).into());
+            return self.object_checksum(job, algorithm).await;
         }
         let request = head(self.server.get(job.url(), None)?, algorithm);
         let response = self.ask(job, &request).await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use farroot_remote::{CopyOptions, CreateOptions, ErrorKind};
+use farroot_remote::{Algorithm, CopyOptions, CreateOptions, ErrorKind};
 
 use super::gateway::{Gateway, KEY, REGION, SECRET};
 use crate::uploads::{OVER, check, content, files, upload};
@@ -138,6 +138,25 @@ async fn files_are_copied_to_a_bucket_from_any_region() {
     let copied = remote.copy(&sources, target, CopyOptions::default(), &|_| {}).await;
     assert_eq!(copied.unwrap().remove(0).unwrap().size, 20 << 20);
     assert!(fs::read(gateway.bucket.join("d/f.root")).unwrap() == content);
+    // In parts, and as a whole: the server keeps a checksum of the object, which is compared.
+    let short = folder.path().join("short.root");
+    fs::write(&short, &content[..1 << 20]).unwrap();
+    let both = [&source, &short].map(|path| path.to_string_lossy().into_owned());
+    let verified = CopyOptions { overwrite: true, verify: true, ..CopyOptions::default() };
+    for copied in remote.copy(&both, target, verified, &|_| {}).await.unwrap() {
+        assert_eq!(copied.unwrap().checksum.unwrap().algorithm(), Algorithm::Crc32c);
+    }
+    let back = folder.path().join("back.root");
+    let from = ["s3://bucket/d/f.root".to_owned()];
+    let copied = remote.copy(&from, &back, verified, &|_| {}).await.unwrap().remove(0).unwrap();
+    assert_eq!(copied.checksum.unwrap().algorithm(), Algorithm::Crc32c);
+    // An object that came otherwise has none.
+    fs::write(gateway.bucket.join("other"), &content[..100]).unwrap();
+    let from = ["s3://bucket/other".to_owned()];
+    let refused = remote.copy(&from, &back, verified, &|_| {}).await.unwrap().remove(0);
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("keeps no checksum of this object"), "{error}");
     let again = remote.copy(&sources, target, CopyOptions::default(), &|_| {}).await;
     let error = again.unwrap().remove(0).unwrap_err();
     assert!(error.to_string().contains("-f replaces it"), "{error}");

@@ -22,6 +22,7 @@ use crate::source::http::body::RequestBody;
 
 const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode");
 const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 pub const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
@@ -166,6 +167,19 @@ impl Bucket {
         let place = self.place();
         let (path, query) = place.path_and_query(object(url)?);
         self.request(place, &Asking::get(path, query, range), http2, now)
+    }
+
+    /// A question for what is known of an object, its checksums too.
+    ///
+    /// # Errors
+    /// As [`Bucket::get`].
+    pub fn head(&self, url: &Address, http2: bool, now: u64) -> Result<Request<RequestBody>> {
+        let place = self.place();
+        let (path, query) = place.path_and_query(object(url)?);
+        let mut asking = Asking::get(path, query, None);
+        asking.method = Method::HEAD;
+        asking.headers.insert(CHECKSUM_MODE, HeaderValue::from_static("ENABLED"));
+        self.request(place, &asking, http2, now)
     }
 
     /// A request for a page of what the bucket has below a prefix.

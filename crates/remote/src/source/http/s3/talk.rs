@@ -67,7 +67,7 @@ impl Exchange<'_> {
 
     /// A refusal in words of its cause, and whether no other form of the request would do; `None`
     /// where the bucket is somewhere else, and the same is to be asked there.
-    async fn refusal(
+    pub(super) async fn refusal(
         &self,
         url: &Address,
         request: &Request<RequestBody>,
