@@ -1,7 +1,10 @@
 //! Files of this machine: written beside their name, and renamed when they are whole.
 //!
 //! What is written is gathered and goes to the disk in runs of some MiB, by a thread on which
-//! blocking is allowed, one run at a time. While it writes one, the next is gathered.
+//! blocking is allowed, one run at a time. While it writes one, the next is gathered. Room on the
+//! disk is kept ahead of what is written ([`room`]).
+
+mod room;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -18,6 +21,7 @@ use parking_lot::Mutex;
 use tempfile::TempPath;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use self::room::DiskRoom;
 use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
 use crate::checksum::Algorithm;
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +30,7 @@ use crate::error::{Error, ErrorKind, Result};
 const RUN_BYTES: usize = 4 << 20;
 /// Written before the disk is waited for: while more is encoded, so that little is left to wait for
 /// at the end.
-const UNSYNCED_BYTES: u64 = 32 << 20;
+const UNSYNCED_BYTES: u64 = 16 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
 /// Letters of chance in the temporary name.
@@ -51,6 +55,7 @@ struct Disk {
     /// What an error names.
     target: PathBuf,
     place: Mutex<Place>,
+    room: Mutex<DiskRoom>,
 }
 
 /// Where it is, and how it ends.
@@ -222,7 +227,7 @@ fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
 impl LocalFile {
     fn of(file: File, target: PathBuf, place: Place) -> Self {
         LocalFile {
-            disk: Arc::new(Disk { file, target, place: Mutex::new(place) }),
+            disk: Arc::new(Disk { file, target, place: Mutex::new(place), room: Mutex::default() }),
             gathered: Vec::new(),
             gathered_bytes: 0,
             running: None,
@@ -286,7 +291,11 @@ impl Sink for LocalFile {
 
     fn finish(mut self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>> {
         async move {
-            self.after_all(|disk| disk.file.sync_all()).await?;
+            self.after_all(|disk| {
+                disk.room.lock().give_back(&disk.file)?;
+                disk.file.sync_all()
+            })
+            .await?;
             let disk = self.disk.clone();
             blocking(move || disk.give_name()).await?;
             let address = self.disk.target.to_string_lossy().into_owned();
@@ -321,6 +330,8 @@ impl Disk {
                 Place::Behind { before, replaced } => *replaced |= run[0].0 < *before,
                 Place::Beside { .. } | Place::Under(_) => {}
             }
+            let len: usize = run.iter().map(|(_, bytes)| bytes.len()).sum();
+            self.room.lock().ensure(&self.file, run[0].0..run[0].0 + len as u64)?;
             (&self.file).seek(SeekFrom::Start(run[0].0))?;
             for some in run.chunks(PIECES_MAX) {
                 write_all(&self.file, some.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect())?;
@@ -355,8 +366,10 @@ impl Disk {
     fn give_up(&self) {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Behind { before, replaced: false } => drop(self.file.set_len(before)),
+            // Of no use any more, and no loss where it stays.
+            Place::Behind { .. } => drop(self.room.lock().give_back(&self.file)),
             // A temporary name goes when it is dropped.
-            Place::Beside { .. } | Place::Under(_) | Place::Behind { .. } | Place::Over => {}
+            Place::Beside { .. } | Place::Under(_) | Place::Over => {}
         }
     }
 

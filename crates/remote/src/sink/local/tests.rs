@@ -217,6 +217,7 @@ fn errors_of_disks_say_what_helps() {
         file: File::create(folder.path().join("f")).unwrap(),
         target: "/d/f".into(),
         place: Mutex::new(place),
+        room: Mutex::default(),
     };
     for (code, why) in [
         (libc::ENOSPC, "the disk is full: 17 bytes were written; in /d/f; free some room"),
