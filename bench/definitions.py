@@ -58,6 +58,7 @@ class Experiment:
     figure: str = "time_s"
     timeout_s: float = 300.0
     copies: int = 0  # the job is as many files, FILE/0000.root and so on
+    uploads: bool = False  # to a server that takes files, which has none
 
 
 ROOT_DEFAULT = Peer("ROOT, default cache", "root_getentry")
@@ -172,6 +173,43 @@ def writers(*rows: tuple[str, str, str], scheme: str = "local") -> tuple[Peer, .
     return tuple(
         Peer(name, script, scheme, tuple(options.split())) for name, script, options in rows
     )
+
+
+def cms(
+    name: str, form: str, flush_mb: int, basket_kb: int, buffers: int = 2
+) -> tuple[tuple[str, str, str]]:
+    """A row of CMS's table: ROOT alone, or with buffers, of which each is flushed after so much."""
+    sizes = f"--flush {flush_mb * 10**6} --basket {basket_kb << 10}"
+    # A buffer is handed over when it is flushed, and at the end.
+    threads = f" --threads {buffers} --every 0" if form == "merger" else ""
+    return ((name, "root_write", f"--as {form} {sizes}{threads}"),)
+
+
+# Of the entries before compression: about 1 GB leaves in each.
+UPLOADS = (
+    Peer("xrdcp", "xrdcp_up", options=("--megabytes", "1000"), is_bound=True),
+    Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "1000")),
+    Peer(
+        "farroot TTree, not compressed",
+        "farroot_upload",
+        options=("--megabytes", "1000", "--compression", "0"),
+    ),
+    Peer(
+        "farroot TTree, LZ4, 2 threads",
+        "farroot_upload",
+        options=("--megabytes", "1450", "--compression", "401", "--threads", "2"),
+    ),
+    Peer(
+        "farroot TTree, ZSTD 501, 2 threads",
+        "farroot_upload",
+        options=("--megabytes", "1850", "--compression", "501", "--threads", "2"),
+    ),
+)
+SMALL_UPLOADS = (
+    Peer("xrdcp", "xrdcp_up", options=("--megabytes", "0.01")),
+    Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "0.01")),
+    Peer("farroot TTree", "farroot_upload", options=("--megabytes", "0.01")),
+)
 
 
 def skims(cut: str, scheme: str = "root") -> tuple[Peer, ...]:
@@ -594,40 +632,44 @@ EXPERIMENTS = {
         about="CMS's experiment of 2017: buffers, flush and basket sizes; two threads",
         file="write100",
         peers=writers(
+            *cms("ROOT, 15 MB flush, 16 kB", "tree", 15, 16),
+            *cms("ROOT, 134 MB flush, 16 kB", "tree", 134, 16),
+            *cms("ROOT, 500 MB flush, 64 kB", "tree", 500, 64),
+            *cms("TBufferMerger, 2 buffers, 8 MB, 16 kB", "merger", 8, 16),
+            *cms("TBufferMerger, 4 buffers, 134 MB, 16 kB", "merger", 134, 16, buffers=4),
+            *cms("TBufferMerger, 4 buffers, 500 MB, 64 kB", "merger", 500, 64, buffers=4),
+            ("RNTupleParallelWriter, 2 contexts", "root_write", "--as parallel --threads 2"),
+            ("uproot mktree", "uproot_write", "--as tree"),
+            ("uproot mktree, 20 extends", "uproot_write", "--as tree --extends 20"),
+            ("farroot TTree, one extend", "farroot_write", "--as tree --threads 2"),
+            ("farroot TTree, 20 extends", "farroot_write", "--as tree --threads 2 --extends 20"),
             (
-                "ROOT, 15 MB flush, 16 kB baskets",
-                "root_write",
-                "--as tree --flush 15000000 --basket 16384",
+                "farroot TTree, 1,000 extends",
+                "farroot_write",
+                "--as tree --threads 2 --extends 1000",
             ),
             (
-                "ROOT, 134 MB flush, 16 kB",
-                "root_write",
-                "--as tree --flush 134000000 --basket 16384",
+                "farroot TTree, clusters of 8 MB",
+                "farroot_write",
+                "--as tree --threads 2 --cluster 8MB",
             ),
-            (
-                "ROOT, 134 MB flush, 64 kB",
-                "root_write",
-                "--as tree --flush 134000000 --basket 65536",
-            ),
-            (
-                "TBufferMerger, 5,000 entries, 16 kB",
-                "root_write",
-                "--as merger --threads 2 --every 5000 --basket 16384",
-            ),
-            (
-                "TBufferMerger, 25,000 entries, 16 kB",
-                "root_write",
-                "--as merger --threads 2 --basket 16384",
-            ),
-            (
-                "TBufferMerger, 50,000 entries, 64 kB",
-                "root_write",
-                "--as merger --threads 2 --every 50000 --basket 65536",
-            ),
-            ("farroot, one extend", "farroot_write", "--as tree --threads 2"),
-            ("farroot, 20 extends", "farroot_write", "--as tree --threads 2 --extends 20"),
-            ("farroot, 1,000 extends", "farroot_write", "--as tree --threads 2 --extends 1000"),
+            ("farroot RNTuple, one extend", "farroot_write", "--as ntuple --threads 2"),
         ),
+    ),
+    "upload": Experiment(
+        about="1 GB to an xrootd 100 ms away, 1 Gbit/s; a tree is made and compressed meanwhile",
+        file="",
+        links=(Link(100),),
+        peers=UPLOADS,
+        uploads=True,
+    ),
+    "upload-small": Experiment(
+        about="(time at 100 ms - time at 0) / 100 ms: a file of 10 kB to an xrootd, connecting too",
+        file="",
+        links=(Link(0), Link(100)),
+        peers=SMALL_UPLOADS,
+        figure="round_trips",
+        uploads=True,
     ),
     "merge": Experiment(
         about="8 files of 110 MB into one on a local disk",

@@ -54,6 +54,8 @@ def summary(peer: Peer, link: str, rows: list[dict], figure: str) -> dict:
             "time_s",
             "cpu_s",
             "file_bytes",
+            "peak_bytes",
+            "waited",
             "link_bytes",
             "connections",
             "idle_bytes",
@@ -143,6 +145,8 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
             f" {f'{megabytes / 1e6:.2f}' if megabytes else '-':>7}"
             f" {f'{100 * beyond:.1f} %' if beyond is not None else '-':>7}"
             f" {f'{connections:.0f}' if connections else '-':>6}"
+            + (f" {line['file_bytes'] / 1e6:8.1f} MB written" if "file_bytes" in line else "")
+            + (f", {100 * line['waited']:3.0f} % waited" if "waited" in line else "")
             + (
                 f"   {line['failed']} of {line['runs']} failed: {line['why']}"
                 if line["failed"]

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import data
@@ -27,6 +28,8 @@ from definitions import EXPERIMENTS, Experiment, Link, Peer
 BENCH = Path(__file__).resolve().parent
 INSIDE = "FARROOT_BENCH_INSIDE"
 CACHE = data.DATA.parent / "cache"
+#: Of the server that takes files.
+UPLOAD_PORT = 1094
 
 
 def main() -> None:
@@ -38,7 +41,7 @@ def main() -> None:
     if experiment.copies:
         data.copies_of(experiment.file, experiment.copies)
     if experiment.links and INSIDE not in os.environ:
-        enter_lab(args)
+        enter_lab(args, experiment)
     facts = {"about": experiment.about, "congestion": args.congestion, "machine": machine.facts()}
     rows = []
     shutil.rmtree(CACHE, ignore_errors=True)
@@ -114,12 +117,32 @@ def python() -> str:
     return os.environ.get("FARROOT_PYTHON", sys.executable)
 
 
-def enter_lab(args: argparse.Namespace) -> None:
+def enter_lab(args: argparse.Namespace, experiment: Experiment) -> None:
     """Becomes this same command again, on the near side of a lab that serves the data."""
     lab = [lab_program(), "run", "--rtt", "0", "--congestion", args.congestion]
     here = [sys.executable, __file__, *sys.argv[1:]]
+    serve = taking_files() if experiment.uploads else ["--serve", str(data.DATA)]
     os.environ[INSIDE] = "1"
-    os.execv(lab[0], [*lab, "--serve", str(data.DATA), "--", *here])
+    os.execv(lab[0], [*lab, *serve, "--", *here])
+
+
+def taking_files() -> list[str]:
+    """What has the lab serve an empty folder that takes files."""
+    folder = Path(tempfile.mkdtemp(prefix="farroot-bench-uploads-"))
+    taken, own = folder / "taken", folder / "server"
+    taken.mkdir()
+    own.mkdir()
+    if os.geteuid() == 0:
+        for place in (folder, taken, own):
+            shutil.chown(place, "xrootd")
+    config = folder / "xrootd.cfg"
+    config.write_text(
+        f"all.export /\noss.localroot {taken}\nall.adminpath {own}\nall.pidpath {own}\n"
+        f"xrd.port {UPLOAD_PORT}\nxrootd.chksum max 2 adler32 crc32c\n"
+    )
+    user = "-R xrootd" if os.geteuid() == 0 else ""
+    command = f"exec xrootd {user} -n lab -c {config} -l {own}/log"
+    return ["--serve", str(taken), "--server", command, "--server-port", str(UPLOAD_PORT)]
 
 
 def lab_program() -> str:
@@ -176,6 +199,8 @@ def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
 def job(experiment: Experiment, peer: Peer, link: Link | None) -> list[str]:
     if peer.scheme == "none":
         return list(peer.options)
+    if experiment.uploads:
+        return [f"{os.environ['FARLAB_ROOT_URL']}/{peer.script}.root", *peer.options]
     path = data.DATA / f"{experiment.file}.root"
     base = {
         "local": str(data.DATA),

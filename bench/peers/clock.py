@@ -80,6 +80,18 @@ def target() -> Path:
     return Path(tempfile.mkdtemp(prefix="farroot-bench-")) / "copy"
 
 
+def random_file(megabytes: float) -> tuple[tempfile.TemporaryDirectory[str], Path]:
+    """A local file that no link can compress, in a folder that goes with the process."""
+    folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
+    source = Path(folder.name) / "source"
+    with source.open("wb") as file:
+        left = round(megabytes * 1e6)
+        while left > 0:
+            file.write(os.urandom(min(left, 1 << 24)))
+            left -= 1 << 24
+    return folder, source
+
+
 def copied(target: Path) -> dict[str, int]:
     """How much has been copied; the copy is thrown away."""
     size = target.stat().st_size
@@ -88,11 +100,15 @@ def copied(target: Path) -> dict[str, int]:
 
 
 def run(
-    job: Callable[[], Any], answer: Callable[[Any], dict[str, Any]], scale: float = 1.0
+    job: Callable[[], Any],
+    answer: Callable[[Any], dict[str, Any]],
+    scale: float = 1.0,
+    threads: int | None = None,
 ) -> None:
     """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'.
 
-    The figures of a sample are scaled to the whole job: time and bytes times `scale`.
+    The figures of a sample are scaled to the whole job: time and bytes times `scale`. Of a job on
+    so many `threads` also the part of their time is said in which they waited: its stalls.
     """
     before = link()
     idle_bytes = memory("VmRSS")
@@ -105,6 +121,8 @@ def run(
     peak = memory("VmHWM")
     measured = {"time_s": time_s, "cpu_s": cpu_s, "peak_bytes": peak, "idle_bytes": idle_bytes}
     measured |= {key: after[key] - before[key] for key in after}
+    if threads:
+        measured["waited"] = max(1 - cpu_s / (min(threads, os.cpu_count() or 1) * time_s), 0.0)
     if scale != 1.0:
         measured["scale"] = scale
         for key in ("time_s", "cpu_s", "link_bytes", "connections"):

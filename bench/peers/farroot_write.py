@@ -13,6 +13,7 @@ args = clock.arguments(
     ("--level", {"type": int, "help": "the library's own level of ZSTD"}),
     ("--threads", {"type": int, "default": 1}),
     ("--extends", {"type": int, "default": 1}),
+    ("--cluster", {"help": "compressed bytes of a cluster, as 30MB"}),
 )
 arrays = clock.columns_in_memory(args)
 folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
@@ -21,7 +22,8 @@ target = Path(folder.name) / "written.root"
 
 def job():
     compression = args.compression if args.level is None else farroot.ZSTD(args.level)
-    with farroot.recreate(target, compression=compression, threads=args.threads) as file:
+    options = {"compression": compression, "threads": args.threads, "cluster": args.cluster}
+    with farroot.recreate(target, **options) as file:
         types = {name: array.type.content for name, array in arrays.items()}
         if args.form == "tree":
             table = file.mktree("Events", types, jagged=args.jagged)
@@ -31,4 +33,4 @@ def job():
             table.extend(part)
 
 
-clock.run(job, lambda _: clock.written(target, folder))
+clock.run(job, lambda _: clock.written(target, folder), threads=args.threads)

@@ -2,7 +2,8 @@
 
 `--as`: `tree` or `ntuple`, one after the other (with `--threads`, baskets or pages are compressed
 by ROOT's own threads); `merger`: TBufferMerger, `parallel`: RNTupleParallelWriter, one writer a
-thread, which hand over after each `--every` entries (TBufferMerger) or cluster.
+thread, which hand over after each `--every` entries (TBufferMerger; with 0, when so many bytes as
+`--flush` says are in the buffer) or cluster.
 `--flush` and `--basket` are the tree's, in bytes, as in CMS's experiment.
 """
 
@@ -84,7 +85,8 @@ void fill_tree(TTree& tree, long begin, long end, long flush, int basket, TFile*
     for (std::size_t i = 0; i < 60; i++) event.own[i] = lists[i][e];
     for (std::size_t i = 0; i < 40; i++) event.f[i] = flat[i][e];
     tree.Fill();
-    if (each && (e - begin + 1) % every == 0 && e + 1 < end) each->Write();
+    if (!each || e + 1 == end) continue;
+    if (every ? (e - begin + 1) % every == 0 : each->GetEND() > flush) each->Write();
   }
   if (each) each->Write();
 }
@@ -192,4 +194,4 @@ def job():
         ROOT.as_parallel(path, compression, args.threads)
 
 
-clock.run(job, lambda _: clock.written(target, folder))
+clock.run(job, lambda _: clock.written(target, folder), threads=args.threads)

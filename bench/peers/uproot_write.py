@@ -25,4 +25,4 @@ def job():
             table.extend(part)
 
 
-clock.run(job, lambda _: clock.written(target, folder))
+clock.run(job, lambda _: clock.written(target, folder), threads=1)

@@ -1,0 +1,48 @@
+"""farroot: a tree that is made up batch after batch, compressed and written to a server, of so many
+megabytes before compression; with `--cp` the command, and a file that is there.
+"""
+
+import subprocess
+import sys
+
+import clock
+import farroot
+import farroot.writing  # as its users have it when they write
+import numpy as np
+
+args = clock.arguments(
+    ("--megabytes", {"type": float, "required": True}),
+    ("--cp", {"action": "store_true"}),
+    ("--compression", {"type": int, "default": 505}),
+    ("--threads", {"type": int, "default": 1}),
+)
+COLUMNS = 20
+total = max(round(args.megabytes * 1e6 / 4 / COLUMNS), 1)
+batch = min(total, 100_000)
+# Of 9 bits of the mantissa, as analysis data may have them.
+some = np.random.default_rng(13).normal(0.0, 40.0, batch + COLUMNS).astype(np.float32)
+some = (some.view(np.uint32) & 0xFFFFC000).view(np.float32)
+columns = {f"x{at}": some[at : at + batch] for at in range(COLUMNS)}
+
+
+def write():
+    options = {"compression": args.compression, "threads": args.threads}
+    with farroot.recreate(args.url, **options) as file:
+        table = file.mktree("Events", dict.fromkeys(columns, np.float32))
+        for _ in range(total // batch):
+            table.extend(columns)
+    return file.file.report
+
+
+if args.cp:
+    folder, source = clock.random_file(args.megabytes)
+    command = [sys.executable, "-m", "farroot", "cp", "-f", str(source), args.url]
+    clock.run(
+        lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL),
+        lambda _: {"file_bytes": source.stat().st_size},
+    )
+else:
+    clock.run(
+        write,
+        lambda report: {"file_bytes": farroot.open_bytes(args.url).size, "report": str(report)},
+    )

@@ -1,0 +1,15 @@
+"""xrdcp of a file of random bytes to a server; the program's own start is on the clock, as for its
+users.
+"""
+
+import subprocess
+
+import clock
+
+args = clock.arguments(("--megabytes", {"type": float, "required": True}))
+folder, source = clock.random_file(args.megabytes)
+
+clock.run(
+    lambda: subprocess.run(["xrdcp", "-f", "-s", source, args.url], check=True),
+    lambda _: {"file_bytes": source.stat().st_size},
+)
