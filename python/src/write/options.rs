@@ -47,16 +47,16 @@ impl FileOptions {
     }
 }
 
-/// A compression: ROOT's number, and the level of the algorithm's library where it is not the one
-/// that ROOT means by it.
+/// A compression: ROOT's number, and the level of the algorithm's library where another is meant
+/// than ROOT means by it.
 pub type NumberAndLevel = (u32, Option<i32>);
 
-pub fn compression_of(py: Python<'_>, (number, exact): NumberAndLevel) -> PyResult<Compression> {
+pub fn compression_of(py: Python<'_>, (number, library): NumberAndLevel) -> PyResult<Compression> {
     let compression = Compression::of_number(number).map_err(|error| {
         let error = Error::new(ErrorKind::InvalidArgument, error.to_string());
         exception(py, &error)
     })?;
-    Ok(Compression { exact, ..compression })
+    Ok(Compression { library, ..compression })
 }
 
 /// What a user chooses for one table.

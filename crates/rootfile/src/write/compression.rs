@@ -31,7 +31,10 @@ pub struct Compression {
     pub algorithm: CompressionAlgorithm,
     /// ROOT's level, 1 to 9; 0 does not compress.
     pub level: u8,
-    /// The level of the algorithm's library itself, in place of that which ROOT's level means.
+    /// The level of the algorithm's library that is meant, in place of that which ROOT's level
+    /// means: as with ROOT's, its size.
+    pub library: Option<i32>,
+    /// The level of the library that is used, whatever others would do.
     pub exact: Option<i32>,
 }
 
@@ -41,7 +44,7 @@ impl Compression {
 
     /// Of ROOT's level, 0 to 9.
     pub const fn new(algorithm: CompressionAlgorithm, level: u8) -> Self {
-        Compression { algorithm, level, exact: None }
+        Compression { algorithm, level, library: None, exact: None }
     }
 
     /// Of ROOT's number, algorithm * 100 + level: 505 is ZSTD of level 5.
@@ -75,7 +78,7 @@ impl Compression {
         algorithm * 100 + u32::from(self.level)
     }
 
-    /// Whether it stands for files of ROOT's size, at whichever level gives that: see
+    /// Whether it stands for a size, at whichever level gives that: see
     /// [`Encoders::lowest_level`].
     pub fn is_class(self) -> bool {
         let tried = self.codec_level() > LEVELS_TRIED[0];
@@ -85,7 +88,7 @@ impl Compression {
     /// The level of the algorithm's library. ROOT passes twice its own to ZSTD; libdeflate's first
     /// leaves 2 % more than zlib's, its second 2 % less.
     pub fn codec_level(self) -> i32 {
-        self.exact.unwrap_or(match self.algorithm {
+        self.exact.or(self.library).unwrap_or(match self.algorithm {
             CompressionAlgorithm::Zstd => 2 * i32::from(self.level),
             CompressionAlgorithm::Zlib if self.level == 1 => 2,
             _ => i32::from(self.level),
@@ -153,7 +156,7 @@ impl Encoders {
 
     /// The lowest level that makes of a column's sample what the level of that compression does, up
     /// to 0.5 % in size, and the bytes of the sample then: most columns of reals need no high one.
-    /// Compressions that name their level themselves are left as they are.
+    /// Compressions with an exact level are left as they are.
     ///
     /// # Errors
     /// As [`Encoders::compress`].
@@ -284,6 +287,14 @@ mod tests {
             encoders.compress(chosen, sample, &mut payload).unwrap();
             assert_eq!(chosen_len, payload.len());
         }
+        // Level 1 of the library leaves less of reals than its level 5 does.
+        let library = Compression { library: Some(5), ..compression };
+        let reals: Vec<u8> = (0..20_000u32).flat_map(|n| (n as f32).sqrt().to_be_bytes()).collect();
+        let mut five = Vec::new();
+        encoders.compress(library, &reals, &mut five).unwrap();
+        let (chosen, len) = encoders.lowest_level(library, &reals, reals.len()).unwrap();
+        assert_eq!((chosen.exact, chosen.number()), (Some(1), 505));
+        assert!(len <= five.len() + five.len() / EXCESS_MAX);
         let exact = Compression { exact: Some(9), ..compression };
         assert_eq!(encoders.lowest_level(exact, text.as_bytes(), 1000).unwrap().0, exact);
     }
