@@ -198,6 +198,7 @@ def test_a_large_batch_is_converted_in_runs(
         written = []
         for size in (1 << 30, 1000, 1):
             monkeypatch.setattr("farroot.writing._tables.RUN_BYTES", size)
+            monkeypatch.setattr("farroot.writing._tables.COLUMN_RUN_BYTES", 0)
             with farroot.recreate(tmp_path / "f.root", reproducible=True) as file:
                 # What is cut out of a larger array is not at its beginning.
                 twice = {name: ak.concatenate([each, each]) for name, each in data.items()}
@@ -211,6 +212,7 @@ def test_a_large_batch_is_taken_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("farroot.writing._tables.RUN_BYTES", 8)
+    monkeypatch.setattr("farroot.writing._tables.COLUMN_RUN_BYTES", 0)
     lists = ak.Array([[1.5], [], [2.5, 3.5]])
     wrong = {"x_b": ak.Array([[1.5], [], [2.5]]), "y": np.array([1, 2, 1 << 40])}
     with farroot.recreate(tmp_path / "f.root") as file:

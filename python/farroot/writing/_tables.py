@@ -13,8 +13,13 @@ from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _types
 from ._types import Type
 
-#: Bytes of a batch that are converted at a time, where none of it can be refused.
-RUN_BYTES = 32 << 20
+#: Bytes of a batch that are converted at a time, where none of it can be refused: the threads have
+#: something to do soon, and little is held beside what they have.
+RUN_BYTES = 8 << 20
+#: The same of one column: each costs some calls of Python.
+COLUMN_RUN_BYTES = 16 << 10
+#: The same of many columns.
+WIDE_RUN_BYTES = 32 << 20
 
 #: What counts the items of lists.
 COUNTER: Type = ak.types.NumpyType("int32")
@@ -167,8 +172,13 @@ class Columns:
         return [name for name, type_ in self.types.items() if is_list(type_)]
 
     def empty(self) -> list[_core.Array]:
-        """No entries of these types."""
-        return [self._array(name, _types.empty(type_)) for name, type_ in self.types.items()]
+        """No entries of these types. Columns of one type share them: there may be thousands."""
+        known: dict[str, _core.Array] = {}
+        for name, type_ in self.types.items():
+            spelled = str(type_)
+            if spelled not in known:
+                known[spelled] = self._array(name, _types.empty(type_))
+        return [known[str(type_)] for type_ in self.types.values()]
 
     def layouts(self, batch: dict[str, Any]) -> dict[str, Any]:
         """The columns of a batch, in their order, as they are.
@@ -217,11 +227,12 @@ class Columns:
             alike: Columns of lists of the same lengths, in pairs.
         """
         size = sum(_columns.size_of(layout) for layout in layouts.values())
-        if size <= RUN_BYTES or not self._is_sure(layouts, alike):
+        run_bytes = max(RUN_BYTES, min(COLUMN_RUN_BYTES * len(layouts), WIDE_RUN_BYTES))
+        if size <= run_bytes or not self._is_sure(layouts, alike):
             yield layouts
             return
         length = len(next(iter(layouts.values())))
-        step = max(length * RUN_BYTES // size, 1)
+        step = max(length * run_bytes // size, 1)
         for start in range(0, length, step):
             yield {name: layout[start : start + step] for name, layout in layouts.items()}
 

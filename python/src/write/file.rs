@@ -168,12 +168,16 @@ impl TableOutput {
         extended.map_err(|error| exception(py, &error))
     }
 
-    /// Adds a few entries of plain types. `False` where they are not, or where it would have to
-    /// wait or to raise: none of them is then taken.
+    /// Adds a few entries of plain types; waits where there is no room for them. `False` where they
+    /// are others, or where it would have to raise: none of them is then taken.
     fn extend_plain(&self, py: Python<'_>, data: &Bound<'_, PyDict>) -> PyResult<bool> {
         let output = self.output.here(py)?;
-        let added = self.columns.arrays(data).and_then(|arrays| output.extend_at_once(arrays));
-        Ok(added.is_some_and(|added| added.is_ok()))
+        let Some(arrays) = self.columns.arrays(data) else { return Ok(false) };
+        let added = match output.extend_at_once(arrays.clone()) {
+            Some(added) => added,
+            None => wait(py, &engine(py)?, output.extend(arrays))?,
+        };
+        Ok(added.is_ok())
     }
 
     /// Of all columns, or of one by its number.

@@ -7,6 +7,10 @@ use remote::{Error, ErrorKind, Result, Upload, Written};
 use super::flow::{Flow, Next};
 use super::options::WriteOptions;
 
+/// Bytes after which the others are told that the place has them. A basket may have a few hundred,
+/// and telling costs a lock.
+const TOLD_BYTES: usize = 1 << 20;
+
 /// Runs until the file has ended. Of a file that was there before, what is appended is safe before
 /// the header is replaced, and the header before any directory.
 pub async fn carry(flow: Arc<Flow>, upload: Upload, options: WriteOptions, is_update: bool) {
@@ -35,13 +39,20 @@ async fn run(
                 return Err(error);
             }
         };
+        let (mut from, mut len, mut left) = (flow.now(), 0, writes.len());
         for write in writes {
-            let (from, len) = (flow.now(), write.bytes.len());
+            len += write.bytes.len();
+            left -= 1;
             if order.needs_sync(write.offset, upload.len()) {
                 upload.sync().await?;
             }
             upload.write(write.offset, write.bytes, write.is_replaced).await?;
-            let progress = flow.carried(len, flow.now().saturating_sub(from));
+            if len < TOLD_BYTES && left > 0 {
+                continue;
+            }
+            let now = flow.now();
+            let progress = flow.carried(std::mem::take(&mut len), now.saturating_sub(from));
+            from = now;
             if let Some(say) = &options.progress {
                 say(progress);
             }

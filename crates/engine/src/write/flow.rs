@@ -25,6 +25,10 @@ thread_local! {
     static ENCODERS: RefCell<Encoders> = RefCell::default();
 }
 
+/// Content that a thread takes at a time: of trees with thousands of branches a piece of work has
+/// so little that the lock would cost as much as its compression.
+const WORK_LEN: usize = 32 << 10;
+
 /// A file that is being written, shared by all who write it.
 pub struct Flow {
     state: Mutex<FlowState>,
@@ -222,15 +226,23 @@ impl Flow {
     fn encode(self: &Arc<Self>) {
         let encode = || {
             let mut encoders = ENCODERS.take();
-            while let Some((number, work)) = self.next_work() {
-                let (content_len, from) = (work.content_len, self.now());
-                let encoded = work.encode.encode(&mut encoders);
+            loop {
+                let works = self.next_works();
+                if works.is_empty() {
+                    break;
+                }
+                let (content_len, from) = (content_len(&works), self.now());
+                let encode =
+                    |(number, work): (u64, Work)| (number, work.encode.encode(&mut encoders));
+                let results: Vec<_> = works.into_iter().map(encode).collect();
                 let mut state = self.state.lock();
                 state.counts.encoding += self.now().saturating_sub(from);
                 state.encoding_bytes -= content_len;
-                match encoded {
-                    Ok(encoded) => state.file.complete(number, encoded),
-                    Err(error) => state.break_off(error.located(&*self.url)),
+                for (number, encoded) in results {
+                    match encoded {
+                        Ok(encoded) => state.file.complete(number, encoded),
+                        Err(error) => state.break_off(error.located(&*self.url)),
+                    }
                 }
                 self.go_on(state);
             }
@@ -241,22 +253,26 @@ impl Flow {
         }
     }
 
-    /// `None` ends the thread's part, for which callers may have waited.
-    fn next_work(self: &Arc<Self>) -> Option<(u64, Work)> {
+    /// The next work, one piece or several small ones. None ends the thread's part, for which
+    /// callers may have waited.
+    fn next_works(self: &Arc<Self>) -> Vec<(u64, Work)> {
         let mut state = self.state.lock();
-        let work = match state.may_begin(self.memory_bytes) {
-            true => state.file.poll_work(),
-            false => None,
-        };
-        match &work {
-            Some((_, work)) => state.encoding_bytes += work.content_len,
-            None => {
-                state.threads -= 1;
-                self.go_on(state);
-            }
+        let mut works = Vec::new();
+        while content_len(&works) < WORK_LEN && state.may_begin(self.memory_bytes) {
+            let Some((number, work)) = state.file.poll_work() else { break };
+            state.encoding_bytes += work.content_len;
+            works.push((number, work));
         }
-        work
+        if works.is_empty() {
+            state.threads -= 1;
+            self.go_on(state);
+        }
+        works
     }
+}
+
+fn content_len(works: &[(u64, Work)]) -> usize {
+    works.iter().map(|(_, work)| work.content_len).sum()
 }
 
 /// For the carrier.
@@ -300,10 +316,11 @@ impl Flow {
 }
 
 impl FlowState {
-    /// Whether further bytes may be held: as few as there are, or all are needed for the first that
-    /// can be encoded.
-    pub fn has_room(&self, memory_bytes: usize) -> bool {
-        self.held_bytes() < memory_bytes || !self.is_busy()
+    /// Whether so many further bytes may be held: as few as there are, or all are needed for the
+    /// first that can be encoded. Of many bytes a quarter of the memory is enough: until there was
+    /// room for all of them at once, threads would have nothing to do.
+    pub fn has_room(&self, memory_bytes: usize, more: usize) -> bool {
+        self.held_bytes() + more.min(memory_bytes / 4) <= memory_bytes || !self.is_busy()
     }
 
     /// Bytes held for the file.

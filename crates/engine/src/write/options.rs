@@ -50,7 +50,7 @@ impl Default for WriteOptions {
             title: String::new(),
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             threads: None,
-            memory_bytes: 192 << 20,
+            memory_bytes: 144 << 20,
             reproducible: false,
             checkpoint: None,
             progress: None,

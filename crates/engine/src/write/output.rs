@@ -15,7 +15,7 @@ use rootfile::write::{
 use super::carrier::carry;
 use super::flow::{Flow, FlowState};
 use super::options::WriteOptions;
-use super::parts::TablePart;
+use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
 use crate::located::Located;
@@ -123,7 +123,7 @@ impl FileOutput {
         let (directory, name) = self.split(path)?;
         self.flow
             .once(
-                |state, memory| state.file.is_settled(None) && state.has_room(memory),
+                |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),
                 |state| {
                     let directory = directory_in(&mut state.file, directory)?;
                     state.file.put(directory, name, object);
@@ -278,10 +278,10 @@ impl TableOutput {
     /// `Unsupported` for arrays of other types or lengths, and none of the entries is then taken;
     /// else why the file cannot be written: the first error, once there was one.
     pub async fn extend(&self, columns: Vec<Arc<Array>>) -> Result<()> {
-        let table = self.table;
+        let (table, bytes) = (self.table, bytes_of(&columns));
         self.flow
             .once(
-                |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory),
+                |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
                 |state| state.counts.extend(&mut state.file, table, columns),
             )
             .await
@@ -290,9 +290,9 @@ impl TableOutput {
     /// As [`TableOutput::extend`], where that would not wait; `None` where it would, or others are
     /// at the file, and nothing is then taken: for callers who add few entries at a time.
     pub fn extend_at_once(&self, columns: Vec<Arc<Array>>) -> Option<Result<()>> {
-        let table = self.table;
+        let (table, bytes) = (self.table, bytes_of(&columns));
         self.flow.at_once(
-            |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory),
+            |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
             |state| state.counts.extend(&mut state.file, table, columns),
         )
     }

@@ -45,11 +45,11 @@ impl TablePart {
     /// As [`TableOutput::extend`](super::TableOutput::extend). Arrays of other types end the file
     /// where the part has to wait.
     pub async fn extend(&self, columns: Extend) -> Result<()> {
-        let (table, number) = (self.table, self.number);
+        let (table, number, bytes) = (self.table, self.number, bytes_of(&columns));
         self.flow
             .once(
                 |state, memory| match state.parts.is_next(table, number) {
-                    true => state.file.is_settled(Some(table)) && state.has_room(memory),
+                    true => state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
                     false => state.held_bytes() < memory,
                 },
                 |state| match state.parts.is_next(table, number) {
@@ -196,6 +196,7 @@ impl Counts {
     }
 }
 
-fn bytes_of(columns: &[Arc<Array>]) -> usize {
+/// Bytes of arrays.
+pub fn bytes_of(columns: &[Arc<Array>]) -> usize {
     columns.iter().map(|array| array.nbytes()).sum()
 }
