@@ -262,25 +262,15 @@ impl<'a> Builder<'a> {
 
     /// Makes slots for a field's columns, as many as a representation has.
     fn own_slots(&mut self, id: u32, per_entry: Option<u64>) -> Result<Vec<usize>> {
-        let ids = &self.schema.fields[id as usize].columns;
-        let columns = ids.iter().map(|id| (*id, &self.schema.columns[*id as usize]));
-        let mut representations: Vec<(u16, Vec<u32>)> = Vec::new();
-        for (column, description) in columns {
-            match representations.last_mut() {
-                Some((number, columns)) if *number == description.representation => {
-                    columns.push(column);
-                }
-                _ => representations.push((description.representation, vec![column])),
-            }
-        }
-        let width = representations.first().map_or(0, |(_, columns)| columns.len());
-        if representations.iter().any(|(_, columns)| columns.len() != width) {
+        let representations = self.schema.representations(id);
+        let width = representations.first().map_or(0, Vec::len);
+        if representations.iter().any(|columns| columns.len() != width) {
             return Err(self.corrupt(id, "representations of different columns"));
         }
         let first = self.slots.len();
         for position in 0..width {
             let columns: Vec<u32> =
-                representations.iter().map(|(_, columns)| columns[position]).collect();
+                representations.iter().map(|columns| columns[position]).collect();
             let element = self.element(id, &columns)?;
             let descriptions = columns.iter().map(|id| &self.schema.columns[*id as usize]);
             let deferred = descriptions.clone().any(|column| column.deferred);

@@ -185,6 +185,7 @@ mod tests {
                 role: *role,
                 array_size: None,
                 source: None,
+                checksum: None,
                 children: Vec::new(),
                 columns: Vec::new(),
             });

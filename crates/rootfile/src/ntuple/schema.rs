@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 
 const FIELD_REPETITIVE: u16 = 1;
 const FIELD_PROJECTED: u16 = 2;
+const FIELD_CHECKSUM: u16 = 4;
 const COLUMN_DEFERRED: u16 = 1;
 const COLUMN_RANGE: u16 = 2;
 
@@ -60,6 +61,8 @@ pub struct Field {
     pub array_size: Option<u64>,
     /// The field whose data a projected one shows.
     pub source: Option<u32>,
+    /// Of its class, as ROOT's streamer information has it.
+    pub checksum: Option<u32>,
     /// Fields directly below, in order.
     pub children: Vec<u32>,
     /// Physical columns, in order.
@@ -91,6 +94,9 @@ pub struct Schema {
     pub writer: String,
     pub fields: Vec<Field>,
     pub columns: Vec<Column>,
+    /// Lists of further information on types (streamer infos of unsplit objects): how many each
+    /// has, and their bytes. The file has the same streamer infos.
+    pub extra_types: Vec<(usize, Vec<u8>)>,
     paths_len: usize,
 }
 
@@ -126,8 +132,10 @@ impl Schema {
         for _ in 0..count {
             self.add_alias(&mut aliases.record()?)?;
         }
-        // Streamer information of unsplit objects: the file has the same.
-        reader.list(0)?;
+        let (count, mut extra) = reader.list(0)?;
+        if count > 0 {
+            self.extra_types.push((count, extra.take(extra.remaining())?.to_vec()));
+        }
         Ok(())
     }
 
@@ -156,6 +164,7 @@ impl Schema {
             role,
             array_size: None,
             source: None,
+            checksum: None,
             children: Vec::new(),
             columns: Vec::new(),
         };
@@ -164,6 +173,9 @@ impl Schema {
         }
         if flags & FIELD_PROJECTED != 0 {
             field.source = Some(reader.u32()?);
+        }
+        if flags & FIELD_CHECKSUM != 0 {
+            field.checksum = Some(reader.u32()?);
         }
         if let Some(parent) = parent {
             // A parent comes before its children: there are no circles.
@@ -194,7 +206,8 @@ impl Schema {
         let at = reader.clone();
         let (kind, bits, field) = (reader.u16()?, reader.u16()?, reader.u32()?);
         let (flags, representation) = (reader.u16()?, reader.u16()?);
-        let deferred = flags & COLUMN_DEFERRED != 0 && reader.i64()? != 0;
+        // Below zero it is suppressed there, too: another representation has these elements.
+        let deferred = flags & COLUMN_DEFERRED != 0 && reader.i64()? > 0;
         let range = match flags & COLUMN_RANGE {
             0 => None,
             _ => Some((reader.f64()?, reader.f64()?)),
@@ -220,6 +233,21 @@ impl Schema {
     /// A field and those above it, up to the top.
     pub fn ancestors(&self, field: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(field), |id| self.fields.get(*id as usize)?.parent)
+    }
+
+    /// The columns of a field, by the ways in which it is stored.
+    pub fn representations(&self, field: u32) -> Vec<Vec<u32>> {
+        let mut all: Vec<Vec<u32>> = Vec::new();
+        let mut last = None;
+        for column in &self.fields[field as usize].columns {
+            let number = self.columns[*column as usize].representation;
+            match all.last_mut() {
+                Some(columns) if last == Some(number) => columns.push(*column),
+                _ => all.push(vec![*column]),
+            }
+            last = Some(number);
+        }
+        all
     }
 
     /// Fields that are in no other.

@@ -350,9 +350,11 @@ struct Target {
 impl Target {
     /// Writes the headers of RNTuples.
     fn headers(&mut self, plan: &mut MergePlan) -> rootfile::Result<()> {
+        let compression = plan.compression();
         for Output { content, directory, .. } in &mut plan.outputs {
             if let OutputContent::NTuple(ntuple) = content {
-                ntuple.write_header(&mut plan.writer, *directory)?;
+                let coding = (compression, &mut self.encoders);
+                ntuple.write_header(&mut plan.writer, *directory, coding)?;
             }
         }
         Ok(())
@@ -543,8 +545,12 @@ impl Target {
             if let Some(remaking) = &mut self.remaking {
                 remaking.place_all(plan, url).await?;
             }
-            if let OutputContent::NTuple(ntuple) = &mut plan.outputs[*output].content {
-                ntuple.end(part);
+            let compression = plan.compression();
+            let Output { directory, content, .. } = &mut plan.outputs[*output];
+            if let OutputContent::NTuple(ntuple) = content {
+                let coding = (compression, &mut self.encoders);
+                let ended = ntuple.end(part, &mut plan.writer, *directory, coding);
+                ended.located(&*input.url)?;
             }
         }
         Ok(())

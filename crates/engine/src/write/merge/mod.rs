@@ -128,6 +128,7 @@ async fn merge_to(
         let text = format!("no input could be read; {}", plan.notes.join("; "));
         return Err(Error::new(ErrorKind::NotFound, text));
     }
+    plan.complete()?;
     copy::run(session, plan, carrier, output, &mut now, progress).await
 }
 

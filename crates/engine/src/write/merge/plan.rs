@@ -10,7 +10,7 @@ use rootfile::write::copy::{
     BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, Remake,
     Survivors, TreePart,
 };
-use rootfile::write::{DirectoryId, Encoders, FileWriter};
+use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
 use super::inputs::{Input, InputItem, ItemContent, OWN, path_of, without_sets};
 use super::options::{InputEntries, MergeOptions, MergeReport, Missing};
@@ -188,7 +188,7 @@ impl MergePlan {
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
-                let part = ntuple.plan(&more, false).map_err(located)?;
+                let part = ntuple.plan(&more, missing).map_err(located)?;
                 Ok(Some(CopiedPart::NTuple(part)))
             }
             (OutputContent::Histogram(sum), ItemContent::Histogram(more)) => {
@@ -213,10 +213,9 @@ impl MergePlan {
                     Ok(Some(CopiedPart::Tree(part)))
                 }
                 ItemContent::NTuple(first) => {
-                    let mut ntuple = CopiedNTuple::new(*first);
+                    let (mut ntuple, part) = CopiedNTuple::new(*first).map_err(located)?;
                     let compression = remake.and_then(|remake| remake.compression);
                     compression.into_iter().for_each(|to| ntuple.remake(to));
-                    let part = ntuple.plan(ntuple.first(), true).map_err(located)?;
                     *content = OutputContent::NTuple(Box::new(ntuple));
                     Ok(Some(CopiedPart::NTuple(part)))
                 }
@@ -234,6 +233,28 @@ impl MergePlan {
             (OutputContent::Left, _) => Ok(None),
             _ => other(),
         }
+    }
+
+    /// Says what stands for the fields that inputs lack, when all of them have been added.
+    ///
+    /// # Errors
+    /// As [`CopiedNTuple::complete`].
+    pub fn complete(&mut self) -> Result<()> {
+        for PlannedInput { tables, url, .. } in &self.inputs {
+            for (at, part) in tables {
+                let Output { path, content, .. } = &mut self.outputs[*at];
+                if let (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) = (content, part) {
+                    let completed = ntuple.complete(part, self.options.missing);
+                    completed.map_err(|error| error.within(path).located(&**url))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How what is made anew is compressed, but for baskets and pages that an option is about.
+    pub fn compression(&self) -> Compression {
+        self.options.compression
     }
 
     /// Puts the objects and the trees' metadata behind all that was copied.

@@ -7,10 +7,11 @@ use crate::ntuple::{Column, EnvelopeKind, Field, Role, Schema};
 
 const FIELD_REPETITIVE: u16 = 1;
 const FIELD_PROJECTED: u16 = 2;
+const FIELD_CHECKSUM: u16 = 4;
 const COLUMN_RANGE: u16 = 2;
 
 /// The header's envelope, and its checksum.
-pub(super) fn header(schema: &Schema) -> (Vec<u8>, u64) {
+pub(in crate::write) fn header(schema: &Schema) -> (Vec<u8>, u64) {
     let mut to = EnvelopeWriter::new(EnvelopeKind::Header);
     to.u64(0);
     to.string(&schema.name);
@@ -21,7 +22,7 @@ pub(super) fn header(schema: &Schema) -> (Vec<u8>, u64) {
 }
 
 /// Appends fields, columns, and which columns projected fields show.
-pub(super) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
+pub(in crate::write) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
     to.list(schema.fields.len(), |to| {
         schema.fields.iter().zip(0..).for_each(|(each, id)| to.record(|to| field(each, id, to)));
     });
@@ -40,8 +41,8 @@ pub(super) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
             });
         }
     });
-    // No objects in ROOT's streamer form, no information about their types.
-    to.list(0, |_| ());
+    let extra = schema.extra_types.iter().map(|(count, _)| count).sum();
+    to.list(extra, |to| schema.extra_types.iter().for_each(|(_, bytes)| to.bytes(bytes)));
 }
 
 fn field(field: &Field, id: u32, to: &mut EnvelopeWriter) {
@@ -57,7 +58,8 @@ fn field(field: &Field, id: u32, to: &mut EnvelopeWriter) {
         Role::Unknown(role) => role,
     });
     let repetitive = field.array_size.map_or(0, |_| FIELD_REPETITIVE);
-    to.u16(repetitive | field.source.map_or(0, |_| FIELD_PROJECTED));
+    let projected = field.source.map_or(0, |_| FIELD_PROJECTED);
+    to.u16(repetitive | projected | field.checksum.map_or(0, |_| FIELD_CHECKSUM));
     for text in [&field.name, &field.typename, &field.type_alias, &field.description] {
         to.string(text);
     }
@@ -66,6 +68,9 @@ fn field(field: &Field, id: u32, to: &mut EnvelopeWriter) {
     }
     if let Some(source) = field.source {
         to.u32(source);
+    }
+    if let Some(checksum) = field.checksum {
+        to.u32(checksum);
     }
 }
 

@@ -15,7 +15,7 @@
 
 mod anchor;
 mod cut;
-mod description;
+pub(super) mod description;
 mod encode;
 pub(super) mod envelope;
 mod lists;

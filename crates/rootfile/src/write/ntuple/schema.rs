@@ -188,6 +188,7 @@ impl Builder<'_> {
             role,
             array_size: None,
             source: None,
+            checksum: None,
             children: Vec::new(),
             columns: Vec::new(),
         });

@@ -1,4 +1,8 @@
-//! An RNTuple of copied pages, with the header of the first input's.
+//! An RNTuple of copied pages, with the header of the first input's where all have its fields.
+
+mod bridge;
+mod layout;
+mod part;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,24 +10,36 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use twox_hash::XxHash3_64;
+
 use super::remake::CHECKSUM_LEN;
+use super::tree::Missing;
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
-use crate::ntuple::{Anchor, Cluster, Column, EnvelopeKind, EnvelopeLink, Field, RNTuple, Schema};
+use crate::ntuple::{Anchor, Cluster, EnvelopeKind, EnvelopeLink, RNTuple, Schema};
 use crate::write::buffer::Buffer;
 use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
 use crate::write::key::KeyHead;
+use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::table::RecordPlace;
+use bridge::{Bridge, FieldPages, zero_pages};
+use layout::{ColumnPlace, UnionField, UnionSchema};
+use part::ClusterPart;
+
+pub use part::NTuplePart;
 
 /// ClusterRun of one page list, and bytes of their pages' places: a reader fetches it as a whole.
 const CLUSTERS_MAX: usize = 4000;
 const PLACES_MAX: usize = 8 << 20;
 /// The longest record that readers are told of; nothing here comes near.
 const RECORD_MAX: u64 = 1 << 30;
+
+/// What the page lists say of a column where another representation is stored.
+const SUPPRESSED: i64 = i64::MIN;
 
 /// An RNTuple of an input.
 #[derive(Debug)]
@@ -36,45 +52,35 @@ pub struct SourceNTuple {
     clusters: Vec<Cluster>,
 }
 
-/// The pages of one input's RNTuple.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NTuplePart {
-    pub entries: u64,
-    clusters: Vec<ClusterPart>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct ClusterPart {
-    entries: Range<u64>,
-    /// Where pages are, each once: several columns may have the same.
-    places: Vec<Range<u64>>,
-    /// Of each its bytes before compression, and whether a checksum follows.
-    contents: Vec<(usize, bool)>,
-    columns: Vec<ColumnPart>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct ColumnPart {
-    /// Elements, negative where a checksum follows, and which of the places.
-    pages: Vec<(i32, u32)>,
-    first_element: u64,
-    compression: u32,
-}
-
 /// An RNTuple that is put together of those of several inputs.
 #[derive(Debug)]
 pub struct CopiedNTuple {
     first: SourceNTuple,
-    header: Option<EnvelopeLink>,
+    layout: UnionSchema,
+    /// The schemas that inputs have, each once.
+    schemas: Vec<InputSchema>,
+    /// With its checksum.
+    header: Option<(EnvelopeLink, u64)>,
+    columns: Vec<ColumnPlace>,
     entries: u64,
-    /// Elements of each column in front of the present input.
-    elements: Vec<u64>,
+    /// Elements in front of the present input, of each field's columns.
+    elements: Vec<Vec<u64>>,
     /// Where the pages of the present input are, by cluster, and how long with their checksums.
     placed: Vec<Vec<(u64, u64)>>,
+    /// Pages of zeros by their bytes before compression, and where the present input has them.
+    zeros: BTreeMap<usize, Bytes>,
+    zeros_placed: BTreeMap<usize, (u64, u64)>,
     /// How pages are compressed, where that is done anew.
     compression: Option<Compression>,
     lists: Lists,
-    inputs: usize,
+}
+
+/// The schema of some inputs, which field of the output each of its fields is, and what follows.
+#[derive(Debug)]
+struct InputSchema {
+    schema: Schema,
+    fields: Vec<Option<u32>>,
+    bridge: Option<Bridge>,
 }
 
 /// Page lists that are full, and the one that is open.
@@ -103,121 +109,108 @@ impl SourceNTuple {
         read().map_err(|error: Error| error.within(&key.name))
     }
 
-    fn part(&self) -> Result<NTuplePart> {
-        let clusters = self
-            .clusters
-            .iter()
-            .map(|cluster| ClusterPart::of(cluster, &self.ntuple.schema.columns));
+    fn part(&self, schema: usize) -> Result<NTuplePart> {
+        let columns = &self.ntuple.schema.columns;
+        let clusters = self.clusters.iter().map(|cluster| ClusterPart::of(cluster, columns));
         let clusters = clusters.collect::<Result<_>>()?;
-        Ok(NTuplePart { entries: self.ntuple.entries, clusters })
-    }
-}
-
-impl ClusterPart {
-    fn of(cluster: &Cluster, columns: &[Column]) -> Result<ClusterPart> {
-        let mut places: BTreeMap<(u64, u64), (u32, (usize, bool))> = BTreeMap::new();
-        for (pages, column) in cluster.columns.iter().zip(columns) {
-            for page in &pages.pages {
-                if page.further.is_some() {
-                    return Err(Error::unsupported("copying a page that is in several records"));
-                }
-                let bits = u64::from(page.elements) * u64::from(column.bits);
-                let content = (bits.div_ceil(8) as usize, page.checksum);
-                places.insert((page.range.start, page.range.end), (0, content));
-            }
-        }
-        places.values_mut().zip(0..).for_each(|((place, _), at)| *place = at);
-        let columns = cluster.columns.iter().map(|column| {
-            if column.suppressed || column.elsewhere.is_some() {
-                let what = "copying columns that are stored in several ways, or elsewhere";
-                return Err(Error::unsupported(what));
-            }
-            let pages = column.pages.iter().map(|page| {
-                let elements = page.elements as i32;
-                let place = places.get(&(page.range.start, page.range.end)).copied();
-                (if page.checksum { -elements } else { elements }, place.map_or(0, |(at, _)| at))
-            });
-            Ok(ColumnPart {
-                pages: pages.collect(),
-                first_element: column.first_element,
-                compression: column.compression,
-            })
-        });
-        Ok(ClusterPart {
-            entries: cluster.entries.clone(),
-            columns: columns.collect::<Result<_>>()?,
-            contents: places.values().map(|(_, content)| *content).collect(),
-            places: places.into_keys().map(|(start, end)| start..end).collect(),
-        })
-    }
-}
-
-impl NTuplePart {
-    /// Every place of pages, with its cluster and its position there.
-    pub fn places(&self) -> impl Iterator<Item = (usize, usize, &Range<u64>)> {
-        let clusters = self.clusters.iter().enumerate();
-        clusters.flat_map(|(cluster, part)| {
-            part.places.iter().enumerate().map(move |(at, range)| (cluster, at, range))
-        })
-    }
-}
-
-impl NTuplePart {
-    /// Of pages their bytes before compression, and whether a checksum follows.
-    pub fn content(&self, (cluster, at): (usize, usize)) -> (usize, bool) {
-        self.clusters[cluster].contents[at]
+        Ok(NTuplePart { entries: self.ntuple.entries, schema, clusters })
     }
 }
 
 impl CopiedNTuple {
-    /// An RNTuple like the first input's, without entries.
-    pub fn new(first: SourceNTuple) -> CopiedNTuple {
-        let elements = vec![0; first.ntuple.schema.columns.len()];
-        CopiedNTuple {
-            first,
-            header: None,
-            entries: 0,
-            elements,
-            placed: Vec::new(),
-            compression: None,
-            lists: Lists::default(),
-            inputs: 0,
-        }
-    }
-
-    /// The RNTuple of the first input.
-    pub fn first(&self) -> &SourceNTuple {
-        &self.first
-    }
-
-    /// What an input's RNTuple adds, also that of the first.
+    /// An RNTuple like the first input's, without entries; and what that one adds.
     ///
     /// # Errors
-    /// `Unsupported` with the field where the two differ.
-    pub fn plan(&self, other: &SourceNTuple, is_first: bool) -> Result<NTuplePart> {
-        let within = |error: Error| error.within(&other.ntuple.schema.name);
-        same(&self.first.ntuple.schema, &other.ntuple.schema).map_err(within)?;
-        if !is_first && other.ntuple.schema.columns.iter().any(|column| column.deferred) {
-            let what = "fields that were added while it was written: it can only be first";
-            return Err(within(Error::unsupported(what)));
+    /// `Unsupported` where its pages cannot be copied as they are.
+    pub fn new(first: SourceNTuple) -> Result<(CopiedNTuple, NTuplePart)> {
+        let mut ntuple = CopiedNTuple {
+            first,
+            layout: UnionSchema::default(),
+            schemas: Vec::new(),
+            header: None,
+            columns: Vec::new(),
+            entries: 0,
+            elements: Vec::new(),
+            placed: Vec::new(),
+            zeros: BTreeMap::new(),
+            zeros_placed: BTreeMap::new(),
+            compression: None,
+            lists: Lists::default(),
+        };
+        let schema = ntuple.first.ntuple.schema.clone();
+        let fields = ntuple.layout.add(&schema, Missing::Strict)?;
+        let part = ntuple.first.part(0)?;
+        ntuple.first.clusters = Vec::new();
+        ntuple.schemas.push(InputSchema { schema, fields, bridge: None });
+        Ok((ntuple, part))
+    }
+
+    /// What an input's RNTuple adds.
+    ///
+    /// # Errors
+    /// `Unsupported` with the field where it does not fit those before.
+    pub fn plan(&mut self, other: &SourceNTuple, missing: Missing) -> Result<NTuplePart> {
+        let schema = &other.ntuple.schema;
+        let known = self.schemas.iter().position(|known| known.schema == *schema);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let fields = self.layout.add(schema, missing)?;
+                self.schemas.push(InputSchema { schema: schema.clone(), fields, bridge: None });
+                self.schemas.len() - 1
+            }
+        };
+        other.part(at)
+    }
+
+    /// Says what stands for the fields that an input lacks, when all inputs are planned.
+    ///
+    /// # Errors
+    /// `Unsupported` with the field that it must not lack; `Limit`.
+    pub fn complete(&mut self, part: &NTuplePart, missing: Missing) -> Result<()> {
+        if part.entries == 0 && missing == Missing::Union {
+            return Ok(());
         }
-        other.part().map_err(within)
+        let InputSchema { schema, fields, bridge } = &mut self.schemas[part.schema];
+        let bridge = match bridge {
+            Some(bridge) => bridge,
+            None => bridge.insert(Bridge::new(&self.layout, (schema, fields), missing)?),
+        };
+        bridge.check(&self.layout, part)
     }
 
     /// Writes the header, in front of all pages.
     ///
     /// # Errors
     /// As [`FileWriter::place`].
-    pub fn write_header(&mut self, to: &mut FileWriter, directory: DirectoryId) -> Result<()> {
-        let (header, length) = (self.first.header.clone(), self.first.ntuple.anchor.header.length);
-        self.header = Some(blob(to, directory, header, length)?);
+    pub fn write_header(
+        &mut self,
+        to: &mut FileWriter,
+        directory: DirectoryId,
+        coding: (Compression, &mut Encoders),
+    ) -> Result<()> {
+        let first = &self.first.ntuple;
+        let representations =
+            |field: &UnionField| field.representations.first().map_or(0, Vec::len);
+        self.elements = self.layout.fields.iter().map(|f| vec![0; representations(f)]).collect();
+        self.header = Some(match self.layout.is_extended {
+            false => {
+                self.columns = columns_of(&first.schema);
+                let (header, length) = (self.first.header.clone(), first.anchor.header.length);
+                (blob(to, directory, header, length)?, first.header_checksum())
+            }
+            true => {
+                self.columns = self.layout.columns();
+                let (header, checksum) = description::header(&self.layout.schema(&first.schema));
+                (compressed(to, directory, &header, coding)?, checksum)
+            }
+        });
         Ok(())
     }
 
     /// Begins with the next input: its pages are now placed, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
         self.placed = part.clusters.iter().map(|one| vec![(0, 0); one.places.len()]).collect();
-        self.inputs += 1;
     }
 
     /// The key of a record of pages that go to a place.
@@ -240,26 +233,107 @@ impl CopiedNTuple {
         self.compression = Some(compression);
     }
 
-    /// Ends an input, all of whose pages are placed.
-    pub fn end(&mut self, part: &NTuplePart) {
-        let mut elements = self.elements.clone();
-        for (cluster, placed) in part.clusters.iter().zip(&self.placed) {
-            let mut to = EnvelopeWriter::part();
-            to.list(cluster.columns.len(), |to| {
-                for (at, column) in cluster.columns.iter().enumerate() {
-                    let first = self.elements[at] + column.first_element;
-                    let compression =
-                        self.compression.map_or(column.compression, Compression::number);
-                    elements[at] = column_pages(to, (column, placed), first, compression);
-                }
-            });
-            let entries = &cluster.entries;
-            let entries = self.entries + entries.start..self.entries + entries.end;
-            self.lists.add(entries, &to.into_part(), self.first.ntuple.header_checksum());
+    /// Ends an input, all of whose pages are placed: zeros stand for what it lacks.
+    ///
+    /// # Errors
+    /// As [`FileWriter::place`]; `Corrupt` for columns that do not fit together.
+    pub fn end(
+        &mut self,
+        part: &NTuplePart,
+        to: &mut FileWriter,
+        directory: DirectoryId,
+        (compression, encoders): (Compression, &mut Encoders),
+    ) -> Result<()> {
+        let compression = self.compression.unwrap_or(compression);
+        let schemas = std::mem::take(&mut self.schemas);
+        if let Some(bridge) = &schemas[part.schema].bridge {
+            self.place_zeros(part, bridge, (to, directory), (compression, encoders))?;
+            let placed = std::mem::take(&mut self.placed);
+            for (cluster, placed) in part.clusters.iter().zip(&placed) {
+                self.cluster((cluster, placed), bridge, compression)?;
+            }
         }
-        self.elements = elements;
+        self.schemas = schemas;
         self.entries += part.entries;
-        self.placed = Vec::new();
+        Ok(())
+    }
+
+    /// Writes the pages of zeros that stand for what an input lacks, each once.
+    fn place_zeros(
+        &mut self,
+        part: &NTuplePart,
+        bridge: &Bridge,
+        (to, directory): (&mut FileWriter, DirectoryId),
+        (compression, encoders): (Compression, &mut Encoders),
+    ) -> Result<()> {
+        let mut pages: BTreeMap<usize, Bytes> = BTreeMap::new();
+        for cluster in &part.clusters {
+            for (place, field) in self.layout.fields.iter().enumerate() {
+                let FieldPages { representation, zeros, .. } = bridge.stored(place, cluster)?;
+                for (_, len) in zero_pages(zeros, field.bits(representation, 0)) {
+                    let page = match self.zeros.get(&len) {
+                        Some(page) => page.clone(),
+                        None => zero_page(len, compression, encoders)?,
+                    };
+                    self.zeros.insert(len, page.clone());
+                    pages.insert(len, page);
+                }
+            }
+        }
+        self.zeros_placed.clear();
+        if pages.is_empty() {
+            return Ok(());
+        }
+        let place = to.place(directory)?;
+        let key = CopiedNTuple::key(place, pages.values().map(Bytes::len).sum())?;
+        let mut offset = place.offset + key.len() as u64;
+        to.append(key.into());
+        for (len, page) in pages {
+            self.zeros_placed.insert(len, (offset, page.len() as u64));
+            offset += page.len() as u64;
+            to.append(page);
+        }
+        Ok(())
+    }
+
+    /// Adds a cluster to the page lists.
+    fn cluster(
+        &mut self,
+        (cluster, placed): (&ClusterPart, &[(u64, u64)]),
+        bridge: &Bridge,
+        compression: Compression,
+    ) -> Result<()> {
+        let stored = (0..self.layout.fields.len()).map(|place| bridge.stored(place, cluster));
+        let stored: Vec<FieldPages<'_>> = stored.collect::<Result<_>>()?;
+        let mut to = EnvelopeWriter::part();
+        to.list(self.columns.len(), |to| {
+            for (place, representation, position) in &self.columns {
+                let FieldPages { columns, zeros, .. } = stored[*place];
+                if stored[*place].representation != *representation {
+                    to.list(0, |to| to.i64(SUPPRESSED));
+                    continue;
+                }
+                let bits = self.layout.fields[*place].bits(*representation, *position);
+                let zeros = zero_pages(if *position == 0 { zeros } else { 0 }, bits);
+                let zeros = zeros.map(|(elements, len)| (-elements, self.zeros_placed[&len]));
+                let column = columns.get(*position).and_then(|column| cluster.column(*column));
+                let pages = column.map_or(&[][..], |column| &column.pages);
+                let pages = pages.iter().map(|(count, page)| (*count, placed[*page as usize]));
+                let usual = column.map(|column| column.compression);
+                let usual = usual.filter(|_| self.compression.is_none());
+                let elements = &mut self.elements[*place][*position];
+                let pages: Vec<(i32, (u64, u64))> = zeros.chain(pages).collect();
+                column_pages(to, &pages, elements, usual.unwrap_or(compression.number()));
+            }
+        });
+        let entries = &cluster.entries;
+        let entries = self.entries + entries.start..self.entries + entries.end;
+        self.lists.add(entries, &to.into_part(), self.header_checksum());
+        Ok(())
+    }
+
+    fn header_checksum(&self) -> u64 {
+        self.header.as_ref().map_or(0, |(_, checksum)| *checksum)
     }
 
     /// Writes page lists and footer, and gives the anchor; with the entries.
@@ -272,7 +346,7 @@ impl CopiedNTuple {
         directory: DirectoryId,
         (compression, encoders): (Compression, &mut Encoders),
     ) -> Result<(Arc<Anchor>, u64)> {
-        let checksum = self.first.ntuple.header_checksum();
+        let checksum = self.header_checksum();
         self.lists.close(checksum);
         let mut groups = Vec::new();
         for (entries, clusters, envelope) in std::mem::take(&mut self.lists.full) {
@@ -282,7 +356,10 @@ impl CopiedNTuple {
         let mut footer = EnvelopeWriter::new(EnvelopeKind::Footer);
         footer.u64(0);
         footer.u64(checksum);
-        footer.bytes(&self.first.extension);
+        match self.layout.is_extended {
+            false => footer.bytes(&self.first.extension),
+            true => footer.record(|to| description::describe(&Schema::default(), to)),
+        }
         footer.list(groups.len(), |to| {
             for (entries, clusters, link) in &groups {
                 to.record(|to| {
@@ -295,7 +372,8 @@ impl CopiedNTuple {
             }
         });
         let footer = compressed(to, directory, &footer.finish().0, (compression, encoders))?;
-        let header = self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
+        let (header, _) =
+            self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
         let version = self.first.ntuple.anchor.version;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
         Ok((Arc::new(anchor), self.entries))
@@ -307,26 +385,48 @@ impl CopiedNTuple {
     }
 }
 
-/// Writes where the pages of a column are; its elements up to their end.
+/// The columns of a schema in their order.
+fn columns_of(schema: &Schema) -> Vec<ColumnPlace> {
+    let mut all = vec![(0, 0, 0); schema.columns.len()];
+    for (field, description) in schema.fields.iter().enumerate() {
+        if description.source.is_some() {
+            continue;
+        }
+        for (at, columns) in schema.representations(field as u32).iter().enumerate() {
+            for (position, column) in columns.iter().enumerate() {
+                all[*column as usize] = (field, at, position);
+            }
+        }
+    }
+    all
+}
+
+/// A page of zeros as it is stored, with its checksum.
+fn zero_page(len: usize, compression: Compression, encoders: &mut Encoders) -> Result<Bytes> {
+    let mut stored = Vec::new();
+    encoders.compress(compression, &vec![0; len], &mut stored)?;
+    stored.extend_from_slice(&XxHash3_64::oneshot(&stored).to_le_bytes());
+    Ok(stored.into())
+}
+
+/// Writes where the pages of a column are, and adds their elements to those in front of them.
 fn column_pages(
     to: &mut EnvelopeWriter,
-    (column, placed): (&ColumnPart, &[(u64, u64)]),
-    first: u64,
+    pages: &[(i32, (u64, u64))],
+    elements: &mut u64,
     compression: u32,
-) -> u64 {
-    let mut end = first;
-    to.list(column.pages.len(), |to| {
-        for (elements, place) in &column.pages {
-            let (offset, len) = placed[*place as usize];
-            let checksum = if *elements < 0 { CHECKSUM_LEN as u64 } else { 0 };
-            to.i32(*elements);
-            to.locator(offset, len.saturating_sub(checksum));
-            end += u64::from(elements.unsigned_abs());
+) {
+    let first = *elements;
+    to.list(pages.len(), |to| {
+        for (count, (offset, len)) in pages {
+            let checksum = if *count < 0 { CHECKSUM_LEN as u64 } else { 0 };
+            to.i32(*count);
+            to.locator(*offset, len.saturating_sub(checksum));
+            *elements += u64::from(count.unsigned_abs());
         }
         to.i64(first as i64);
         to.u32(compression);
     });
-    end
 }
 
 impl Lists {
@@ -398,34 +498,4 @@ fn blob(
     to.append(key.into());
     to.append(stored);
     Ok(EnvelopeLink { range: start..start + len, length })
-}
-
-/// That the pages of two RNTuples mean the same.
-fn same(mine: &Schema, their: &Schema) -> Result<()> {
-    let shape = |field: &Field| {
-        let Field { name, typename, type_version, parent, role, array_size, source, .. } = field;
-        (name.clone(), typename.clone(), *type_version, *parent, *role, *array_size, *source)
-    };
-    let storage = |column: &Column| {
-        let Column { kind, bits, field, representation, range, .. } = column;
-        (*kind, *bits, *field, *representation, *range)
-    };
-    for (mine, their) in mine.fields.iter().zip(&their.fields) {
-        if shape(mine) != shape(their) {
-            let types = format!("{} ({})", their.name, their.typename);
-            let what = format!("field {types} where the first input has {}", mine.name);
-            return Err(Error::unsupported(what));
-        }
-    }
-    if mine.fields.len() != their.fields.len() {
-        let longer = if mine.fields.len() > their.fields.len() { mine } else { their };
-        let at = mine.fields.len().min(their.fields.len());
-        let what = format!("field {} is not in all inputs", longer.fields[at].name);
-        return Err(Error::unsupported(what));
-    }
-    let columns = mine.columns.iter().map(storage).eq(their.columns.iter().map(storage));
-    match columns {
-        true => Ok(()),
-        false => Err(Error::unsupported("columns of other encodings than in the first input")),
-    }
 }

@@ -1,0 +1,280 @@
+//! The fields and columns of an output, put together of those of all inputs.
+//!
+//! Fields of one path are the same field. Where inputs encode one in several ways, it has several
+//! representations in the output, of which each cluster has one.
+//! (Source: ROOT, `BinaryFormatSpecification.md`, "Column Description" and "Suppressed Columns".)
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::ntuple::{Column, Field, Role, Schema};
+use crate::write::copy::Missing;
+
+/// A column of quantised reals, whose zero bits are no zero, and the one of reals as they are.
+const QUANTISED: u16 = 0x1d;
+const REAL32: Storage = Storage { kind: 0x0c, bits: 32, range: None };
+
+/// How the elements of a column are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Storage {
+    kind: u16,
+    bits: u16,
+    range: Option<(f64, f64)>,
+}
+
+/// A field of the output.
+#[derive(Debug)]
+pub struct UnionField {
+    /// Its parent and its source are fields of the output.
+    pub field: Field,
+    /// The ways in which it is stored; of projected ones none.
+    pub representations: Vec<Vec<Storage>>,
+}
+
+/// A column of the output: its field, representation and position there.
+pub type ColumnPlace = (usize, usize, usize);
+
+/// All fields of the output.
+#[derive(Debug, Default)]
+pub struct UnionSchema {
+    pub fields: Vec<UnionField>,
+    /// By parent and name.
+    places: BTreeMap<(Option<u32>, String), u32>,
+    extra_types: Vec<(usize, Vec<u8>)>,
+    inputs: usize,
+    /// Whether it is not what the first input's header says.
+    pub is_extended: bool,
+}
+
+impl Storage {
+    fn of(column: &Column) -> Storage {
+        Storage { kind: column.kind, bits: column.bits, range: column.range }
+    }
+
+    /// Whether zero bits are zeros.
+    fn has_zeros(self) -> bool {
+        self.kind != QUANTISED || self.range.is_some_and(|(min, _)| min == 0.0)
+    }
+}
+
+impl UnionField {
+    /// Of one element of a column; 0 where there is no such column.
+    pub fn bits(&self, representation: usize, position: usize) -> u16 {
+        let columns = self.representations.get(representation);
+        columns.and_then(|columns| columns.get(position)).map_or(0, |storage| storage.bits)
+    }
+
+    /// A representation that zeros can have.
+    pub fn zeros(&self) -> Option<usize> {
+        let has_zeros = |all: &Vec<Storage>| all.iter().all(|storage| storage.has_zeros());
+        self.representations.iter().position(has_zeros)
+    }
+
+    /// Whether zeros may stand in all representations.
+    pub fn has_zeros_only(&self) -> bool {
+        self.representations.iter().flatten().all(|storage| storage.has_zeros())
+    }
+
+    /// Whether fields that other inputs have in it may be added: C++ has no type for it.
+    pub fn is_open(&self) -> bool {
+        self.field.role == Role::Record && self.field.typename.is_empty()
+    }
+}
+
+impl UnionSchema {
+    /// Adds the fields of a further input: which field of the output each is, `None` for those
+    /// that are left out.
+    ///
+    /// # Errors
+    /// `Unsupported` with the field that is another one than in the inputs before; `Corrupt`.
+    pub fn add(&mut self, schema: &Schema, missing: Missing) -> Result<Vec<Option<u32>>> {
+        let before = self.fields.len();
+        let mut taken = vec![false; before];
+        let mut fields: Vec<Option<u32>> = Vec::with_capacity(schema.fields.len());
+        for field in &schema.fields {
+            let parent = field.parent.map(|parent| fields[parent as usize]);
+            let Some(parent) = parent.map_or(Some(None), |parent| parent.map(Some)) else {
+                fields.push(None);
+                continue;
+            };
+            let place = match self.places.get(&(parent, field.name.clone())) {
+                Some(place) => {
+                    let twice = taken.get_mut(*place as usize).map(|taken| *taken = true);
+                    if twice.is_none() {
+                        return Err(Error::corrupt(format!("two fields {}", field.name)));
+                    }
+                    self.check_type(*place as usize, field)?;
+                    Some(*place)
+                }
+                None => self.place(field, (parent, before), missing)?,
+            };
+            fields.push(place);
+        }
+        self.sources(schema, &fields, before)?;
+        for (id, place) in (0..).zip(&fields) {
+            if let Some(place) = place.filter(|_| schema.fields[id as usize].source.is_none()) {
+                self.representations(schema, id, place as usize)?;
+            }
+        }
+        self.is_extended |= schema.columns.iter().any(|column| column.deferred);
+        for extra in &schema.extra_types {
+            if !self.extra_types.contains(extra) {
+                self.extra_types.push(extra.clone());
+            }
+        }
+        let lacking = (0..before).filter(|at| !taken[*at]);
+        let added = if self.inputs > 0 { before..self.fields.len() } else { 0..0 };
+        if missing == Missing::Union {
+            lacking.chain(added).for_each(|at| self.make_zeros(at));
+        }
+        self.inputs += 1;
+        Ok(fields)
+    }
+
+    /// That a field is of the type that it is of in the inputs before.
+    fn check_type(&self, place: usize, their: &Field) -> Result<()> {
+        let mine = &self.fields[place].field;
+        let same = |of: &Field| (of.type_version, of.role, of.array_size, of.source.is_some());
+        if mine.typename == their.typename && same(mine) == same(their) {
+            return Ok(());
+        }
+        let what = format!(
+            "a field of type \"{}\" (version {}) where the inputs before have \"{}\" ({})",
+            their.typename, their.type_version, mine.typename, mine.type_version
+        );
+        Err(Error::unsupported(what).within(&self.path(place)))
+    }
+
+    /// Makes place for a field that the inputs before lack, if it is to have one.
+    fn place(
+        &mut self,
+        field: &Field,
+        (parent, before): (Option<u32>, usize),
+        missing: Missing,
+    ) -> Result<Option<u32>> {
+        if self.inputs > 0 {
+            let is_open = |parent: usize| parent >= before || self.fields[parent].is_open();
+            let what = match missing {
+                Missing::Strict => "a field that the first input lacks",
+                _ if parent.is_some_and(|parent| !is_open(parent as usize)) => {
+                    "a part of an object that the inputs before have without it"
+                }
+                Missing::Filter => return Ok(None),
+                Missing::Union => "",
+            };
+            if !what.is_empty() {
+                let path = parent.map(|parent| self.path(parent as usize) + ".");
+                let path = path.unwrap_or_default() + &field.name;
+                return Err(Error::unsupported(what).within(&path));
+            }
+            self.is_extended = true;
+        }
+        let place = self.fields.len() as u32;
+        let field = Field { parent, children: Vec::new(), columns: Vec::new(), ..field.clone() };
+        self.places.insert((parent, field.name.clone()), place);
+        self.fields.push(UnionField { field, representations: Vec::new() });
+        Ok(Some(place))
+    }
+
+    /// Says what new projected fields show; that the others show what they did in the inputs
+    /// before.
+    fn sources(&mut self, schema: &Schema, fields: &[Option<u32>], before: usize) -> Result<()> {
+        for (field, place) in schema.fields.iter().zip(fields) {
+            let Some(place) = place.map(|place| place as usize) else { continue };
+            let source = match field.source.map(|source| fields.get(source as usize)) {
+                None => None,
+                Some(Some(Some(source))) => Some(*source),
+                Some(_) => {
+                    let what = "a projected field whose source is not in the output";
+                    return Err(Error::unsupported(what).within(&self.path(place)));
+                }
+            };
+            let mine = &mut self.fields[place].field;
+            if place >= before {
+                mine.source = source;
+                continue;
+            }
+            if mine.source != source {
+                let what = "a field that shows another one than in the inputs before";
+                return Err(Error::unsupported(what).within(&self.path(place)));
+            }
+        }
+        Ok(())
+    }
+
+    fn representations(&mut self, schema: &Schema, id: u32, place: usize) -> Result<()> {
+        for columns in schema.representations(id) {
+            let stored: Vec<Storage> =
+                columns.iter().map(|id| Storage::of(&schema.columns[*id as usize])).collect();
+            let mine = &mut self.fields[place].representations;
+            if mine.first().is_some_and(|first| first.len() != stored.len()) {
+                let what = "representations of different columns";
+                return Err(Error::corrupt(what).within(&self.path(place)));
+            }
+            if !mine.contains(&stored) {
+                mine.push(stored);
+                self.is_extended |= self.inputs > 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a field a representation that zeros can have.
+    fn make_zeros(&mut self, at: usize) {
+        let field = &mut self.fields[at];
+        if !field.representations.is_empty() && field.zeros().is_none() {
+            field.representations.push(vec![REAL32]);
+            self.is_extended = true;
+        }
+    }
+
+    /// Which representation some columns of an input are.
+    pub fn representation(&self, place: usize, schema: &Schema, columns: &[u32]) -> Option<usize> {
+        let stored = columns.iter().map(|id| Storage::of(&schema.columns[*id as usize]));
+        let all = &self.fields[place].representations;
+        all.iter().position(|mine| mine.iter().copied().eq(stored.clone()))
+    }
+
+    /// What a field is called with those that it is in.
+    pub fn path(&self, place: usize) -> String {
+        let Field { name, parent, .. } = &self.fields[place].field;
+        match parent {
+            Some(parent) => format!("{}.{name}", self.path(*parent as usize)),
+            None => name.clone(),
+        }
+    }
+
+    /// The columns of the output in their order, where the header is a new one.
+    pub fn columns(&self) -> Vec<ColumnPlace> {
+        let mut all = Vec::new();
+        for (field, UnionField { representations, .. }) in self.fields.iter().enumerate() {
+            for (at, columns) in representations.iter().enumerate() {
+                all.extend((0..columns.len()).map(|position| (field, at, position)));
+            }
+        }
+        all
+    }
+
+    /// The output's schema, of an RNTuple that is called as the first input's.
+    pub fn schema(&self, first: &Schema) -> Schema {
+        let mut schema = Schema::default();
+        schema.name.clone_from(&first.name);
+        schema.description.clone_from(&first.description);
+        schema.writer.clone_from(&first.writer);
+        schema.extra_types.clone_from(&self.extra_types);
+        schema.fields = self.fields.iter().map(|field| field.field.clone()).collect();
+        for (id, (place, at, position)) in (0..).zip(self.columns()) {
+            let Storage { kind, bits, range } = self.fields[place].representations[at][position];
+            let (field, representation) = (place as u32, at as u16);
+            let deferred = false;
+            schema.columns.push(Column { kind, bits, field, representation, deferred, range });
+            schema.fields[place].columns.push(id);
+        }
+        for place in 0..schema.fields.len() {
+            if let Some(source) = schema.fields[place].source {
+                schema.fields[place].columns = schema.fields[source as usize].columns.clone();
+            }
+        }
+        schema
+    }
+}

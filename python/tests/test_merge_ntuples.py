@@ -1,0 +1,286 @@
+"""RNTuples of other fields and other encodings as one, for farroot, uproot and ROOT."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+from .root import written_by
+from .skips import need_root
+from .test_merge import by_root
+
+#: Entries of each input.
+ENTRIES = 20
+
+LISTS = [[float(n)] * (n % 3) for n in range(ENTRIES)]
+
+#: Columns of every kind of field, and what stands for an entry that is lacking.
+COLUMNS: dict[str, tuple[Any, Any]] = {
+    "flag": (np.arange(ENTRIES) % 2 == 0, False),
+    "number": (np.arange(ENTRIES, dtype="i8"), 0),
+    "real": (np.arange(ENTRIES, dtype="f4") / 4, 0.0),
+    "matrix": (np.arange(ENTRIES * 6, dtype="f4").reshape(ENTRIES, 2, 3), [[0.0] * 3] * 2),
+    "list": (ak.Array(LISTS), []),
+    "text": (ak.Array(["x" * n for n in range(ENTRIES)]), ""),
+    "nested": (ak.Array([[item, item] for item in LISTS]), []),
+    "texts": (ak.Array([["a", "b" * n] for n in range(ENTRIES)]), []),
+    "maybe": (ak.Array([None if n % 3 else n for n in range(ENTRIES)]), None),
+    "either": (ak.Array([n if n % 3 else "e" * n for n in range(ENTRIES)]), None),
+    "record": (
+        ak.Array([{"x": n, "y": [n] * (n % 2), "z": "z" * n} for n in range(ENTRIES)]),
+        {"x": 0, "y": [], "z": ""},
+    ),
+    "records": (ak.Array([[{"pt": n / 2, "hits": [n]}] * (n % 4) for n in range(ENTRIES)]), []),
+}
+
+
+def written(path: Path, names: tuple[str, ...], **how: Any) -> Path:
+    chosen = {name: ak.Array(COLUMNS[name][0]) for name in names}
+    with farroot.recreate(path, compression=how.pop("compression", 505)) as file:
+        file.mkrntuple("Events", chosen, titles={name: f"its {name}" for name in names}, **how)
+    return path
+
+
+def checked(path: Path) -> Path:
+    """A file in which nothing is found that should not be."""
+    done = subprocess.run(["farroot", "check", str(path)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return path
+
+
+#: Merges with so many threads.
+WITH_THREADS = """
+import json
+import sys
+import farroot
+
+farroot.config(decode_threads=int(sys.argv[1]))
+farroot.merge(sys.argv[3], sys.argv[4:], reproducible=True, **json.loads(sys.argv[2]))
+"""
+
+
+def merged(output: Path, inputs: list[Path], **how: Any) -> Path:
+    farroot.merge(output, inputs, overwrite=True, reproducible=True, **how)
+    return checked(output)
+
+
+#: Prints all entries as JSON.
+BY_ROOT = """
+import sys
+import ROOT
+
+reader = ROOT.RNTupleReader.Open(sys.argv[2], sys.argv[1])
+stream = ROOT.std.stringstream()
+for entry in range(reader.GetNEntries()):
+    reader.Show(entry, stream)
+print("[", str(stream.str()).replace("}\\n{", "},\\n{"), "]")
+"""
+
+
+def shown(path: Path, names: list[str]) -> list[dict[str, Any]]:
+    """What ROOT reads of some fields, as pure Python objects."""
+    entries = json.loads(by_root(BY_ROOT, path, "Events"))
+    return [{name: entry[name] for name in names} for entry in entries]
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name != "number"])
+@pytest.mark.parametrize("lacks", [0, 1, 2])
+def test_a_field_that_one_of_three_inputs_lacks(tmp_path: Path, name: str, lacks: int) -> None:
+    inputs = [
+        written(tmp_path / f"{at}.root", ("number",) if at == lacks else ("number", name))
+        for at in range(3)
+    ]
+    output = tmp_path / "all.root"
+    with pytest.raises(farroot.UnsupportedError, match=name):
+        farroot.merge(output, inputs)
+    assert not output.exists()
+    assert farroot.merge(output, inputs, missing="union").tables == {"Events": 3 * ENTRIES}
+    checked(output)
+    column, nothing = COLUMNS[name]
+    there = ak.to_list(ak.Array(column))
+    parts = [[nothing] * ENTRIES if at == lacks else there for at in range(3)]
+    for reader in (farroot, uproot):
+        with reader.open(output) as file:
+            ntuple = file["Events"]
+            # uproot takes positions in variants for ones of the whole file.
+            if reader is farroot or name != "either":
+                assert ak.to_list(ntuple[name].array()) == [*parts[0], *parts[1], *parts[2]]
+            assert ntuple["number"].array().tolist() == 3 * list(range(ENTRIES))
+    assert farroot.open(output)["Events"][name].description == f"its {name}"
+
+
+def test_filter_leaves_out_what_the_first_lacks(tmp_path: Path) -> None:
+    few = written(tmp_path / "few.root", ("number", "records"))
+    more = written(tmp_path / "more.root", ("text", "records", "either", "number"))
+    output = tmp_path / "all.root"
+    merged(output, [few, more], missing="filter")
+    ntuple = farroot.open(output)["Events"]
+    assert [name for name in ntuple if "." not in name] == ["number", "records"]
+    assert ak.to_list(ntuple["records"].array()) == 2 * ak.to_list(COLUMNS["records"][0])
+    with pytest.raises(farroot.UnsupportedError, match=r"more\.root.*that this one lacks|text"):
+        farroot.merge(output, [more, few], missing="filter", overwrite=True)
+
+
+def test_fields_in_other_orders_are_the_same(tmp_path: Path) -> None:
+    one = written(tmp_path / "one.root", ("number", "text", "records"))
+    two = written(tmp_path / "two.root", ("records", "number", "text"))
+    ntuple = farroot.open(merged(tmp_path / "all.root", [one, two]))["Events"]
+    for name in ("number", "text", "records"):
+        assert ak.to_list(ntuple[name].array()) == 2 * ak.to_list(ak.Array(COLUMNS[name][0]))
+
+
+def test_members_of_records_that_have_no_type(tmp_path: Path) -> None:
+    """Items are as many as another member of the same input has."""
+    pt = ak.Array(LISTS)
+    muons = {
+        "few": ak.zip({"pt": pt}),
+        "more": ak.zip({"pt": pt, "hits": ak.Array([[[1, 2]] * len(n) for n in LISTS])},
+                       depth_limit=2),
+        "other": ak.zip({"eta": pt + 1, "text": ak.Array([["t"] * len(n) for n in LISTS])},
+                        depth_limit=2),
+    }  # fmt: skip
+    for name, all_of_them in muons.items():
+        with farroot.recreate(tmp_path / f"{name}.root") as file:
+            file["Events"] = {"Muon": all_of_them}
+    nothing = {"pt": 0.0, "hits": [], "eta": 0.0, "text": ""}
+    for order in itertools.permutations(muons):
+        output = merged(
+            tmp_path / "all.root", [tmp_path / f"{name}.root" for name in order], missing="union"
+        )
+        expected = [
+            [{**nothing, **muon} for muon in entry]
+            for name in order
+            for entry in ak.to_list(muons[name])
+        ]
+        for reader in (farroot, uproot):
+            assert ak.to_list(reader.open(output)["Events"]["Muon"].array()) == expected
+
+
+def test_inputs_without_entries_lack_what_they_like(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.root"
+    with farroot.recreate(empty) as file:
+        file.mkrntuple("Events", {"other": "float64"})
+    full = written(tmp_path / "full.root", ("number", "list"))
+    for inputs in ([empty, full], [full, empty], [full, empty, full, empty], [empty, empty]):
+        output = merged(tmp_path / "all.root", inputs, missing="union")
+        times = inputs.count(full)
+        for reader in (farroot, uproot):
+            ntuple = reader.open(output)["Events"]
+            assert ntuple.num_entries == times * ENTRIES
+            if times:
+                assert ntuple["list"].array().tolist() == times * LISTS
+                assert ntuple["other"].array().tolist() == times * ENTRIES * [0.0]
+
+
+def test_large_inputs_are_filled_in_several_pages(tmp_path: Path) -> None:
+    few, more, count = tmp_path / "few.root", tmp_path / "more.root", 300_000
+    for path, columns in ((few, ["x"]), (more, ["x", "y"])):
+        with farroot.recreate(path) as file:
+            file.mkrntuple("t", {name: np.arange(count, dtype="f8") for name in columns})
+    output = merged(tmp_path / "all.root", [more, few], missing="union")
+    y = farroot.open(output)["t"]["y"]
+    assert y.array().tolist() == [*range(count), *[0.0] * count]
+    assert y.array(entry_start=count - 1, entry_stop=count + 1).tolist() == [count - 1, 0]
+    assert uproot.open(output)["t"]["y"].array().tolist() == y.array().tolist()
+    # Three pages of zeros, two of which are the same.
+    assert output.stat().st_size < few.stat().st_size + more.stat().st_size
+
+
+def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
+    names = tuple(name for name in COLUMNS if name != "either")
+    # uproot takes the offsets of texts for their characters, where there are two ways of both.
+    texts = {"text", "texts", "record"}
+    plain = written(tmp_path / "plain.root", names, compression=None)
+    split = written(tmp_path / "split.root", names)
+    others = written(tmp_path / "others.root", names, compression=207)
+    output = merged(tmp_path / "all.root", [plain, split, others, plain])
+    for reader in (farroot, uproot):
+        ntuple = reader.open(output)["Events"]
+        for name in names:
+            there = ak.to_list(ak.Array(COLUMNS[name][0]))
+            if reader is farroot or name not in texts:
+                assert ak.to_list(ntuple[name].array()) == 4 * there, (reader, name)
+    again = merged(tmp_path / "again.root", [split, output], recompress=101)
+    for threads in (1, 2, 3):
+        same = tmp_path / str(threads) / "again.root"
+        same.parent.mkdir()
+        arguments = [str(threads), json.dumps({"recompress": 101}), same, split, output]
+        assert by_root(WITH_THREADS, *arguments) == ""
+        assert same.read_bytes() == again.read_bytes()
+    for name in names:
+        there = ak.to_list(ak.Array(COLUMNS[name][0]))
+        assert ak.to_list(farroot.open(again)["Events"][name].array()) == 5 * there, name
+
+
+@pytest.mark.interop
+def test_root_reads_what_was_filled_and_other_encodings(tmp_path: Path) -> None:
+    need_root()
+    names = [name for name in COLUMNS if name not in ("maybe", "either")]
+    few = written(tmp_path / "few.root", ("number",))
+    plain = written(tmp_path / "plain.root", tuple(names), compression=None)
+    split = written(tmp_path / "split.root", tuple(names))
+    for inputs in ([few, plain, split], [split, few, plain]):
+        output = merged(tmp_path / "all.root", inputs, missing="union")
+        expected = []
+        for path in inputs:
+            for entry in range(ENTRIES):
+                row = {name: ak.to_list(ak.Array(COLUMNS[name][0]))[entry] for name in names}
+                lacking = {name: COLUMNS[name][1] for name in names if name != "number"}
+                expected.append(row | (lacking if path == few else {}))
+        assert shown(output, names) == expected
+
+
+def nothing(form: Any) -> Any:
+    """What stands for an entry of an Awkward type that is lacking."""
+    if isinstance(form, ak.types.NumpyType):
+        return False if form.primitive == "bool" else 0
+    if isinstance(form, (ak.types.OptionType, ak.types.UnionType)):
+        return None
+    if isinstance(form, ak.types.RecordType):
+        if form.is_tuple:
+            return tuple(nothing(each) for each in form.contents)
+        return {name: nothing(form.content(name)) for name in form.fields}
+    if isinstance(form, ak.types.RegularType):
+        return [nothing(form.content)] * form.size
+    return "" if form.parameter("__array__") == "string" else []
+
+
+@pytest.mark.interop
+def test_everything_that_root_writes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
+    names = ["kinds_0", "kinds_505", "late", "representations", "widths", "unions", "arrays"]
+    paths = {name: folder / f"{name}.root" for name in names}
+    tables = {name: farroot.open(path)["events"] for name, path in paths.items()}
+    arrays = {name: table.arrays() for name, table in tables.items()}
+    # Those of other letters have fields of one name and several types.
+    kinds = {"kinds_0": "k", "kinds_505": "k", "late": "l", "arrays": "a"}
+    for pair in itertools.permutations(names, 2):
+        output, inputs = folder / "pair.root", [paths[name] for name in pair]
+        if len({kinds[name] for name in pair if name in kinds}) > 1:
+            with pytest.raises(farroot.UnsupportedError, match="where the inputs before have"):
+                farroot.merge(output, inputs, missing="union", overwrite=True)
+            continue
+        farroot.merge(output, inputs, missing="union", overwrite=True)
+        checked(output)
+        found = farroot.open(output)["events"].arrays()
+        begin = 0
+        for name in pair:
+            end = begin + tables[name].num_entries
+            for field in found.fields:
+                part = found[field][begin:end]
+                if field in arrays[name].fields:
+                    assert ak.array_equal(part, arrays[name][field], equal_nan=True), (pair, field)
+                else:
+                    lacking = nothing(ak.type(part).content)
+                    assert ak.to_list(part) == [lacking] * (end - begin), (pair, field)
+            begin = end
