@@ -51,7 +51,7 @@ from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
 from .ranges import ByteFile, open_bytes
-from .report import IoReport, Reporting, Timeline, report, reporting
+from .report import IoReport, LiveTimeline, Reporting, Timeline, report, reporting
 from .skimming import Skimmed, skim
 from .tree import Branch, Tree
 
@@ -177,6 +177,7 @@ __all__ = [
     "IoReport",
     "KeyInFileError",
     "LimitReachedError",
+    "LiveTimeline",
     "Merged",
     "Model",
     "NoAttributeError",

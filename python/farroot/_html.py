@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from ._progress import size
@@ -12,6 +14,8 @@ from ._progress import size
 ROWS_MAX = 100
 
 _STYLE = (
+    ".farroot{overflow-x:auto}"
+    ".farroot svg{width:100%;height:auto;min-width:40em;max-width:60em}"
     ".farroot table{border-collapse:collapse;font-size:.9em}"
     ".farroot th,.farroot td{text-align:left!important;padding:.15em .8em .15em 0;border:0;"
     "vertical-align:top}"
@@ -30,6 +34,37 @@ def page(head: str, *parts: str) -> str:
         f'<div class="farroot"><style>{_STYLE}</style>'
         f'<div class="head">{html.escape(head)}</div>{shown}</div>'
     )
+
+
+def picture(svg: str) -> str:
+    """A picture as wide as there is room; where that is little, one to be moved sideways."""
+    return f'<div class="farroot"><style>{_STYLE}</style>{svg}</div>'
+
+
+class Shown(str):
+    """HTML that a notebook shows, and as text what it says."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def bar(part: float | None, text: str) -> Shown:
+    """A part of a whole, from 0 to 1, where it is known, and what there is to say of it."""
+    shown = Shown(text)
+    drawn = "" if part is None else f'<progress value="{part:.3f}"></progress> '
+    shown.html = f"<div>{drawn}{html.escape(text)}</div>"
+    return shown
+
+
+def displayed(what: object) -> Any:
+    """Shows something in the notebook; what is returned can ``update`` it. None elsewhere."""
+    # Imported where it runs: nothing else has a kernel.
+    ipython = sys.modules.get("IPython")
+    if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
+        return None
+    return import_module("IPython.display").display(what, display_id=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], more: str = "") -> str:

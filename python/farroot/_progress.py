@@ -178,8 +178,16 @@ def _bar() -> _Shown:
     try:
         from rich import progress
     except ImportError:
-        return _Plain()
+        return _own_bar()
     return _Rich(progress)
+
+
+def _own_bar() -> _Shown:
+    """One that needs nothing installed."""
+    from . import _html
+
+    shown = _html.displayed(_html.bar(None, ""))
+    return _Plain() if shown is None else _Drawn(shown)
 
 
 def _unit(now: Progress) -> tuple[str, int, int | None]:
@@ -222,6 +230,21 @@ class _Rich:
 
     def close(self) -> None:
         self._bar.stop()
+
+
+class _Drawn:
+    """A bar in a notebook."""
+
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+
+    def show(self, now: Progress) -> None:
+        from . import _html
+
+        self._shown.update(_html.bar(now.fraction, str(now)))
+
+    def close(self) -> None:
+        pass
 
 
 class _Plain:

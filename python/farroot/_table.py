@@ -24,7 +24,7 @@ from ._uproot import taken
 from .errors import InvalidArgumentError, RecoveredWarning, UnsupportedError, warn
 from .friends import Friends
 from .plans import Plan, Planned
-from .report import IoReport, Timeline, timeline
+from .report import IoReport, LiveTimeline, Timeline, timeline
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo
@@ -260,6 +260,18 @@ class InFile(NothingToClose, Readable[Column]):
                 "the like read one of its files"
             )
         return timeline(self._live().file, path, width)
+
+    @taken
+    def live_timeline(self, *, every: float = 0.5) -> LiveTimeline:
+        """A picture in a notebook that grows while a read lasts, for the ``progress=`` of it.
+
+        Args:
+            every: Seconds between two pictures at least.
+
+        Raises:
+            UnsupportedError: where no notebook runs, and for a chain.
+        """
+        return LiveTimeline(self.timeline, every)
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""

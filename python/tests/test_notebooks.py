@@ -110,8 +110,10 @@ def test_plans_reports_and_timelines(made: Path, tmp_path: Path) -> None:
     Checked(one._repr_html_())
     timeline = tree.timeline(tmp_path / "read.svg", width=40)
     assert type(timeline) is farroot.Timeline
-    assert timeline._repr_html_() == (tmp_path / "read.svg").read_text()
-    assert timeline._repr_html_().startswith("<svg")
+    assert timeline.svg == (tmp_path / "read.svg").read_text()
+    assert timeline.svg.startswith("<svg")
+    assert timeline.svg in timeline._repr_html_()
+    assert "svg" in Checked(timeline._repr_html_()).seen
 
 
 def test_every_table_has_a_timeline(corpus: Path, several: list[Path]) -> None:
