@@ -17,12 +17,12 @@ export PYTHON_SYS_EXECUTABLE := $(BIN)/python
 unexport CONDA_PREFIX
 
 # Folders with Python code, as far as they exist in this checkout.
-PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py))))
+PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
 	test-features interop extension extension-quick extension-release \
-	demo fuzz xrootd s3 wheel sdist release-check clean
+	demo docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ extension-release: $(VENV)/.ready ## the same, optimised
 demo: extension-quick ## three columns over an emulated 100 ms link, beside uproot
 	$(BIN)/python demo/demo.py
 
+docs: $(VENV)/.docs-ready ## the site of docs/, with its notebooks run: build/site/index.html
+	$(MAKE) extension
+	$(BIN)/python docs/site/build.py
+
 bench-%: $(VENV)/.bench-ready ## one experiment of bench/, e.g. bench-h42 (see bench/METHOD.md)
 	$(CARGO) build --release $(LOCKED) -p farroot-lab
 	$(MAKE) extension-release
@@ -148,6 +152,10 @@ s3: # the same, of S3
 $(VENV)/.ready: python/requirements-test.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "farroot needs Python 3.11 or later")'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(VENV)/.docs-ready: docs/requirements.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 

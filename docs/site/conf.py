@@ -1,0 +1,100 @@
+"""Sphinx's configuration of the site; build.py says how it is called."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+import farroot
+from docutils.nodes import Element
+from sphinx.addnodes import desc_signature
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import GoogleDocstring
+
+#: Where files beside docs/ are read, which are no part of the site.
+REPOSITORY = "https://github.com/farroot/farroot/blob/main"
+
+project = "farroot"
+version = release = farroot.__version__
+author = project_copyright = "The farroot developers"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "farroot"
+html_copy_source = False
+html_show_copyright = False
+#: Nothing is fetched from elsewhere, by the build or by a browser.
+nb_ipywidgets_js: dict[str, Any] = {}
+
+# As the anchors of headings are on a repository's browser, which tidy tests.
+myst_heading_anchors = 4
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+# For a machine that does other things, too; the notebooks take seconds.
+nb_execution_timeout = 300
+# Progress bars and servers say things that are no results.
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_custom_sections = [("Keys", "params_style")]
+
+nitpicky = True
+#: Names of others, and modules, which have no page here.
+_OTHERS = "awkward|builtins|collections|concurrent|dask|fsspec|hist|numpy|pandas|pyarrow|uproot"
+nitpick_ignore_regex = [("py:.*", rf"({_OTHERS})\..*"), ("py:mod", r"farroot\..*")]
+
+
+def _as_on_the_site(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Leads links out of docs/ to the repository, and names languages as the highlighter does."""
+    folder = posixpath.dirname(f"docs/{docname}")
+
+    def led(found: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, found[1]))
+        return found[0] if path.startswith("docs/") else f"]({REPOSITORY}/{path}"
+
+    content[0] = re.sub(r"\]\(((?:\.\./)+[^)#\s]+)", led, content[0])
+    # Titles in place of names of files.
+    content[0] = re.sub(r"\[[\w-]+\.md\](?=\()", "[]", content[0])
+    # As Rust's own documentation marks what is compiled and not run.
+    content[0] = content[0].replace("```rust,no_run", "```rust")
+
+
+def _without_engine(
+    app: Sphinx, what: str, name: str, one: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Shows no arguments of classes that only farroot itself makes, from the engine's objects."""
+    is_internal = what in ("class", "exception") and "_core." in (signature or "")
+    return ("", returns) if is_internal else None
+
+
+def _without_page(app: Sphinx, env: Any, node: Element, text: Element) -> Element | None:
+    """Leaves types in signatures that have no page as text."""
+    above = node.parent
+    while above is not None and not isinstance(above, desc_signature):
+        above = above.parent
+    return None if above is None else text
+
+
+def _sections(self: GoogleDocstring) -> list[str]:
+    """Reads what a property says as that of a method: a colon is no type, "Raises" a section."""
+    self._what = "method"
+    self._parse()
+    return []
+
+
+GoogleDocstring._parse_attribute_docstring = _sections
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("missing-reference", _without_page)
+    app.connect("source-read", _as_on_the_site)
+    app.connect("autodoc-process-signature", _without_engine)
