@@ -27,6 +27,7 @@ use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
+use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
 use crate::write::skim::{SkimOptions, SkimReport, skim};
@@ -167,6 +168,11 @@ impl Engine {
     /// Why the file cannot be opened.
     pub async fn watch(&self, address: &str) -> Result<Watched> {
         self.inner.watches.watch(&self.inner.session, address).await
+    }
+
+    /// What the clients of all watched files have read since the engine was started.
+    pub fn used(&self) -> Used {
+        self.inner.watches.used()
     }
 
     /// The tree, RNTuple or chain at a path of a file.

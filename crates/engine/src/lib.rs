@@ -47,7 +47,7 @@ pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use read::watch::Watched;
 pub use read::watch::arrivals::{Arrival, Arrivals};
-pub use read::watch::used::Used;
+pub use read::watch::used::{Used, Ways};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{
     Array, ArrayParameter, ListRef, Lists, Number, Numbers, Offsets, Primitive,

@@ -150,6 +150,13 @@ impl Server {
         }
     }
 
+    /// Waits until what was read of far files is in the cache on the disk, where there is one.
+    pub fn flush(&self) {
+        if let Files::Far(far) = &self.files {
+            far.flush();
+        }
+    }
+
     /// `http://127.0.0.1:1094/`, or with TLS `https://`, to which a path may be added.
     pub fn http_url(&self) -> String {
         let scheme = if self.has_tls { "https" } else { "http" };

@@ -20,6 +20,8 @@ pub struct CacheCounters {
     pub misses: u64,
     /// Bytes of those.
     pub missed_bytes: u64,
+    /// Bytes that servers have sent for the cache alone, where the mode keeps whole files.
+    pub filled_bytes: u64,
     /// Bytes that were added to the disk, without the records' headers.
     pub stored_bytes: u64,
     /// Bytes that came and were not kept: the disk was behind or full, or nothing had to go for
@@ -41,6 +43,7 @@ pub struct Counting {
     hits: [AtomicU64; 2],
     joined: [AtomicU64; 2],
     misses: [AtomicU64; 2],
+    filled_bytes: AtomicU64,
     stored_bytes: AtomicU64,
     refused_bytes: AtomicU64,
     damaged: AtomicU64,
@@ -62,6 +65,11 @@ impl Counting {
     /// One was on its way already.
     pub fn joined(&self, bytes: u64) {
         add(&self.joined, bytes);
+    }
+
+    /// So many bytes came for the cache alone.
+    pub fn filled(&self, bytes: u64) {
+        self.filled_bytes.fetch_add(bytes, Relaxed);
     }
 
     /// So many bytes were added.
@@ -103,6 +111,7 @@ impl Counting {
             joined_bytes,
             misses,
             missed_bytes,
+            filled_bytes: self.filled_bytes.load(Relaxed),
             stored_bytes: self.stored_bytes.load(Relaxed),
             refused_bytes: self.refused_bytes.load(Relaxed),
             damaged: self.damaged.load(Relaxed),

@@ -65,7 +65,7 @@ impl InOrder {
                 self.pending.wants.next().await
             };
             let Some(delivery) = delivery else { return Ok(None) };
-            let Delivery { index, bytes, reservation } = delivery?;
+            let Delivery { index, bytes, reservation, .. } = delivery?;
             let range = self.pending.take(index);
             self.early_bytes += bytes.len() as u64;
             self.early.insert(range.start, (bytes, reservation));

@@ -119,8 +119,17 @@ pub enum DriverCommand {
 }
 
 pub type FileTag = scheduler::FileId;
-/// The position of a want in its group, and its bytes.
-pub type WantResult = (usize, Result<Bytes>);
+/// The position of a want in its group, its bytes and where they were.
+pub type WantResult = (usize, Result<(Bytes, CameFrom)>);
+
+/// Where the bytes of a want were when it was answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CameFrom {
+    /// In the cache on the disk, all of them.
+    pub is_cached: bool,
+    /// Bytes that a server was sending for another want.
+    pub joined: u64,
+}
 
 #[derive(Debug)]
 pub struct Opened {

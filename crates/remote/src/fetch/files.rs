@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
 use super::cached::{Cached, Via};
-use super::command::{Opened, Want, WantResult};
+use super::command::{CameFrom, Opened, Want, WantResult};
 use super::store::ByteStore;
 use crate::address::Address;
 use crate::checksum::Checksum;
@@ -241,7 +241,7 @@ pub enum MemberState {
 
 impl Group {
     /// Hands a want's outcome over; false where nothing is held by it afterwards.
-    pub fn deliver(&mut self, index: usize, bytes: Result<Bytes>) -> bool {
+    pub fn deliver(&mut self, index: usize, bytes: Result<(Bytes, CameFrom)>) -> bool {
         let delivered = bytes.is_ok();
         self.members[index].state = MemberState::Delivered;
         self.sink.send((index, bytes)).is_ok() && delivered

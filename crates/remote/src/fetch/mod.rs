@@ -39,7 +39,7 @@ use activity::Activity;
 use ahead::Ahead;
 use cached::CacheOpen;
 use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
-pub use command::{Urgency, Want};
+pub use command::{CameFrom, Urgency, Want};
 use log::Level;
 use trace::Trace;
 
@@ -50,8 +50,20 @@ pub struct Delivery {
     pub index: usize,
     /// The bytes of that want.
     pub bytes: Bytes,
+    /// Where they were.
+    pub from: CameFrom,
     /// Keeps them counted against the memory budget.
     pub reservation: MemoryReservation,
+}
+
+impl Delivery {
+    /// Bytes that a server has sent for this want.
+    pub fn fetched(&self) -> u64 {
+        match self.from.is_cached {
+            true => 0,
+            false => self.bytes.len() as u64 - self.from.joined,
+        }
+    }
 }
 
 /// Holds a delivery's share of the memory budget; dropping it gives the share back.
@@ -586,8 +598,8 @@ impl Stream for Wants {
                 return (!self.given_up).then(|| Err(stopped()));
             };
             self.open -= 1;
-            let bytes = match bytes {
-                Ok(bytes) => bytes,
+            let (bytes, from) = match bytes {
+                Ok(came) => came,
                 Err(error) => return Some(Err(error.with_url(&*self.url))),
             };
             if let Some(ahead) = &mut self.ahead {
@@ -595,10 +607,12 @@ impl Stream for Wants {
                 self.send_ahead();
             }
             // Not when asked for: what is given up before it comes was no use to anyone.
-            self.fetcher.trace.wanted(self.file.0, bytes.len() as u64, self.metadata);
             let reservation =
                 MemoryReservation { group, index, commands: self.fetcher.commands.clone() };
-            Some(Ok(Delivery { index: first + index, bytes, reservation }))
+            let delivery = Delivery { index: first + index, bytes, from, reservation };
+            let (wanted, fetched) = (delivery.bytes.len() as u64, delivery.fetched());
+            self.fetcher.trace.wanted(self.file.0, wanted, fetched, self.metadata);
+            Some(Ok(delivery))
         })
     }
 }

@@ -9,6 +9,8 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub struct ByteStore {
     pieces: BTreeMap<u64, Bytes>,
+    /// Of these, what has been counted for a want: where each such range ends, by its beginning.
+    counted: BTreeMap<u64, u64>,
 }
 
 impl ByteStore {
@@ -67,8 +69,40 @@ impl ByteStore {
         self.held(range.clone()).into_iter().map(part).sum::<u64>() == range.end - range.start
     }
 
+    /// Counts the bytes of `range` for a want that they are handed to; returns how many of them
+    /// have been counted for another.
+    pub fn count(&mut self, range: &Range<u64>) -> u64 {
+        let mut others = 0;
+        let mut whole = range.clone();
+        for (start, stop) in self.counted_within(range) {
+            others += stop.min(range.end) - start.max(range.start);
+            whole = whole.start.min(start)..whole.end.max(stop);
+            self.counted.remove(&start);
+        }
+        if !whole.is_empty() {
+            self.counted.insert(whole.start, whole.end);
+        }
+        others
+    }
+
+    fn counted_within(&self, range: &Range<u64>) -> Vec<(u64, u64)> {
+        let before = self.counted.range(..range.start).next_back();
+        let inside = self.counted.range(range.start..range.end.max(range.start));
+        let all = before.into_iter().chain(inside).map(|(start, stop)| (*start, *stop));
+        all.filter(|(_, stop)| *stop > range.start).collect()
+    }
+
     /// Drops the bytes of `range`.
     pub fn forget(&mut self, range: Range<u64>) {
+        for (start, stop) in self.counted_within(&range) {
+            self.counted.remove(&start);
+            if start < range.start {
+                self.counted.insert(start, range.start);
+            }
+            if stop > range.end {
+                self.counted.insert(range.end, stop);
+            }
+        }
         for (start, stop) in self.held(range.clone()) {
             let Some(piece) = self.pieces.remove(&start) else { continue };
             if start < range.start {
@@ -82,6 +116,7 @@ impl ByteStore {
 
     /// All that is held, ascending.
     pub fn drain(&mut self) -> Vec<(u64, Bytes)> {
+        self.counted.clear();
         std::mem::take(&mut self.pieces).into_iter().collect()
     }
 
@@ -115,6 +150,17 @@ mod tests {
         assert_eq!(store.get(7..9), None);
         assert_eq!(store.get(14..16), None);
         assert_eq!(text(store.get(99..99)), Some(String::new()));
+    }
+
+    #[test]
+    fn a_byte_counts_for_one_want_as_long_as_it_is_here() {
+        let mut store = ByteStore::default();
+        let counts = [(10..20, 0), (12..14, 2), (5..12, 2), (18..30, 2), (0..0, 0), (0..40, 25)];
+        for (range, others) in counts {
+            assert_eq!(store.count(&range), others, "{range:?}");
+        }
+        store.forget(8..12);
+        assert_eq!((store.count(&(0..8)), store.count(&(8..14))), (8, 2));
     }
 
     #[test]

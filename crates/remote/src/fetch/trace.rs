@@ -296,12 +296,14 @@ impl Trace {
         records.requests.push_back(record);
     }
 
-    /// Bytes of a file came that a handle wanted: of its metadata, or of baskets.
-    pub(super) fn wanted(&self, file: u32, bytes: u64, metadata: bool) {
+    /// Bytes of a file came that a handle wanted, so many of them from a server and for it: of its
+    /// metadata, or of baskets.
+    pub(super) fn wanted(&self, file: u32, bytes: u64, fetched: u64, metadata: bool) {
         let mut records = self.records.lock();
         let tally = records.tallies.files.entry(file).or_default();
         let sum = if metadata { &mut tally.metadata_wanted } else { &mut tally.baskets_wanted };
         *sum += bytes;
+        tally.metadata_fetched += if metadata { fetched } else { 0 };
     }
 
     /// An open has to wait until a connection is there: a round trip of this file.

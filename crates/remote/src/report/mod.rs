@@ -241,6 +241,7 @@ fn all_files(records: &Records) -> FileTally {
         busy: records.tallies.all,
         waves: records.waves,
         metadata_wanted: files.clone().map(|file| file.metadata_wanted).sum(),
+        metadata_fetched: files.clone().map(|file| file.metadata_fetched).sum(),
         baskets_wanted: files.clone().map(|file| file.baskets_wanted).sum(),
         decoding: files.map(|file| file.decoding).sum(),
     }

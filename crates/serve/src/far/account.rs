@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::Used;
+use engine::{Engine, Used, Ways};
 use parking_lot::Mutex;
+use remote::Error;
 use remote::cache::counters::CacheCounters;
+use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
-use remote::{Error, Remote};
 
 /// Figures of a proxy since it was started.
+///
+/// All bytes that clients were handed are in one part of `ways`. All bytes that origins have sent
+/// are for what clients were handed (`ways.missed`), for predictions (`used.bytes_ahead_fetched`),
+/// for files' metadata (`origin_metadata`), for the cache alone (`cache.filled_bytes`), or for
+/// nothing ([`origin_for_nothing`](Self::origin_for_nothing)).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Files that clients have opened.
@@ -20,16 +26,36 @@ pub struct Figures {
     pub open_errors: BTreeMap<String, u64>,
     /// Files that are open at their origins.
     pub files_open: u64,
-    /// What clients have asked for, and from where it came.
+    /// What clients have asked for, and what was predicted of it.
     pub used: Used,
     /// What the cache on disk has brought; nothing without one.
     pub cache: CacheCounters,
     /// Bytes that clients were handed.
     pub delivered: u64,
+    /// Where these were when they were asked for.
+    pub ways: Ways,
     /// Requests to origins, those that failed, and the bytes that came.
     pub origin_requests: u64,
     pub origin_failures: u64,
     pub origin_bytes: u64,
+    /// Bytes of origins for what files say of themselves.
+    pub origin_metadata: u64,
+}
+
+impl Figures {
+    /// Bytes of origins that were no use: gaps between ranges that were asked for together, what
+    /// came twice, and what came for clients that had left.
+    pub fn origin_for_nothing(&self) -> u64 {
+        let Figures { used, ways, cache, .. } = self;
+        let wanted = ways.missed + used.bytes_ahead_fetched;
+        self.origin_bytes.saturating_sub(wanted + self.origin_metadata + cache.filled_bytes)
+    }
+
+    /// Bytes of origins for predictions that are here, and that no client has asked for yet.
+    pub fn predicted_here(&self) -> u64 {
+        let Used { bytes_ahead_fetched, bytes_ahead_used, bytes_ahead_dropped, .. } = self.used;
+        bytes_ahead_fetched.saturating_sub(bytes_ahead_used + bytes_ahead_dropped)
+    }
 }
 
 /// The figures while they grow.
@@ -38,9 +64,7 @@ pub struct Account {
     opens: AtomicU64,
     origin_opens: AtomicU64,
     open_errors: Mutex<BTreeMap<String, u64>>,
-    delivered: AtomicU64,
-    /// Of files that are closed at their origins.
-    used: Mutex<Used>,
+    handed_out: Mutex<(u64, Ways)>,
 }
 
 impl Account {
@@ -61,48 +85,40 @@ impl Account {
         }
     }
 
-    /// A client is handed bytes.
-    pub fn delivered(&self, bytes: u64) {
-        self.delivered.fetch_add(bytes, Ordering::Relaxed);
+    /// A client is handed bytes, which were there.
+    pub fn delivered(&self, bytes: u64, ways: Ways) {
+        let mut handed_out = self.handed_out.lock();
+        handed_out.0 += bytes;
+        handed_out.1.add(ways);
     }
 
-    /// A file is closed at its origin.
-    pub fn closed(&self, used: &Used) {
-        add(&mut self.used.lock(), used);
-    }
-
-    /// All of it, with what is used of files that are open.
-    pub fn figures(&self, mut used: Used, files_open: u64, remote: &Remote) -> Figures {
-        add(&mut used, &self.used.lock());
-        let mut sources = remote.trace().look(|records, _| records.tallies.by_source(None));
+    /// All of it.
+    pub fn figures(&self, files_open: u64, engine: &Engine) -> Figures {
+        let remote = engine.remote();
+        // What is counted here has come from origins, which are looked at last.
+        let (delivered, ways) = *self.handed_out.lock();
+        let (used, cache) = (engine.used(), remote.cache_counters());
+        let (mut sources, origin_metadata) = remote.trace().look(|records, _| {
+            let files = records.tallies.files.values();
+            let metadata = files.map(|file| file.metadata_fetched).sum();
+            (records.tallies.by_source(None), metadata)
+        });
         // The trace has the cache among the sources.
         sources.retain(|name, _| **name != *CACHE);
-        let sum = |of: fn(&remote::fetch::tally::Tally) -> u64| sources.values().map(of).sum();
+        let sum = |of: fn(&Tally) -> u64| sources.values().map(of).sum();
         Figures {
             opens: self.opens.load(Ordering::Relaxed),
             origin_opens: self.origin_opens.load(Ordering::Relaxed),
             open_errors: self.open_errors.lock().clone(),
             files_open,
             used,
-            cache: remote.cache_counters(),
-            delivered: self.delivered.load(Ordering::Relaxed),
+            cache,
+            delivered,
+            ways,
             origin_requests: sum(|tally| tally.requests),
             origin_failures: sum(|tally| tally.failures),
             origin_bytes: sum(|tally| tally.bytes_received),
+            origin_metadata,
         }
     }
-}
-
-/// Adds figures of another file.
-pub fn add(sum: &mut Used, more: &Used) {
-    *sum = Used {
-        reads: sum.reads + more.reads,
-        ranges: sum.ranges + more.ranges,
-        bytes_read: sum.bytes_read + more.bytes_read,
-        bytes_metadata: sum.bytes_metadata + more.bytes_metadata,
-        bytes_predicted: sum.bytes_predicted + more.bytes_predicted,
-        bytes_demanded: sum.bytes_demanded + more.bytes_demanded,
-        bytes_ahead: sum.bytes_ahead + more.bytes_ahead,
-        bytes_unused: sum.bytes_unused + more.bytes_unused,
-    };
 }

@@ -26,73 +26,117 @@ pub fn text(figures: &Figures) -> String {
     text
 }
 
+/// A family of counters: its name, what it counts, its label, and the values by label.
+type Family<'a> = (&'a str, &'a str, &'a str, Vec<(&'a str, u64)>);
+
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Figures { used, cache, open_errors, .. } = &self.0;
-        let help = "Bytes that clients have asked for, by where they came from";
-        let mut family = encoder.encode_descriptor("bytes", help, None, MetricType::Counter)?;
-        let parts = [
-            ("metadata", used.bytes_metadata),
-            ("predicted", used.bytes_predicted),
-            ("demanded", used.bytes_demanded),
-        ];
-        for (from, bytes) in parts {
-            ConstCounter::new(bytes).encode(family.encode_family(&[("from", from)])?)?;
+        for (name, help, label, values) in families(&self.0) {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (value, count) in values {
+                ConstCounter::new(count).encode(family.encode_family(&[(label, value)])?)?;
+            }
         }
-        let help = "Bytes that files with a cache were asked for, by where they came from";
-        let mut family =
-            encoder.encode_descriptor("cache_bytes", help, None, MetricType::Counter)?;
-        let parts = [
-            ("hit", cache.hit_bytes),
-            ("joined", cache.joined_bytes),
-            ("missed", cache.missed_bytes),
-        ];
-        for (how, bytes) in parts {
-            ConstCounter::new(bytes).encode(family.encode_family(&[("how", how)])?)?;
-        }
-        let help = "Opens at origins that have failed, by the kind of their error";
-        let mut family = encoder.encode_descriptor("errors", help, None, MetricType::Counter)?;
-        for (kind, count) in open_errors {
-            ConstCounter::new(*count).encode(family.encode_family(&[("kind", kind.as_str())])?)?;
-        }
-        let figures = &self.0;
-        let counters = [
-            ("delivered_bytes", "Bytes that clients were handed", figures.delivered),
-            ("ahead_bytes", "Bytes fetched before they were asked for", used.bytes_ahead),
-            ("unused_bytes", "Of these, dropped before they were", used.bytes_unused),
-            ("opens", "Files that clients have opened", figures.opens),
-            ("origin_opens", "Opens at origins", figures.origin_opens),
-            ("origin_requests", "Requests to origins", figures.origin_requests),
-            ("origin_failures", "Requests to origins that failed", figures.origin_failures),
-            ("origin_bytes", "Bytes that came from origins", figures.origin_bytes),
-        ];
-        for (name, help, value) in counters {
+        for (name, help, value) in counters(&self.0) {
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(value).encode(metric)?;
         }
-        let help = "Files that are open at origins";
-        let metric = encoder.encode_descriptor("files_open", help, None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(figures.files_open).unwrap_or(i64::MAX)).encode(metric)
+        let help = "Bytes of origins for predictions that are here, not asked for so far";
+        let gauges = [
+            ("predicted_bytes", help, self.0.predicted_here()),
+            ("files_open", "Files that are open at origins", self.0.files_open),
+        ];
+        for (name, help, value) in gauges {
+            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
+        }
+        Ok(())
     }
+}
+
+fn families(figures: &Figures) -> Vec<Family<'_>> {
+    let Figures { used, ways, cache, open_errors, .. } = figures;
+    let errors = open_errors.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+    vec![
+        (
+            "delivered_bytes",
+            "Bytes that clients were handed, by where they were when asked for",
+            "from",
+            vec![("hit", ways.hit), ("joined", ways.joined), ("miss", ways.missed)],
+        ),
+        (
+            "origin_bytes",
+            "Bytes that came from origins, by what for; predicted_bytes are the rest of them",
+            "for",
+            vec![
+                ("demand", ways.missed),
+                ("predicted_used", used.bytes_ahead_used),
+                ("predicted_unused", used.bytes_ahead_dropped),
+                ("metadata", figures.origin_metadata),
+                ("idle", cache.filled_bytes),
+                ("nothing", figures.origin_for_nothing()),
+            ],
+        ),
+        (
+            "cache_bytes",
+            "Bytes that files with a cache were asked for, by where they came from",
+            "how",
+            vec![
+                ("hit", cache.hit_bytes),
+                ("joined", cache.joined_bytes),
+                ("missed", cache.missed_bytes),
+            ],
+        ),
+        ("errors", "Opens at origins that have failed, by the kind of their error", "kind", errors),
+    ]
+}
+
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 4] {
+    [
+        ("opens", "Files that clients have opened", figures.opens),
+        ("origin_opens", "Opens at origins", figures.origin_opens),
+        ("origin_requests", "Requests to origins", figures.origin_requests),
+        ("origin_failures", "Requests to origins that failed", figures.origin_failures),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::Used;
+    use engine::{Used, Ways};
 
     use super::*;
 
     #[test]
-    fn the_text_has_every_figure() {
-        let used =
-            Used { bytes_metadata: 1, bytes_predicted: 2, bytes_demanded: 4, ..Used::default() };
+    fn the_text_has_every_figure_and_the_sums_close() {
+        let used = Used {
+            bytes_ahead_fetched: 70,
+            bytes_ahead_used: 40,
+            bytes_ahead_dropped: 20,
+            ..Used::default()
+        };
+        let ways = Ways { hit: 1, joined: 2, missed: 400 };
         let open_errors = [("NotFound".to_owned(), 3)].into();
-        let text =
-            text(&Figures { opens: 9, files_open: 5, used, open_errors, ..Figures::default() });
+        let text = text(&Figures {
+            opens: 9,
+            files_open: 5,
+            used,
+            ways,
+            origin_bytes: 1000,
+            origin_metadata: 8,
+            open_errors,
+            ..Figures::default()
+        });
         for line in [
-            "farroot_proxy_bytes_total{from=\"metadata\"} 1",
-            "farroot_proxy_bytes_total{from=\"predicted\"} 2",
-            "farroot_proxy_bytes_total{from=\"demanded\"} 4",
+            "farroot_proxy_delivered_bytes_total{from=\"hit\"} 1",
+            "farroot_proxy_delivered_bytes_total{from=\"joined\"} 2",
+            "farroot_proxy_delivered_bytes_total{from=\"miss\"} 400",
+            "farroot_proxy_origin_bytes_total{for=\"demand\"} 400",
+            "farroot_proxy_origin_bytes_total{for=\"predicted_used\"} 40",
+            "farroot_proxy_origin_bytes_total{for=\"predicted_unused\"} 20",
+            "farroot_proxy_origin_bytes_total{for=\"metadata\"} 8",
+            "farroot_proxy_origin_bytes_total{for=\"idle\"} 0",
+            "farroot_proxy_origin_bytes_total{for=\"nothing\"} 522",
+            "farroot_proxy_predicted_bytes 10",
             "farroot_proxy_errors_total{kind=\"NotFound\"} 3",
             "farroot_proxy_opens_total 9",
             "farroot_proxy_files_open 5",

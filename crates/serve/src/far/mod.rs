@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::{Arrivals, Engine, Used, Watched};
+use engine::{Arrivals, Engine, Watched, Ways};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
@@ -86,7 +86,7 @@ struct Inner {
     secret: Option<SecretString>,
     /// By the whole address, its query included: another token may be another answer.
     open: Mutex<BTreeMap<String, OpenAtOrigin>>,
-    account: Arc<Account>,
+    account: Account,
     log: Option<AccessLog>,
 }
 
@@ -100,17 +100,10 @@ struct OpenAtOrigin {
 /// A file that is open at its origin.
 struct OriginFile {
     /// Keeps it open when no client has it.
-    watched: Watched,
+    _watched: Watched,
     stat: Stat,
     /// Without a user or a query.
     shown: String,
-    account: Arc<Account>,
-}
-
-impl Drop for OriginFile {
-    fn drop(&mut self) {
-        self.account.closed(&self.watched.used());
-    }
 }
 
 /// A file as one client has it open. Cheap to clone.
@@ -155,7 +148,7 @@ impl FarFiles {
         let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
         let engine = Engine::within(&settings, Arc::new(network)).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;
-        let (open, account) = (Mutex::default(), Arc::default());
+        let (open, account) = (Mutex::default(), Account::default());
         let files = FarFiles(Arc::new(Inner { engine, origins, secret, open, account, log }));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
@@ -210,6 +203,11 @@ impl FarFiles {
         self.0.engine.remote().report()
     }
 
+    /// Waits until what was read is in the cache on the disk, where there is one.
+    pub fn flush(&self) {
+        self.0.engine.remote().cache().iter().for_each(remote::cache::Cache::flush);
+    }
+
     /// What clients have asked for and what was brought for them, in the format of Prometheus;
     /// `None` where the name asks for something else.
     ///
@@ -222,14 +220,8 @@ impl FarFiles {
 
     /// The same as numbers.
     pub fn figures(&self) -> Figures {
-        let mut used = Used::default();
-        let open = self.0.open.lock();
-        for file in open.values().filter_map(|here| here.file.peek()?.as_ref().ok()) {
-            account::add(&mut used, &file.watched.used());
-        }
-        let (files_open, account) = (open.len() as u64, &self.0.account);
-        drop(open);
-        account.figures(used, files_open, self.0.engine.remote())
+        let files_open = self.0.open.lock().len() as u64;
+        self.0.account.figures(files_open, &self.0.engine)
     }
 
     /// The address that a name means, of an origin whose files may be read.
@@ -299,11 +291,10 @@ impl FarFiles {
 
 async fn open_at_origin(files: FarFiles, address: Address) -> remote::Result<Arc<OriginFile>> {
     let opened = files.0.engine.watch(address.as_str()).await;
-    let account = files.0.account.clone();
-    let open = account.opened_at_origin(opened.as_ref().err());
+    let open = files.0.account.opened_at_origin(opened.as_ref().err());
     let watched = opened?;
     let (stat, shown) = (stat_of(&watched, open), address.anonymous().to_string());
-    Ok(Arc::new(OriginFile { watched, stat, shown, account }))
+    Ok(Arc::new(OriginFile { _watched: watched, stat, shown }))
 }
 
 /// What clients learn of a file. All that distinguishes its versions goes into one number, which
@@ -339,9 +330,9 @@ impl FarFile {
         self.0.watched.read(ranges)
     }
 
-    fn count(&self, bytes: u64) {
+    fn count(&self, bytes: u64, ways: Ways) {
         self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.0.files.0.account.delivered(bytes);
+        self.0.files.0.account.delivered(bytes, ways);
     }
 
     /// A read has failed: the next client that opens the file has its origin asked.

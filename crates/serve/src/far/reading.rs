@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use engine::{Arrival, Arrivals};
+use engine::{Arrival, Arrivals, Ways};
 use futures::stream::SelectAll;
 use futures::{FutureExt, Stream, StreamExt};
 
@@ -56,6 +56,8 @@ impl Stream for Batch {
 struct Piece {
     room: Option<Reservation>,
     bytes: Option<Bytes>,
+    /// Where they were.
+    ways: Ways,
 }
 
 /// Bytes that count against the budget of all reads, and against the client's room, until the
@@ -97,9 +99,10 @@ impl Reading {
     pub async fn next(&mut self) -> io::Result<Option<Bytes>> {
         loop {
             self.want_on();
-            if let Some(bytes) = self.pieces.front_mut().and_then(|first| first.bytes.take()) {
-                self.pieces.pop_front();
+            if let Some(first) = self.pieces.pop_front_if(|first| first.bytes.is_some()) {
                 self.handed_out += 1;
+                let bytes = first.bytes.unwrap_or_default();
+                self.file.count(bytes.len() as u64, first.ways);
                 return Ok(Some(bytes));
             }
             if self.pieces.is_empty() {
@@ -150,7 +153,7 @@ impl Reading {
                 self.waiting.pop_front();
             }
         }
-        self.pieces.push_back(Piece { room: Some(room), bytes: None });
+        self.pieces.push_back(Piece { room: Some(room), bytes: None, ways: Ways::default() });
     }
 
     /// Wants the last of the pieces, which have these ranges.
@@ -167,7 +170,7 @@ impl Reading {
         let (number, arrival) = arrival.map_err(|error| self.file.fail(error)).map_err(failure)?;
         let piece = number.checked_sub(self.handed_out).and_then(|at| self.pieces.get_mut(at));
         let Some(piece) = piece else { return Ok(()) };
-        self.file.count(arrival.bytes.len() as u64);
+        piece.ways = arrival.ways;
         let held = HeldBytes { arrival, _room: piece.room.take() };
         piece.bytes = Some(Bytes::from_owner(held));
         Ok(())

@@ -9,12 +9,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
-use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
+use remote::fetch::{Delivery, MemoryReservation, Urgency, Want, Wants};
 use remote::{ErrorKind, Result};
 use tokio::sync::oneshot;
 
 use super::client::Answering;
 use super::pieces::Part;
+use super::used::Ways;
 
 /// A range that has arrived.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Arrival {
     /// Its position among the ranges that were asked for together.
     pub index: usize,
     pub bytes: Bytes,
+    /// Where they were when they were asked for.
+    pub ways: Ways,
     /// As long as the arrival is kept, so much less is read ahead.
     _reservations: Vec<MemoryReservation>,
 }
@@ -45,6 +48,7 @@ pub struct Arrivals {
 struct Incomplete {
     parts: Vec<Option<Bytes>>,
     lacking: usize,
+    ways: Ways,
     reservations: Vec<MemoryReservation>,
 }
 
@@ -78,19 +82,23 @@ impl Arrivals {
 
     /// A range that is here.
     pub(super) fn add_here(&mut self, index: usize, bytes: Bytes) {
-        self.ready.push_back(Arrival { index, bytes, _reservations: Vec::new() });
+        let ways = Ways { hit: bytes.len() as u64, ..Ways::default() };
+        self.ready.push_back(Arrival { index, bytes, ways, _reservations: Vec::new() });
     }
 
     /// A range in parts, from its first byte on; what is absent is asked for with
     /// [`Arrivals::ask`].
     pub(super) fn add_parts(&mut self, index: usize, start: u64, parts: Vec<Part>) -> Vec<Want> {
-        let mut incomplete = Incomplete { parts: Vec::new(), lacking: 0, reservations: Vec::new() };
+        let (parts_here, reservations) = (Vec::new(), Vec::new());
+        let mut incomplete =
+            Incomplete { parts: parts_here, lacking: 0, ways: Ways::default(), reservations };
         let (mut wants, mut at) = (Vec::new(), start);
         for (part, what) in parts.into_iter().enumerate() {
             let owner = |bytes: usize| Owner { index, part, range: at..at + bytes as u64 };
             let (held, bytes) = match what {
-                Part::Here(bytes) => {
+                Part::Here(bytes, _) => {
                     let length = bytes.len();
+                    incomplete.ways.hit += length as u64;
                     (Some(bytes), length)
                 }
                 Part::Coming(receiver, within) => {
@@ -122,10 +130,17 @@ impl Arrivals {
         self.wants.add(wants);
     }
 
-    fn arrive(&mut self, owner: &Owner, bytes: Bytes, reservation: Option<MemoryReservation>) {
+    fn arrive(
+        &mut self,
+        owner: &Owner,
+        bytes: Bytes,
+        ways: Ways,
+        reservation: Option<MemoryReservation>,
+    ) {
         let Some(range) = self.incomplete.get_mut(&owner.index) else { return };
         range.parts[owner.part] = Some(bytes);
         range.lacking -= 1;
+        range.ways.add(ways);
         range.reservations.extend(reservation);
         if range.lacking == 0
             && let Some(range) = self.incomplete.remove(&owner.index)
@@ -138,7 +153,10 @@ impl Arrivals {
     fn take_in(&mut self, context: &mut Context<'_>) -> Result<()> {
         while let Poll::Ready(Some((predicted, bytes))) = self.predicted.poll_next_unpin(context) {
             match bytes {
-                Some(bytes) => self.arrive(&predicted, bytes, None),
+                Some(bytes) => {
+                    let ways = Ways { joined: bytes.len() as u64, ..Ways::default() };
+                    self.arrive(&predicted, bytes, ways, None);
+                }
                 // The prediction has failed, or was given up a moment ago.
                 None => {
                     self.wants.add(vec![demand(predicted.range.clone())]);
@@ -151,10 +169,19 @@ impl Arrivals {
             // The client waits for it: what others wait for must not wait for the client.
             delivery.reservation.hand_over();
             let owner = self.owners[delivery.index].clone();
-            self.arrive(&owner, delivery.bytes, Some(delivery.reservation));
+            let ways = ways_of(&delivery);
+            self.arrive(&owner, delivery.bytes, ways, Some(delivery.reservation));
         }
         Ok(())
     }
+}
+
+fn ways_of(delivery: &Delivery) -> Ways {
+    let (hit, missed) = match delivery.from.is_cached {
+        true => (delivery.bytes.len() as u64, 0),
+        false => (0, delivery.fetched()),
+    };
+    Ways { hit, joined: delivery.from.joined, missed }
 }
 
 fn demand(range: Range<u64>) -> Want {
@@ -169,7 +196,7 @@ impl Incomplete {
             0 | 1 => parts.pop().unwrap_or_default(),
             _ => parts.concat().into(),
         };
-        Arrival { index, bytes, _reservations: self.reservations }
+        Arrival { index, bytes, ways: self.ways, _reservations: self.reservations }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::read::file::session::Session;
 use arrivals::Arrivals;
 use client::Client;
 use shared::Shared;
-use used::Used;
+use used::{Tally, Used};
 
 /// Where the open of one address goes; later clients wait for it, too.
 type Slot = OnceCell<Arc<Shared>>;
@@ -38,6 +38,7 @@ type Slot = OnceCell<Arc<Shared>>;
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
     files: Mutex<HashMap<String, Weak<Slot>>>,
+    tally: Tally,
 }
 
 /// A far file as one client reads it. Cheap to clone; the file is closed with the last handle of
@@ -52,8 +53,14 @@ pub struct Watched {
 impl Watches {
     pub async fn watch(&self, session: &Session, address: &str) -> Result<Watched> {
         let slot = self.slot(address);
-        let shared = slot.get_or_try_init(|| Shared::open(session, address)).await?;
+        let opened = || Shared::open(session, address, self.tally.of_file());
+        let shared = slot.get_or_try_init(opened).await?;
         Ok(Watched { client: shared.client(), _slot: slot })
+    }
+
+    /// What all clients of all files have read.
+    pub fn used(&self) -> Used {
+        self.tally.used_of_all()
     }
 
     fn slot(&self, address: &str) -> Arc<Slot> {

@@ -29,6 +29,8 @@ struct Piece {
     orders: mpsc::UnboundedSender<PieceOrder>,
     position: usize,
     state: State,
+    /// A client has asked for something of it.
+    is_used: bool,
 }
 
 #[derive(Debug)]
@@ -38,14 +40,37 @@ enum State {
     Here(Delivery),
 }
 
+/// What becomes of a predicted range that has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Clients wait for it.
+    Now,
+    /// It is kept.
+    Later,
+    /// It was given up.
+    Never,
+}
+
 /// A part of a range that a client reads.
 #[derive(Debug)]
 pub enum Part {
-    Here(Bytes),
+    /// Predicted and here. With it the bytes that a server has sent for the prediction, where this
+    /// is the first that is asked for of it.
+    Here(Bytes, u64),
     /// Predicted and on its way: the client wants these bytes of the prediction.
     Coming(oneshot::Receiver<Bytes>, Range<usize>),
     /// Not predicted.
     Absent(Range<u64>),
+}
+
+impl Piece {
+    /// Bytes that a server has sent for it, if it is here and no client has used it.
+    fn kept_in_vain(&self) -> u64 {
+        match &self.state {
+            State::Here(delivery) if !self.is_used => delivery.fetched(),
+            _ => 0,
+        }
+    }
 }
 
 impl Pieces {
@@ -62,7 +87,7 @@ impl Pieces {
             }
             let state = State::Coming(Vec::new());
             let (orders, position) = (orders.clone(), added.len());
-            let piece = Piece { end: range.end, orders, position, state };
+            let piece = Piece { end: range.end, orders, position, state, is_used: false };
             self.by_start.insert(range.start, piece);
             added.push(range);
         }
@@ -70,8 +95,8 @@ impl Pieces {
     }
 
     /// A predicted range has come. One that clients wait for is theirs; else it is kept.
-    pub fn arrive(&mut self, start: u64, delivery: Delivery) {
-        let Some(piece) = self.by_start.get_mut(&start) else { return };
+    pub fn arrive(&mut self, start: u64, delivery: Delivery) -> Use {
+        let Some(piece) = self.by_start.get_mut(&start) else { return Use::Never };
         match &mut piece.state {
             State::Coming(waiting) if !waiting.is_empty() => {
                 for waiter in waiting.drain(..) {
@@ -79,8 +104,12 @@ impl Pieces {
                     let _ = waiter.send(delivery.bytes.clone());
                 }
                 self.by_start.remove(&start);
+                Use::Now
             }
-            state => *state = State::Here(delivery),
+            state => {
+                *state = State::Here(delivery);
+                Use::Later
+            }
         }
     }
 
@@ -92,9 +121,10 @@ impl Pieces {
         }
     }
 
-    /// Drops what was predicted in vain; returns its bytes.
-    pub fn give_up(&mut self, ranges: &[Range<u64>]) -> u64 {
-        let mut dropped = 0;
+    /// Drops what was predicted in vain; returns its bytes, and those of them that servers have
+    /// sent for it.
+    pub fn give_up(&mut self, ranges: &[Range<u64>]) -> (u64, u64) {
+        let (mut dropped, mut fetched) = (0, 0);
         for range in ranges {
             let is_it = |piece: &Piece| match &piece.state {
                 State::Coming(waiting) => piece.end == range.end && waiting.is_empty(),
@@ -105,10 +135,16 @@ impl Pieces {
             }
             if let Some(piece) = self.by_start.remove(&range.start) {
                 dropped += range.end - range.start;
+                fetched += piece.kept_in_vain();
                 let _ = piece.orders.send(PieceOrder::GiveUp(piece.position));
             }
         }
-        dropped
+        (dropped, fetched)
+    }
+
+    /// Bytes that servers have sent for predictions that are here and that no client has used.
+    pub fn kept_in_vain(&self) -> u64 {
+        self.by_start.values().map(Piece::kept_in_vain).sum()
     }
 
     /// A client reads a range: its parts, in their order. What is read to its end is not kept.
@@ -126,7 +162,9 @@ impl Pieces {
             at = end;
             match &mut piece.state {
                 State::Here(delivery) => {
-                    parts.push(Part::Here(delivery.bytes.slice(within)));
+                    let is_first = !std::mem::replace(&mut piece.is_used, true);
+                    let first_used = if is_first { delivery.fetched() } else { 0 };
+                    parts.push(Part::Here(delivery.bytes.slice(within), first_used));
                     if is_whole {
                         self.by_start.remove(&start);
                     }

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::client::Client;
-use super::pieces::{Part, PieceOrder, Pieces};
+use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
 use super::predict::Advice;
 use super::used::Tally;
@@ -48,11 +48,11 @@ impl Shared {
     ///
     /// # Errors
     /// Why the file cannot be opened.
-    pub async fn open(session: &Session, address: &str) -> Result<Arc<Self>> {
+    pub async fn open(session: &Session, address: &str, tally: Tally) -> Result<Arc<Self>> {
         let bytes = session.open_bytes(address).await?;
         let shared = Arc::new(Shared {
             remote: bytes.remote.clone(),
-            tally: Tally::default(),
+            tally,
             known: bytes.known.clone(),
             notes: bytes.profiles.notes().clone(),
             places: OnceLock::new(),
@@ -111,7 +111,10 @@ impl Shared {
         let parts = self.pieces.lock().read(range);
         for part in &parts {
             match part {
-                Part::Here(bytes) => self.tally.predicted(bytes.len() as u64),
+                Part::Here(bytes, first_used) => {
+                    self.tally.predicted(bytes.len() as u64);
+                    self.tally.ahead_used(*first_used);
+                }
                 Part::Coming(_, within) => self.tally.predicted(within.len() as u64),
                 Part::Absent(range) => self.tally.demanded(range.end - range.start),
             }
@@ -125,7 +128,9 @@ impl Shared {
         let (orders, receiver) = mpsc::unbounded_channel();
         let added = {
             let mut pieces = self.pieces.lock();
-            self.tally.unused(pieces.give_up(&drop));
+            let (dropped, fetched) = pieces.give_up(&drop);
+            self.tally.unused(dropped);
+            self.tally.ahead_dropped(fetched);
             fetch.retain(|range| self.metadata(range).is_none());
             pieces.expect(fetch, &orders)
         };
@@ -157,6 +162,12 @@ impl Shared {
         let clients: Vec<Arc<Client>> =
             self.clients.lock().iter().filter_map(Weak::upgrade).collect();
         clients.iter().for_each(|client| client.begin());
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.tally.ahead_dropped(self.pieces.get_mut().kept_in_vain());
     }
 }
 
@@ -193,7 +204,15 @@ async fn bring(
         let Some(shared) = shared.upgrade() else { return };
         let mut pieces = shared.pieces.lock();
         match delivery {
-            Some(Ok(delivery)) => pieces.arrive(starts[delivery.index], delivery),
+            Some(Ok(delivery)) => {
+                let fetched = delivery.fetched();
+                shared.tally.ahead_fetched(fetched);
+                match pieces.arrive(starts[delivery.index], delivery) {
+                    Use::Now => shared.tally.ahead_used(fetched),
+                    Use::Later => {}
+                    Use::Never => shared.tally.ahead_dropped(fetched),
+                }
+            }
             Some(Err(_)) => starts.iter().for_each(|start| pieces.fail(*start)),
             None => is_over = true,
         }

@@ -84,8 +84,15 @@ impl Driver {
         shadow
     }
 
-    /// A want has been answered with these bytes.
-    pub(super) fn came(&mut self, file: FileId, via: Via, range: &Range<u64>, bytes: &Bytes) {
+    /// A want has been answered with these bytes, of which so many came for another want.
+    pub(super) fn came(
+        &mut self,
+        file: FileId,
+        via: Via,
+        range: &Range<u64>,
+        bytes: &Bytes,
+        joined: u64,
+    ) {
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };
@@ -97,7 +104,10 @@ impl Driver {
             Via::Cache => counting.hit(length),
             Via::Joined => counting.joined(length),
             Via::Origin => counting.missed(length),
-            Via::Filling => cached.fills -= 1,
+            Via::Filling => {
+                cached.fills -= 1;
+                counting.filled(length - joined);
+            }
         }
         if matches!(via, Via::Joined | Via::Origin) {
             cached.arrive(range);

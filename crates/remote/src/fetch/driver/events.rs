@@ -86,16 +86,22 @@ impl Driver {
         let Some(state) = self.requests.get(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
         let range = offset..offset + bytes.len() as u64;
+        let mut is_of_open = false;
         // An open brings one byte of an opaque file, since some byte has to be asked for.
         if state.is_open && file.opening.is_some() && !state.joins && !file.is_opaque {
             // The open alone asks for the ends of the file.
-            self.trace.wanted(state.file.0, bytes.len() as u64, true);
+            let length = bytes.len() as u64;
+            self.trace.wanted(state.file.0, length, length, true);
+            is_of_open = true;
         }
         if file.rejected.contains(&state.source) {
             return;
         }
         if !state.joins {
             file.store.insert(offset, bytes);
+            if is_of_open {
+                file.store.count(&range);
+            }
         }
         let before = self.scheduler.hedge_won_bytes();
         self.scheduler.handle_data(self.clock.now(), request, range);

@@ -22,8 +22,8 @@ use scheduler::{
 use tokio::sync::{mpsc, oneshot};
 
 use self::discovery::Discovered;
-use super::cached::Cached;
-use super::command::{Begun, DriverCommand, Opened, Urgency, Want, WantResult};
+use super::cached::{Cached, Via};
+use super::command::{Begun, CameFrom, DriverCommand, Opened, Urgency, Want, WantResult};
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
@@ -494,7 +494,7 @@ impl Driver {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let member = &group.members[index];
-                let Some(file) = self.files.get(&member.place) else { return };
+                let Some(file) = self.files.get_mut(&member.place) else { return };
                 let (of, via, range) = (group.file, member.via, member.asked.range.clone());
                 let bytes = file.store.get(range.clone()).ok_or_else(|| {
                     let error = match file.store.has(&range) {
@@ -505,9 +505,12 @@ impl Driver {
                     };
                     error.with_range(range.clone())
                 });
+                let is_cached = via == Via::Cache;
+                let joined = if bytes.is_ok() && !is_cached { file.store.count(&range) } else { 0 };
                 if let Ok(bytes) = &bytes {
-                    self.came(of, via, &range, bytes);
+                    self.came(of, via, &range, bytes, joined);
                 }
+                let bytes = bytes.map(|bytes| (bytes, CameFrom { is_cached, joined }));
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let now = self.clock.now();
                 if group.deliver(index, bytes) {
