@@ -24,6 +24,7 @@ mod show;
 mod skim;
 mod table;
 mod units;
+mod user_proxy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

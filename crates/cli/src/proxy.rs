@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ::serve::{Config, Content, Forwarding, Limits, Origin, Server};
 use clap::Args;
@@ -10,7 +11,9 @@ use remote::display::shown_lines;
 
 use crate::outcome::Outcome;
 use crate::reading::ended;
+use crate::run::random_text;
 use crate::setup::own_proxy;
+use crate::user_proxy::{Door, Ends};
 
 /// Serve files of far servers to clients near by, over XRootD and HTTP
 ///
@@ -35,6 +38,9 @@ pub struct ProxyArguments {
     /// The proxy that farroot setup has configured: on its port, with your credentials, for you
     #[arg(long, conflicts_with_all = ["port", "http_port", "address"])]
     mine: bool,
+    /// For commands of `farroot run`, which starts it: it ends with the last of them
+    #[arg(long, hide = true, conflicts_with_all = ["mine", "port", "http_port", "address"])]
+    for_commands: bool,
     /// A server whose files may be read: root://*.cern.ch, https://data.example:8443, or * for all;
     /// without a port the usual one of its scheme, with :* any; may be given several times
     #[arg(long = "origin", value_name = "ORIGIN")]
@@ -58,32 +64,55 @@ pub struct ProxyArguments {
 /// # Errors
 /// What is in the way, for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
-    let ProxyArguments { mut port, http_port, address, mine, origins, .. } = arguments;
+    let ProxyArguments { port, http_port, address, mine, for_commands, origins, .. } = arguments;
     let ProxyArguments { connections, connections_per_address, access_log, report, .. } = arguments;
-    let mut forwards = described(&origins, address);
-    let mut secret = None;
-    if mine {
-        let own = own_proxy()?;
-        port = own.0;
-        secret = Some(own.1.into());
-        forwards = "files that you may read, for your own programs".to_owned();
-    }
+    let limits = Limits { connections, connections_per_address, ..Limits::default() };
+    let own = match (mine, for_commands) {
+        (true, _) => Some(own_proxy()?),
+        (_, true) => Some((0, random_text()?)),
+        _ => None,
+    };
+    let forwards = match own {
+        Some(_) => "files that you may read, for your own programs".to_owned(),
+        None => described(&origins, address),
+    };
+    let port = own.as_ref().map_or(port, |(port, _)| *port);
+    let secret = own.map(|(_, secret)| secret.into());
     let settings = remote::Config::from_env()?;
     let forwarding = Forwarding { settings, origins, secret, access_log };
-    let config = Config {
-        address,
-        port,
-        http_port,
-        limits: Limits { connections, connections_per_address, ..Limits::default() },
-        ..Config::of(Content::Far(Box::new(forwarding)))
-    };
-    let server = started(config)?;
-    // Not as for other verbs, which have done their work when the reader of a pipe ends.
-    announce(&server, &forwards)
-        .map_err(|error| format!("cannot write the proxy's addresses to the output: {error}"))?;
+    let prefix = forwarding.prefix();
+    let content = Content::Far(Box::new(forwarding));
+    let config = Config { address, port, http_port, limits, ..Config::of(content) };
+    let server = Arc::new(started(config)?);
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
-    runtime.block_on(ended());
+    // One that runs for good serves as well without commands that find it.
+    let door = match prefix.is_empty() {
+        true => None,
+        false => Some(runtime.block_on(async { Door::open() })),
+    };
+    if for_commands && let Some(Err(error)) = &door {
+        return Err(format!("no command can find this proxy: {error}").into());
+    }
+    // Not as for other verbs, which have done their work when the reader of a pipe ends.
+    let announced = match for_commands {
+        // The command that has started it reads one line.
+        true => writeln!(io::stdout(), "ready"),
+        false => announce(&server, &forwards),
+    };
+    announced
+        .map_err(|error| format!("cannot write the proxy's addresses to the output: {error}"))?;
+    let ends = if for_commands { Ends::WithCommands } else { Ends::WhenTold };
+    runtime.block_on(async {
+        match door {
+            Some(Ok(door)) => tokio::select! {
+                () = door.attend(server.clone(), prefix, ends) => {}
+                _ = ended() => {}
+            },
+            _ => drop(ended().await),
+        }
+    });
+    server.flush();
     if let Some(account) = server.report().filter(|_| report) {
         eprint!("{}", shown_lines(&account.to_string()));
     }

@@ -1,14 +1,15 @@
-//! `farroot run -- COMMAND`: a command whose XRootD reads go through a proxy of its own.
+//! `farroot run -- COMMAND`: a command whose XRootD reads go through a proxy of this user.
 
 use std::ffi::OsString;
+use std::future::poll_fn;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::task::Poll;
 
 use ::serve::{Config, Content, Figures, Forwarding, Server};
 use clap::Args;
-use remote::report::{count, size};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
@@ -17,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::outcome::{Failure, Outcome};
 use crate::plugin::PrivateFolder;
 use crate::proxy::started;
+use crate::user_proxy::{Claim, join_or_start, summary};
 
 /// What a shell says of a command that is not there.
 const NO_COMMAND: u8 = 127;
@@ -30,9 +32,10 @@ const SETTINGS: [(&str, &str); 3] =
 /// Run a command whose reads over XRootD go through a proxy of this user
 ///
 /// ROOT, uproot, xrdcp and XRootD's Python need no change: XRootD's own client plug-in, which is
-/// part of them, leads root:// addresses to a proxy on this machine that lives as long as the
-/// command. It reads with your credentials, and other users are kept out by a secret. Programs that
-/// read https:// can put FARROOT_PROXY, which is set for the command, before their addresses.
+/// part of them, leads root:// addresses to a proxy on this machine. Commands that run at the same
+/// time, with the same settings, share it, and it ends with the last of them. It reads with your
+/// credentials, and other users are kept out by a secret. Programs that read https:// can put
+/// FARROOT_PROXY, which is set for the command, before their addresses.
 ///
 /// The exit status is the command's.
 #[derive(Debug, Args)]
@@ -43,6 +46,10 @@ pub struct RunArguments {
     /// Say nothing at the end
     #[arg(short, long)]
     quiet: bool,
+    /// Neither join a proxy that runs nor let others join: one for this command; so with
+    /// --access-log
+    #[arg(long)]
+    alone: bool,
     /// The command and its arguments
     #[arg(
         required = true,
@@ -53,40 +60,91 @@ pub struct RunArguments {
     command: Vec<OsString>,
 }
 
+/// What the command reads through.
+enum Proxy {
+    /// One that others may read through, too.
+    Shared(Claim),
+    /// In this process, with what its clients name in front of every path.
+    Own(Server, String),
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// What is in the way, for the terminal; the command's own failure.
 pub fn run(arguments: &RunArguments) -> Outcome {
-    let secret = random_text()?;
-    let forwarding = Forwarding {
-        settings: remote::Config::from_env()?,
-        origins: Vec::new(),
-        secret: Some(secret.clone().into()),
-        access_log: arguments.access_log.clone(),
-    };
-    let prefix = forwarding.prefix();
-    let server = started(Config::of(Content::Far(Box::new(forwarding))))?;
-    let proxy = format!("{}{prefix}", server.root_url());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot wait for a command: {error}"))?;
+    let is_alone = arguments.alone || arguments.access_log.is_some();
+    let claim = if is_alone { None } else { runtime.block_on(join_or_start()) };
+    let proxy = claim.map_or_else(|| own(arguments), |claim| Ok(Proxy::Shared(claim)))?;
     let chosen = std::env::var_os("XRD_PLUGINCONFDIR").filter(|folder| !folder.is_empty());
     // Not the secret itself: every user sees names in a folder for temporary files.
     let id = format!("{}-{}", std::process::id(), &random_text()?[..8]);
-    let folder = PrivateFolder::new(&id, &proxy, chosen.as_ref().map(AsRef::as_ref))
+    let folder = PrivateFolder::new(&id, &proxy.root(), chosen.as_ref().map(AsRef::as_ref))
         .map_err(|error| format!("cannot write the client plug-in's configuration: {error}"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot wait for a command: {error}"))?;
     let ended = runtime.block_on(async {
-        let mut child = command(arguments, &folder, &format!("{}{prefix}", server.http_url()))
+        // Before the command, which may be sent one as soon as it is there.
+        let signals = Signals::taken()
+            .map_err(|error| format!("cannot pass signals on to a command: {error}"))?;
+        let mut child = command(arguments, &folder, &proxy.http())
             .spawn()
             .map_err(|error| not_started(arguments, &error))?;
-        let status = wait(&mut child).await;
+        let status = wait(&mut child, signals).await;
         status.map_err(|error| Failure::Message(format!("cannot wait for the command: {error}")))
     });
     drop(folder);
+    let brought = runtime.block_on(proxy.end());
     if !arguments.quiet && ended.is_ok() {
-        say(&server);
+        eprintln!("farroot: {brought}");
     }
     outcome(ended?)
+}
+
+/// Starts a proxy for this command alone.
+///
+/// # Errors
+/// What is in the way, for the terminal.
+fn own(arguments: &RunArguments) -> Result<Proxy, Failure> {
+    let forwarding = Forwarding {
+        settings: remote::Config::from_env()?,
+        origins: Vec::new(),
+        secret: Some(random_text()?.into()),
+        access_log: arguments.access_log.clone(),
+    };
+    let prefix = forwarding.prefix();
+    Ok(Proxy::Own(started(Config::of(Content::Far(Box::new(forwarding))))?, prefix))
+}
+
+impl Proxy {
+    /// What stands before an origin's address of XRootD.
+    fn root(&self) -> String {
+        match self {
+            Proxy::Shared(claim) => claim.root.clone(),
+            Proxy::Own(server, prefix) => format!("{}{prefix}", server.root_url()),
+        }
+    }
+
+    /// What stands before an origin's address of HTTP.
+    fn http(&self) -> String {
+        match self {
+            Proxy::Shared(claim) => claim.http.clone(),
+            Proxy::Own(server, prefix) => format!("{}{prefix}", server.http_url()),
+        }
+    }
+
+    /// The command has ended: what was read, in a line.
+    async fn end(self) -> String {
+        match self {
+            Proxy::Shared(claim) => claim.end().await.unwrap_or_else(|| {
+                "the proxy has ended before the command, whose last reads have failed".to_owned()
+            }),
+            Proxy::Own(server, _) => {
+                server.flush();
+                summary(&Figures::default(), &server.figures().unwrap_or_default())
+            }
+        }
+    }
 }
 
 /// The command, with what leads its reads here.
@@ -111,23 +169,39 @@ fn not_started(arguments: &RunArguments, error: &io::Error) -> Failure {
     Failure::Status(NO_COMMAND)
 }
 
+/// Signals that are for the command.
+struct Signals(Vec<(tokio::signal::unix::Signal, Signal)>);
+
+impl Signals {
+    /// From now on they do not end this process.
+    fn taken() -> io::Result<Self> {
+        let passed =
+            [Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::USR1, Signal::USR2];
+        let each = passed
+            .into_iter()
+            .map(|passed| Ok((signal(SignalKind::from_raw(passed.as_raw()))?, passed)));
+        each.collect::<io::Result<_>>().map(Signals)
+    }
+
+    async fn next(&mut self) -> Signal {
+        poll_fn(|context| {
+            for (signals, passed) in &mut self.0 {
+                if signals.poll_recv(context).is_ready() {
+                    return Poll::Ready(*passed);
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
 /// Waits for the end of a command, to which it passes signals on.
-async fn wait(child: &mut Child) -> io::Result<ExitStatus> {
-    let (mut hangups, mut interrupts) =
-        (signal(SignalKind::hangup())?, signal(SignalKind::interrupt())?);
-    let (mut terminations, mut quits) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::quit())?);
-    let (mut firsts, mut seconds) =
-        (signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?);
+async fn wait(child: &mut Child, mut signals: Signals) -> io::Result<ExitStatus> {
     loop {
         let passed = tokio::select! {
             status = child.wait() => return status,
-            _ = hangups.recv() => Signal::HUP,
-            _ = interrupts.recv() => Signal::INT,
-            _ = terminations.recv() => Signal::TERM,
-            _ = quits.recv() => Signal::QUIT,
-            _ = firsts.recv() => Signal::USR1,
-            _ = seconds.recv() => Signal::USR2,
+            passed = signals.next() => passed,
         };
         let is_of_terminal = matches!(passed, Signal::INT | Signal::QUIT) && is_in_foreground();
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
@@ -153,36 +227,6 @@ fn outcome(status: ExitStatus) -> Outcome {
             Err(Failure::Signal(number.unwrap_or_default()))
         }
     }
-}
-
-/// What the proxy has brought, in a line.
-fn say(server: &Server) {
-    let Some(figures) = server.figures() else { return };
-    eprintln!("farroot: {}", summary(&figures));
-}
-
-fn summary(figures: &Figures) -> String {
-    let Figures {
-        opens, origin_opens, delivered, origin_bytes, origin_requests, used, cache, ..
-    } = figures;
-    if *opens == 0 {
-        return "nothing was read over XRootD through farroot".to_owned();
-    }
-    let read = format!("{} and read {}", count(*opens, "file"), size(*delivered));
-    let brought = format!(
-        "{} came from {}, {}",
-        size(*origin_bytes),
-        count(*origin_opens, "open"),
-        count(*origin_requests, "request")
-    );
-    let ahead = size(used.bytes_metadata + used.bytes_predicted);
-    let cached = match cache.hit_bytes {
-        0 => String::new(),
-        bytes => format!("; {} came from the cache", size(bytes)),
-    };
-    format!(
-        "opened {read}, of which {ahead} were here before they were asked for; {brought}{cached}"
-    )
 }
 
 /// 32 digits that cannot be guessed.

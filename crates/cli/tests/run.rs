@@ -1,23 +1,164 @@
 //! `farroot run` as a shell sees it: what its command finds, how it ends, and what stays.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serve::{Config, Server};
 
-fn farroot() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
-    command
-        .env("FARROOT_STORE", "0")
-        .env_remove("XRD_PLUGINCONFDIR")
-        .env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
-    command
+/// The user's folder while this machine is up, for one test: proxies in it are this test's.
+struct Runtime(tempfile::TempDir);
+
+impl Runtime {
+    fn new() -> Self {
+        Runtime(tempfile::tempdir().unwrap())
+    }
+
+    fn farroot(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+        command
+            .env("FARROOT_STORE", "0")
+            .env_remove("XRD_PLUGINCONFDIR")
+            .env("XDG_RUNTIME_DIR", self.0.path())
+            .env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
+        command
+    }
+
+    fn shell(&self, script: &str) -> Output {
+        self.farroot().args(["run", "--", "sh", "-c", script]).output().expect("it runs")
+    }
+
+    /// Starts a command that prints where its proxy is, and ends with its input.
+    fn waiting(&self) -> Waiting {
+        let script = "grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf; read line; exit 5";
+        let mut child = self
+            .farroot()
+            .args(["run", "--", "sh", "-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Waiting { child, lines }
+    }
+
+    /// Where proxies listen now.
+    fn sockets(&self) -> Vec<PathBuf> {
+        let there = fs::read_dir(self.0.path().join("farroot")).unwrap();
+        let there = there.map(|entry| entry.unwrap().path());
+        there.filter(|path| path.extension().is_none()).collect()
+    }
+}
+
+struct Waiting {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Waiting {
+    fn proxy(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+
+    /// Lets it end: its status and what farroot said.
+    fn end(mut self) -> (Option<i32>, String) {
+        drop(self.child.stdin.take());
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
 }
 
 fn shell(script: &str) -> Output {
-    farroot().args(["run", "--", "sh", "-c", script]).output().expect("it runs")
+    Runtime::new().shell(script)
+}
+
+#[test]
+fn commands_at_the_same_time_share_a_proxy_that_ends_with_the_last() {
+    let runtime = Runtime::new();
+    // All are started before any is looked at.
+    let mut commands = [runtime.waiting(), runtime.waiting(), runtime.waiting()];
+    let proxies = commands.each_mut().map(Waiting::proxy);
+    assert!(proxies.iter().all(|proxy| *proxy == proxies[0]), "{proxies:?}");
+    let socket = runtime.sockets();
+    assert_eq!(socket.len(), 1, "{socket:?}");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&runtime.0.path().join("farroot")), 0o700);
+    let [first, second, third] = commands;
+    assert_eq!(first.end().0, Some(5));
+    let mut fourth = runtime.waiting();
+    assert_eq!(fourth.proxy(), proxies[0]);
+    for command in [second, third, fourth] {
+        let (status, said) = command.end();
+        assert_eq!((status, said.contains("nothing was read")), (Some(5), true), "{said}");
+    }
+    // A socket that a proxy has left behind is in the way of none.
+    let mut next = runtime.waiting();
+    assert_ne!(next.proxy(), proxies[0], "a secret is used by one proxy");
+    assert_eq!(runtime.sockets(), socket);
+    next.end();
+    drop(UnixListener::bind(&socket[0]).unwrap());
+    let mut last = runtime.waiting();
+    assert_ne!(last.proxy(), "");
+    last.end();
+}
+
+#[test]
+fn other_settings_and_a_command_alone_have_proxies_of_their_own() {
+    let runtime = Runtime::new();
+    let mut shared = runtime.waiting();
+    let proxy = shared.proxy();
+    let show = "grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf";
+    let seen = |command: &mut Command| {
+        let output = command.args(["--", "sh", "-c", show]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(seen(runtime.farroot().arg("run")), proxy);
+    assert_ne!(seen(runtime.farroot().args(["run", "--alone"])), proxy);
+    assert_ne!(seen(runtime.farroot().env("BEARER_TOKEN", "another").arg("run")), proxy);
+    // Where no folder is the user's own, none is shared, and commands are run all the same.
+    let folder = runtime.0.path().join("farroot");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_ne!(seen(runtime.farroot().arg("run")), proxy);
+    shared.end();
+}
+
+/// The processes that commands of one test have started, by what is in their environment.
+#[cfg(target_os = "linux")]
+fn proxies_of(runtime: &Runtime) -> Vec<rustix::process::Pid> {
+    let mine = format!("XDG_RUNTIME_DIR={}\0", runtime.0.path().display());
+    let has = |pid: &i32, file: &str, text: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).contains(text)
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| has(pid, "cmdline", "--for-commands") && has(pid, "environ", &mine))
+        .filter_map(rustix::process::Pid::from_raw)
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_proxy_that_was_killed_is_said_and_replaced() {
+    let runtime = Runtime::new();
+    let mut command = runtime.waiting();
+    let proxy = command.proxy();
+    let pids = proxies_of(&runtime);
+    assert_eq!(pids.len(), 1);
+    rustix::process::kill_process(pids[0], rustix::process::Signal::KILL).unwrap();
+    while !proxies_of(&runtime).is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let mut next = runtime.waiting();
+    assert_ne!(next.proxy(), proxy);
+    let (status, said) = command.end();
+    assert_eq!(status, Some(5));
+    assert!(said.contains("the proxy has ended before the command"), "{said}");
+    assert_eq!(next.end().0, Some(5));
 }
 
 #[test]
@@ -25,10 +166,11 @@ fn the_command_s_status_is_passed_on() {
     for (script, status) in [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)] {
         assert_eq!(shell(script).status.code(), Some(status), "{script}");
     }
-    let none = farroot().args(["run", "--", "no-such-command"]).output().unwrap();
+    let runtime = Runtime::new();
+    let none = runtime.farroot().args(["run", "--", "no-such-command"]).output().unwrap();
     assert_eq!(none.status.code(), Some(127));
     assert!(String::from_utf8_lossy(&none.stderr).contains("no-such-command"));
-    assert_eq!(farroot().arg("run").output().unwrap().status.code(), Some(2));
+    assert_eq!(runtime.farroot().arg("run").output().unwrap().status.code(), Some(2));
 }
 
 #[test]
@@ -47,19 +189,26 @@ fn the_command_finds_a_private_configuration_that_is_gone_afterwards() {
 
 #[test]
 fn signals_reach_the_command() {
-    let script = "trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
-    let mut child = farroot()
-        .args(["run", "--quiet", "--", "sh", "-c", script])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "got");
-    assert_eq!(child.wait().unwrap().code(), Some(3));
+    use rustix::process::{Pid, Signal, kill_process};
+    let runtime = Runtime::new();
+    for (name, signal) in
+        [("TERM", Signal::TERM), ("INT", Signal::INT), ("HUP", Signal::HUP), ("QUIT", Signal::QUIT)]
+    {
+        let script =
+            format!("trap 'echo got; exit 3' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut child = runtime
+            .farroot()
+            .args(["run", "--quiet", "--", "sh", "-c", &script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "got", "{name}");
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{name}");
+    }
 }
 
 /// Reads a far file by XRootD's own client, where there is one with the plug-in.
@@ -71,8 +220,9 @@ fn xrdcp_reads_through_the_proxy() {
     let origin = Server::start(Config::new(folder.path())).unwrap();
     let copy = folder.path().join("copy");
     let address = format!("{}f.root", origin.root_url());
-    let output =
-        farroot().args(["run", "--", "xrdcp", "-s", &address]).arg(&copy).output().unwrap();
+    let runtime = Runtime::new();
+    let mut command = runtime.farroot();
+    let output = command.args(["run", "--", "xrdcp", "-s", &address]).arg(&copy).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(127) || text.contains("nothing was read") {
         eprintln!("SKIPPED: no xrdcp with XRootD's client plug-ins");
