@@ -57,7 +57,7 @@ def whole(steps: Iterator[Any]) -> Any:
     return first
 
 
-def _says_all(empty: _core.Column) -> bool:
+def says_all(empty: _core.Column) -> bool:
     """Whether a column without entries tells its type: of objects of any class it does not."""
     match empty:
         case _core.WithParameter("objects", _):
@@ -68,11 +68,11 @@ def _says_all(empty: _core.Column) -> bool:
             | _core.Optional(_, content)
             | _core.WithParameter(_, content)
         ):
-            return _says_all(content)
+            return says_all(content)
         case _core.Record(_, _, fields):
-            return all(_says_all(field) for _, field in fields)
+            return all(says_all(field) for _, field in fields)
         case _core.Union(_, _, contents):
-            return all(map(_says_all, contents))
+            return all(map(says_all, contents))
     return True
 
 
@@ -108,7 +108,7 @@ def column(
     if (decode := leaf.decoder) is not None:
         return ak.Array(decode(read()))
     empty = lazy.empty(position)
-    if not _says_all(empty):
+    if not says_all(empty):
         return ak.Array(to_layout(read()))
     form = to_layout(empty).form_with_key(_FORM_KEY)
     buffers = _Buffers(leaf.path, read, log)

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -105,17 +105,15 @@ class Partition:
 
     def _table(self) -> Any:
         """The open table, which is the one that was looked into."""
-        table = _OPEN.get(self.url, self.object_path)
-        if self.identity is None or Identity.of(table) == self.identity:
-            return table
-        # It may have been open since before the partitions were made.
-        _OPEN.forget(self.url, self.object_path)
-        table = _OPEN.get(self.url, self.object_path)
+        expected = self.identity
+        if expected is None:
+            return OPEN.get(self.url, self.object_path)
+        table = OPEN.same(self.url, self.object_path, lambda table: Identity.of(table) == expected)
         found = Identity.of(table)
-        if found != self.identity:
+        if found != expected:
             differs = (
                 f"{name} was {before!r} and is {getattr(found, name)!r}"
-                for name, before in asdict(self.identity).items()
+                for name, before in asdict(expected).items()
                 if getattr(found, name) != before
             )
             error = ChangedError(
@@ -393,16 +391,26 @@ class _Open:
                 self._tables.move_to_end((url, path))
                 return table
         table = open_table(url, path)
-        with self._lock:
-            self._tables[url, path] = table
-            while len(self._tables) > _TABLES_MAX:
-                self._tables.popitem(last=False)
+        self.put(table, url, path)
         return table
 
-    def forget(self, url: str, path: str | None) -> None:
-        """Has the table opened anew."""
+    def same(self, url: str, path: str | None, is_same: Callable[[Any], bool]) -> Any:
+        """The table, opened anew where it is not the one that is meant: the file may have been
+        replaced since it was opened. It may still be another one."""
+        table = self.get(url, path)
+        if is_same(table):
+            return table
         with self._lock:
             self._tables.pop((url, path), None)
+        return self.get(url, path)
+
+    def put(self, table: Tree | RNTuple, url: str, path: str | None) -> None:
+        """Keeps a table that has just been opened in place of the one that was."""
+        with self._lock:
+            self._tables[url, path] = table
+            self._tables.move_to_end((url, path))
+            while len(self._tables) > _TABLES_MAX:
+                self._tables.popitem(last=False)
 
 
-_OPEN = _Open()
+OPEN = _Open()

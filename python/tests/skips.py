@@ -29,6 +29,15 @@ def need_root() -> None:
         pytest.skip("ROOT IS NOT INSTALLED: not tested against ROOT (make interop installs it)")
 
 
+def need_coffea() -> None:
+    """Skips without coffea."""
+    if importlib.util.find_spec("coffea") is None:
+        pytest.skip(
+            "COFFEA IS NOT INSTALLED: farroot.coffea is not tested (pip install 'coffea>=2026.9')",
+            allow_module_level=True,
+        )
+
+
 def need_corpus() -> Path:
     """The shared corpus of real files; skips without it."""
     folder = corpus_folder()

@@ -1,0 +1,202 @@
+"""coffea's NanoEvents of files that farroot reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from coffea.nanoevents import NanoEventsFactory
+from coffea.nanoevents.schemas import EDM4HEPSchema, NanoAODSchema
+from coffea.nanoevents.schemas.edm4hep import podio_collection_types
+from coffea.nanoevents.util import tuple_to_key
+
+from .._addresses import split
+from .._credentials import Access
+from .._kinds import is_table, open_table
+from .._uproot import taken
+from ..errors import InvalidArgumentError
+from ..file import Directory
+from ._forms import columns_of, names_in, schema_of
+from ._mapping import SourceMapping, uuid_text
+from ._reader import HABITS, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from ..ntuple import RNTuple
+    from ..tree import Tree
+
+#: Branches or fields that are read at once: names, or a function of the branch or field.
+Preload = Callable[[Any], bool] | Iterable[str]
+
+#: Options of ``uproot.open`` that say what a server is shown.
+ACCESS = ("token", "proxy", "ticket_cache", "s3_profile", "auth", "insecure")
+
+
+@taken
+def from_root(
+    file: Any,
+    *,
+    mode: Literal["virtual", "eager"] = "virtual",
+    treepath: str | None = None,
+    entry_start: int | None = None,
+    entry_stop: int | None = None,
+    preload: Preload | None = None,
+    buffer_cache: MutableMapping[str, Any] | None = None,
+    schemaclass: Any = NanoAODSchema,
+    metadata: Mapping[str, Any] | None = None,
+    uproot_options: Mapping[str, Any] | None = None,
+    iteritems_options: Mapping[str, Any] | None = None,
+    access_log: list[Any] | None = None,
+    use_ak_forth: bool = True,
+    known_base_form: Any = None,
+) -> NanoEventsFactory:
+    """NanoEvents of a tree or an RNTuple: ``NanoEventsFactory.from_root`` of coffea, by farroot.
+
+    Forms are made from the metadata of the file and kept in the process, by the list of columns.
+    The columns that were looked at in the last chunk of the same dataset (``metadata["dataset"]``)
+    and schema are on their way for this one, in one read; others are read when they are looked at.
+
+    Args:
+        file: An address with ``:tree`` after it, or a dict of one address and the path of the tree
+            in it; an open tree, RNTuple, file or directory of farroot; an open file of uproot,
+            whose address is opened.
+        mode: ``"virtual"`` reads columns when they are looked at, ``"eager"`` all together.
+        treepath: The path of the tree, where ``file`` does not say it.
+        entry_start, entry_stop: Half-open range of entries; None, and what is beyond, are the
+            beginning and the end.
+        preload: What to read at once, in one read: names of branches or fields, or a function of
+            the :class:`~farroot.Branch` or :class:`~farroot.Field`.
+        buffer_cache: Keeps buffers by their keys, in coffea's way.
+        schemaclass: Any of coffea's schemas.
+        metadata: Goes along with the events; ``dataset`` says what they have in common.
+        uproot_options: Of these, ``token``, ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth``
+            and ``insecure`` as :func:`farroot.open` has them; others change nothing.
+        iteritems_options: Filters of columns, as ``tree.items`` takes them.
+        access_log: A list to which each look at a column is appended.
+        use_ak_forth, known_base_form: Change nothing.
+
+    Raises:
+        Error: those of :func:`farroot.open`.
+        InvalidArgumentError: for ``mode="dask"``, and where no tree is named.
+    """
+    if mode not in ("virtual", "eager"):
+        raise InvalidArgumentError(
+            f'mode is "virtual" or "eager", not {mode!r}; for Dask, coffea\'s own from_root takes '
+            'uproot_options={"handler": farroot.Source}'
+        )
+    options = uproot_options or {}
+    access = Access(**{name: options[name] for name in ACCESS if name in options})
+    table = _table(file, treepath, access)
+    start, stop = chunk_entries(table, entry_start, entry_stop)
+    return factory(
+        table,
+        Reader(table, start, stop),
+        (start, stop),
+        mode=mode,
+        preload=preload,
+        schemaclass=schemaclass,
+        metadata=metadata,
+        iteritems_options=iteritems_options or {},
+        buffer_cache=buffer_cache,
+        access_log=access_log,
+    )
+
+
+def factory(
+    table: Tree | RNTuple,
+    reader: Reader,
+    entries: tuple[int, int],
+    *,
+    schemaclass: Any,
+    metadata: Mapping[str, Any] | None,
+    iteritems_options: Mapping[str, Any],
+    preload: Preload | None,
+    mode: str,
+    **options: Any,
+) -> NanoEventsFactory:
+    """The factory of a chunk, of which columns may be on their way already.
+
+    Args:
+        options: Of coffea's mapping: ``buffer_cache``, ``access_log``.
+    """
+    columns = columns_of(table, iteritems_options)
+    podio = None
+    if isinstance(schemaclass, type) and issubclass(schemaclass, EDM4HEPSchema):
+        podio = podio_collection_types(_ForPodio(table))
+    schema = schema_of(columns, schemaclass, metadata, podio)
+    habit = habit_key(metadata, table, schemaclass)
+    preloaded = None if preload is None else _preloaded(table, preload)
+    wanted = HABITS.likely(habit) | (preloaded or set())
+    if mode == "eager":
+        wanted |= names_in(schema.form)
+    reader.want(wanted)
+    # What is read in any case says nothing of what will be looked at.
+    touched: set[str] = set() if mode == "eager" else HABITS.begin(habit)
+    mapping = SourceMapping(
+        table,
+        reader,
+        entries,
+        touched,
+        preloaded,
+        virtual=mode == "virtual",
+        file_handle=table.file,
+        **options,
+    )
+    partition = uuid_text(table), table.object_path, "{}-{}".format(*entries)
+    return NanoEventsFactory(schema, mapping, tuple_to_key(partition), mode=mode)
+
+
+def habit_key(
+    metadata: Mapping[str, Any] | None, table: Tree | RNTuple, schemaclass: Any
+) -> Hashable:
+    """What chunks have in common whose processors look at the same columns."""
+    return str((metadata or {}).get("dataset")), table.object_path, schemaclass
+
+
+def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) -> tuple[int, int]:
+    """Entries as coffea means them: what is beyond the table is left out."""
+    total = table.num_entries
+    start = 0 if start is None or start < 0 else start
+    stop = total if stop is None or stop > total else stop
+    return start, stop
+
+
+def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
+    if is_table(file):
+        return file
+    if isinstance(file, Directory):
+        found = file[_required(treepath)]
+    elif hasattr(file, "file_path") and hasattr(file, "object_path"):
+        # uproot's own, of a path in which nothing is quoted.
+        within = "/".join([*getattr(file, "path", ()), _required(treepath)])
+        found = open_table(access.added_to(file.file_path), within)
+    else:
+        url, path = split(os.fspath(file) if isinstance(file, os.PathLike) else file)
+        found = open_table(access.added_to(url), path or treepath)
+    if not is_table(found):
+        raise InvalidArgumentError(f"NanoEvents are of a tree or an RNTuple, not of {found!r}")
+    return found
+
+
+def _required(treepath: str | None) -> str:
+    if treepath is None:
+        raise InvalidArgumentError("treepath has to say which tree of the open file is meant")
+    return treepath
+
+
+def _preloaded(table: Tree | RNTuple, preload: Preload) -> set[str]:
+    if callable(preload):
+        return {name for name, column in table.items() if preload(column)}
+    names = frozenset(preload)
+    return {name for name, column in table.items() if column.name in names}
+
+
+class _ForPodio:
+    """A tree as ``podio_collection_types`` looks at it."""
+
+    def __init__(self, table: Tree | RNTuple) -> None:
+        self.name = table.name
+        self.file = self
+        self.root_directory = table.file

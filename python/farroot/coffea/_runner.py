@@ -1,0 +1,341 @@
+"""coffea's Runner on files that farroot reads: what it opens, and what each worker does."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterable, Mapping, MutableMapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import lz4.frame
+from coffea import processor
+from coffea.nanoevents.util import key_to_tuple
+from coffea.processor.accumulator import set_accumulator
+from coffea.processor.executor import FileMeta, UprootMissTreeError, WorkItem
+
+from .. import _core
+from .._addresses import path_text
+from .._credentials import Access
+from .._kinds import as_table
+from ..errors import ChangedError, Error, InvalidArgumentError, KeyInFileError
+from ..scaleout import OPEN
+from ._factory import ACCESS, factory, habit_key
+from ._reader import HABITS, Reader
+
+if TYPE_CHECKING:
+    from ..ntuple import RNTuple
+    from ..scaleout import Partition
+    from ..tree import Tree
+
+#: Chunks of which columns are on their way, beside that which is worked on.
+_AHEAD = 4
+
+
+def _access(uproot_options: Mapping[str, Any]) -> Access:
+    return Access(**{name: uproot_options[name] for name in ACCESS if name in uproot_options})
+
+
+class Queue:
+    """The chunks of a run in the order in which its workers take them, and what is read ahead.
+
+    It knows of the chunks that threads of this process take: sent to another one, it is empty.
+    """
+
+    def __init__(self, items: Iterable[WorkItem] = ()) -> None:
+        self._items = list(items)
+        self._positions = {item: position for position, item in enumerate(self._items)}
+        self._readers: dict[WorkItem, Reader] = {}
+        self._taken: set[WorkItem] = set()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Queue, ()
+
+    def take(self, item: WorkItem, table: Tree | RNTuple) -> Reader:
+        """The columns of a chunk that is worked on now."""
+        with self._lock:
+            self._taken.add(item)
+            reader = self._readers.pop(item, None)
+        return reader or Reader(table, item.entrystart, item.entrystop)
+
+    def read_ahead(self, item: WorkItem, table: Tree | RNTuple, names: set[str]) -> None:
+        """Has columns of the chunks behind one read, as far as they are of the same file."""
+        position = self._positions.get(item)
+        if position is None or not names:
+            return
+        following = self._items[position + 1 : position + 1 + _AHEAD]
+        for each in following:
+            if (each.filename, each.treename) != (item.filename, item.treename):
+                continue
+            with self._lock:
+                if each in self._taken:
+                    continue
+                reader = self._readers.setdefault(
+                    each, Reader(table, each.entrystart, each.entrystop)
+                )
+            reader.want(names)
+
+
+class Runner(processor.Runner):  # type: ignore[misc]
+    """``coffea.processor.Runner`` whose files are opened and read by farroot.
+
+    All arguments are coffea's. Files are opened side by side to be counted; each worker keeps the
+    files open that it works on, and what a processor looks at in one chunk is on its way for the
+    next ones. ``uproot_options`` are as for :func:`from_root`.
+
+    It takes partitions as chunks: ``run(farroot.coffea.work_items(partitions), processor)``.
+    """
+
+    #: The chunks of the present run.
+    _queue = Queue()
+
+    def _run_impl(self, fileset: Any, processor_instance: Any, **options: Any) -> Any:
+        if isinstance(fileset, (Mapping, str)):
+            told = {name: options.get(name) for name in ("treename", "uproot_options", "trace")}
+            fileset = self.preprocess(fileset, processor_instance=processor_instance, **told)
+        items = list(fileset)
+        self._queue = Queue(items)
+        return super()._run_impl(_each(items), processor_instance, **options)
+
+    def _preprocess_fileset_root(
+        self, fileset: list[FileMeta], uproot_options: Mapping[str, Any]
+    ) -> None:
+        missing = [each for each in fileset if not each.populated(clusters=self.align_clusters)]
+        opened = set_accumulator()
+        for meta, table in _opened(missing, _access(uproot_options)):
+            opened.add(_counted(meta, table, self.align_clusters))
+        self._cache_and_populate(fileset, opened)
+        # What could not be opened is tried again and reported in coffea's way.
+        super()._preprocess_fileset_root(fileset, uproot_options)
+
+    @staticmethod
+    def metadata_fetcher_root(
+        xrootdtimeout: int, align_clusters: bool, uproot_options: Mapping[str, Any], item: FileMeta
+    ) -> Any:
+        """Entries, number and clusters of one file, as coffea asks a worker for them."""
+        url = _access(uproot_options).added_to(path_text(item.filename))
+        try:
+            table = as_table(_core.open_table(url, item.treename), url, item.treename)
+        except KeyInFileError as error:
+            raise UprootMissTreeError(str(error)) from error
+        return set_accumulator([_counted(item, table, align_clusters)])
+
+    @property
+    def _work_function(self) -> Callable[..., Any]:
+        """What a worker does with a chunk."""
+        return partial(_work, self._queue)
+
+
+def _each(items: list[WorkItem]) -> Generator[WorkItem]:
+    yield from items
+
+
+def _opened(metas: list[FileMeta], access: Access) -> Generator[tuple[FileMeta, Tree | RNTuple]]:
+    """Each file that can be opened, and its tree; opened side by side."""
+    places = [(access.added_to(path_text(meta.filename)), meta.treename) for meta in metas]
+    opens = _core.open_tables(places)
+    for meta, (url, path) in zip(metas, places, strict=True):
+        try:
+            core = opens.next()
+        except Error:
+            continue
+        if core is not None:
+            table = as_table(core, url, path)
+            # The first chunks need not open it again.
+            OPEN.put(table, url, path)
+            yield meta, table
+
+
+def _counted(meta: FileMeta, table: Tree | RNTuple, align_clusters: bool) -> FileMeta:
+    """A file with the metadata that chunks are made of."""
+    number = table.file.uuid
+    metadata = {
+        **(meta.metadata or {}),
+        "numentries": table.num_entries,
+        "uuid": b"" if number is None else number.bytes,
+    }
+    if align_clusters:
+        metadata["clusters"] = _clusters(table)
+    return FileMeta(meta.dataset, meta.filename, meta.treename, metadata)
+
+
+def _clusters(table: Tree | RNTuple) -> list[int]:
+    """Where coffea may begin a chunk, and the end."""
+    core = table._live()
+    if core.is_tree:
+        offsets: list[int] = table.common_entry_offsets()  # type: ignore[union-attr]
+        return offsets
+    return sorted({*core.cluster_starts(), table.num_entries})
+
+
+def work_items(
+    partitions: Iterable[Partition],
+    dataset: str = "dataset",
+    metadata: Mapping[str, Any] | None = None,
+) -> list[WorkItem]:
+    """Partitions as chunks, which every Runner of coffea takes in place of a fileset.
+
+    Args:
+        dataset: What the processor finds in ``events.metadata["dataset"]``.
+        metadata: What it finds there, too.
+
+    Raises:
+        InvalidArgumentError: for blind partitions, whose entries are not known, and for partitions
+            with a cut, which a processor makes by itself.
+    """
+    items = []
+    for each in partitions:
+        if each.entries is None or each.identity is None or each.object_path is None:
+            raise InvalidArgumentError("entries are not known: make the partitions without blind")
+        if each.cut is not None:
+            raise InvalidArgumentError("a chunk has all its entries: make partitions without a cut")
+        number = b"" if each.identity.uuid is None else bytes.fromhex(each.identity.uuid)
+        preload = None if each.expressions is None else frozenset(each.expressions)
+        user = dict(metadata or {})
+        items.append(
+            WorkItem(dataset, each.url, each.object_path, *each.entries, number, user, preload)
+        )
+    return items
+
+
+def _work(
+    queue: Queue,
+    format: str,  # noqa: A002, coffea's name
+    xrootdtimeout: int,
+    schema: Any,
+    use_dataframes: bool,
+    savemetrics: bool,
+    item: Any,
+    processor_instance: Any,
+    uproot_options: Mapping[str, Any],
+    iteritems_options: Mapping[str, Any],
+    checkpointer: Any,
+    cache_function: Callable[[], MutableMapping[str, Any] | None],
+) -> Any:
+    """What ``coffea.processor.Runner`` has a worker do with a chunk, with farroot's events."""
+    if format != "root":
+        return processor.Runner._work_function(
+            *(format, xrootdtimeout, schema, use_dataframes, savemetrics, item),
+            processor_instance=processor_instance,
+            uproot_options=uproot_options,
+            iteritems_options=iteritems_options,
+            checkpointer=checkpointer,
+            cache_function=cache_function,
+        )
+    if processor_instance == "heavy":
+        item, processor_instance = item
+    if isinstance(processor_instance, bytes):
+        processor_instance = cloudpickle.loads(lz4.frame.decompress(processor_instance))
+    metadata = _metadata(item)
+    if checkpointer is not None:
+        known = checkpointer.load(metadata, processor_instance)
+        if known is not None:
+            return known
+    chunk = _Chunk(queue, item, uproot_options)
+    log: list[Any] = []
+    made = chunk.factory(
+        schemaclass=schema,
+        metadata=metadata,
+        iteritems_options=iteritems_options,
+        buffer_cache=cache_function(),
+        access_log=log,
+    )
+    out = chunk.processed(made, processor_instance, log, savemetrics)
+    if use_dataframes:
+        out = out["out"]
+    if checkpointer is not None:
+        checkpointer.save(out, metadata, processor_instance)
+    return out
+
+
+def _metadata(item: WorkItem) -> dict[str, Any]:
+    """What a processor finds in ``events.metadata``."""
+    return {
+        "dataset": item.dataset,
+        "filename": item.filename,
+        "treename": item.treename,
+        "entrystart": item.entrystart,
+        "entrystop": item.entrystop,
+        "fileuuid": str(uuid.UUID(bytes=item.fileuuid)) if item.fileuuid else "",
+        **(item.usermeta or {}),
+    }
+
+
+def _table(url: str, item: WorkItem) -> Tree | RNTuple:
+    """The tree of a chunk, which the worker keeps open."""
+
+    def is_same(table: Tree | RNTuple) -> bool:
+        number = table.file.uuid
+        return number is None or not item.fileuuid or number.bytes == item.fileuuid
+
+    table: Tree | RNTuple = OPEN.same(url, item.treename, is_same)
+    if not is_same(table):
+        error = ChangedError(f"another file than when the chunks were made; in {table.url}")
+        error.url = table.url
+        raise error
+    return table
+
+
+class _Chunk:
+    """A chunk that is worked on; errors come as coffea wraps them."""
+
+    def __init__(self, queue: Queue, item: WorkItem, uproot_options: Mapping[str, Any]) -> None:
+        self._queue = queue
+        self._item = item
+        url = _access(uproot_options).added_to(path_text(item.filename))
+        try:
+            self._table = _table(url, item)
+        except Exception as error:
+            raise Exception(f"Failed to open file: {item!r}. The error was: {error!r}.") from error
+
+    def factory(self, *, metadata: dict[str, Any], schemaclass: Any, **options: Any) -> Any:
+        """coffea's factory of its events; the chunks behind it are on their way from here on."""
+        item, table = self._item, self._table
+        try:
+            self._reader = self._queue.take(item, table)
+            names = HABITS.likely(habit_key(metadata, table, schemaclass))
+            made = factory(
+                table,
+                self._reader,
+                (item.entrystart, item.entrystop),
+                mode="virtual",
+                preload=item.preload,
+                metadata=metadata,
+                schemaclass=schemaclass,
+                **options,
+            )
+            self._queue.read_ahead(item, table, names | set(item.preload or ()))
+        except Exception as error:
+            raise Exception(
+                f"Failed creating nanoevents: {item!r}. The error was: {error!r}."
+            ) from error
+        return made
+
+    def processed(self, made: Any, function: Any, log: list[Any], savemetrics: bool) -> Any:
+        """What the processor makes of the events, as Runners add it up."""
+        item, events = self._item, made.events()
+        begin = time.time()
+        try:
+            is_processor = isinstance(function, processor.ProcessorABC)
+            out = function.process(events) if is_processor else function(events)
+        except Exception as error:
+            raise Exception(
+                f"Failed processing file: {item!r}. The error was: {error!r}."
+            ) from error
+        if out is None:
+            raise ValueError(
+                "Output of process() should not be None. Make sure your processor's process() "
+                "function returns an accumulator."
+            )
+        done: dict[str, Any] = {"out": out, "processed": {item}}
+        if savemetrics:
+            done["metrics"] = {
+                "bytesread": self._reader.stored_bytes({each.branch for each in log}),
+                "columns": {f"{each.branch}-{key_to_tuple(each.buffer_key)[3]}" for each in log},
+                "entries": len(events),
+                "processtime": time.time() - begin,
+            }
+        return done
