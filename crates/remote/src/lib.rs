@@ -15,6 +15,7 @@ mod home;
 mod listing;
 mod live;
 mod locations;
+mod locks;
 mod matching;
 mod metalink;
 pub mod report;

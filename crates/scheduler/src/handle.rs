@@ -143,6 +143,32 @@ impl Scheduler {
         self.note_heard(Some(on));
     }
 
+    /// Of a request that is just to be sent only these parts are, ascending: what else it asks for
+    /// is queued again, for those who still want it. Without any part there is no request.
+    pub fn send_only(&mut self, now: Time, id: RequestId, parts: Vec<Range<u64>>) {
+        self.advance(now);
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        let bytes = parts.iter().map(|part| part.end - part.start).sum::<u64>();
+        let less = request.bytes.saturating_sub(bytes);
+        request.bytes -= less;
+        request.left = request.left.saturating_sub(less);
+        let (file, source) = (request.file, request.source);
+        let all = std::mem::replace(&mut request.segments, parts.clone());
+        self.counters.asked_bytes -= less.min(self.counters.asked_bytes);
+        if let Some(connection) = self.connections.get_mut(&request.connection) {
+            connection.in_flight = connection.in_flight.saturating_sub(less);
+        }
+        let rest: Vec<Range<u64>> = all.iter().flat_map(|all| without(all, &parts)).collect();
+        if parts.is_empty()
+            && let Some(request) = self.end_request(id)
+        {
+            self.counters.fetches -= 1;
+            self.stop_owing(&request);
+        }
+        self.give_back(file, source, id, &rest, Return::Now);
+        self.refresh(file);
+    }
+
     /// Everything a request brings has been delivered. What is missing is asked for again.
     pub fn handle_done(&mut self, now: Time, id: RequestId) {
         self.advance(now);
@@ -393,4 +419,17 @@ impl Scheduler {
             None => Event::OpenFailed { file, why },
         });
     }
+}
+
+/// What is left of a range without these parts, which are ascending and disjoint.
+fn without(range: &Range<u64>, parts: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut left = Vec::new();
+    let mut at = range.start;
+    for part in parts.iter().filter(|part| part.start < range.end && part.end > range.start) {
+        left.push(at..part.start.max(at));
+        at = part.end.min(range.end);
+    }
+    left.push(at..range.end);
+    left.retain(|part| part.start < part.end);
+    left
 }

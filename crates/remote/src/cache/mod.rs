@@ -16,6 +16,7 @@ mod extents;
 pub mod format;
 mod manage;
 mod names;
+pub mod notices;
 mod place;
 mod room;
 mod segment;
@@ -41,6 +42,7 @@ use counters::{CacheCounters, Counting};
 use format::ContentId;
 pub use manage::{CacheTotals, CachedFile, Verified};
 use names::{Name, Names, own_content, shared_content};
+use notices::Notices;
 use room::Room;
 pub use settings::{CacheCheck, CacheConfig, CacheMode};
 use writer::CacheWriter;
@@ -229,6 +231,17 @@ impl Cache {
     /// Looks in its time for what other processes have added to a content: no read waits for it.
     pub(crate) fn look(&self, content: &Arc<HeldContent>) {
         self.inner.writer.look(content.clone());
+    }
+
+    /// Where processes say what they fetch of the file at an address; `None` where they cannot.
+    pub(crate) fn notices(&self, asked: &Address) -> Option<Arc<Notices>> {
+        let address = names::number(asked.anonymous().as_str());
+        Notices::open(&self.inner.data, address).map(Arc::new)
+    }
+
+    /// Lets go of a file's notices once what was recorded before is on the disk.
+    pub(crate) fn leave(&self, notices: Arc<Notices>) {
+        self.inner.writer.leave(notices);
     }
 
     /// Counts that an entry is in use.

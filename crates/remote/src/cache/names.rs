@@ -73,7 +73,8 @@ impl Names {
     }
 }
 
-fn number(address: &str) -> u64 {
+/// The number of an address, as it is shown.
+pub fn number(address: &str) -> u64 {
     XxHash64::oneshot(0, address.as_bytes())
 }
 

@@ -11,9 +11,9 @@ use super::content::{OPEN_LOCK, PIN, lock_alone, numbers, segment_path};
 use super::counters::Counting;
 use super::evict::{self, Held, MISSES_MAX};
 use super::format::ContentId;
-use super::place;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
+use super::{notices, place};
 
 /// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
 /// goes through all folders.
@@ -90,6 +90,7 @@ impl Room {
         if lock.lock().is_err() {
             return false;
         }
+        notices::clean(&self.data);
         let found = segments(&self.data);
         let taken: u64 = found.iter().map(|found| found.held.bytes).sum();
         let step = STEP_BYTES.min(self.config.bytes_max / 16);

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use super::content::HeldContent;
 use super::counters::Counting;
 use super::names::{Name, Names};
+use super::notices::Notices;
 use super::room::Room;
 use crate::clock::seconds_since_1970;
 
@@ -41,6 +42,8 @@ enum Job {
     Name(Name),
     Use(Arc<HeldContent>),
     Look(Arc<HeldContent>),
+    /// What is written for is dropped.
+    Leave(Arc<Notices>),
     Flush(Sender<()>),
 }
 
@@ -67,6 +70,7 @@ impl CacheWriter {
     pub fn record(&self, content: Arc<HeldContent>, offset: u64, bytes: Bytes) {
         let length = bytes.len() as u64;
         if self.waiting.load(Ordering::Relaxed) + length > WAITING_MAX {
+            content.note_refusal(true);
             return self.counting.refused(length);
         }
         self.waiting.fetch_add(length, Ordering::Relaxed);
@@ -82,7 +86,15 @@ impl CacheWriter {
     }
 
     pub fn look(&self, content: Arc<HeldContent>) {
-        self.send(Job::Look(content));
+        // One look sees what all of them would.
+        if content.begin_look() {
+            self.send(Job::Look(content));
+        }
+    }
+
+    /// Lets go of a file's notices once what was given before is written.
+    pub fn leave(&self, notices: Arc<Notices>) {
+        self.send(Job::Leave(notices));
     }
 
     /// Waits until all that was given is on the disk, with its index.
@@ -153,7 +165,11 @@ impl Worker {
                     }
                 }
                 Job::Name(name) => self.names.keep(&name),
-                Job::Look(content) => content.refresh(),
+                Job::Look(content) => content.end_look(),
+                Job::Leave(notices) => {
+                    pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+                    drop(notices);
+                }
                 Job::Use(content) => {
                     self.room.reconsider(content.id());
                     content.note_use(seconds_since_1970());
@@ -186,10 +202,12 @@ impl Worker {
             return;
         }
         if now < self.rests_until || !self.room.admits(content.id(), new, now) {
+            content.note_refusal(true);
             return self.counting.refused(new);
         }
         match content.add(pieces, now) {
             Ok(grown) => {
+                content.note_refusal(false);
                 self.counting.stored(new);
                 self.room.grown(grown);
                 if !self.unsaved.iter().any(|other| Arc::ptr_eq(other, &content)) {
@@ -197,6 +215,7 @@ impl Worker {
                 }
             }
             Err(error) => {
+                content.note_refusal(true);
                 self.counting.refused(new);
                 if error.kind() != std::io::ErrorKind::NotFound {
                     self.rests_until = now + PAUSE;

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use scheduler::{FileId, Time};
 
 use crate::address::{Address, Identify};
+use crate::cache::notices::Notices;
 use crate::cache::{Cache, CacheEntry, CacheMode};
 
 /// Where a want is read.
@@ -20,6 +22,8 @@ pub enum Via {
     Origin,
     /// At its servers, with another want of the same range.
     Joined,
+    /// From the cache, once another process has fetched it.
+    Awaited,
     /// At its servers, for the cache alone.
     Filling,
 }
@@ -49,6 +53,25 @@ pub struct CacheOpen {
     pub believed: Option<Bytes>,
 }
 
+/// A range that waits for the origin.
+#[derive(Debug, Default)]
+pub struct OnWay {
+    /// Its wants, by group and position.
+    pub members: Vec<(u64, usize)>,
+    /// The other processes know that it is fetched here.
+    pub is_announced: bool,
+}
+
+/// A want that waits for another process.
+#[derive(Debug, Clone, Copy)]
+pub struct Awaited {
+    pub group: u64,
+    pub index: usize,
+    /// The number of the process, and `None` once it is not to be waited for: what it has brought
+    /// is looked for one last time.
+    pub process: Option<u64>,
+}
+
 /// The cache's part in an open file.
 #[derive(Debug)]
 pub struct Cached {
@@ -66,8 +89,14 @@ pub struct Cached {
     /// Bytes that arrived before the answer to the open.
     pub early: Vec<(u64, Bytes)>,
     pub early_bytes: u64,
-    /// Ranges that wait for the origin, and how many wants each has.
-    pub on_way: BTreeMap<(u64, u64), u32>,
+    /// Ranges that wait for the origin.
+    pub on_way: BTreeMap<(u64, u64), OnWay>,
+    /// Wants that wait for another process.
+    pub awaited: Vec<Awaited>,
+    /// Where processes say what they fetch of the file, once that has been looked for.
+    notices: Option<Option<Arc<Notices>>>,
+    /// Others may have been told of ranges that are on their way.
+    has_announced: bool,
     /// Bytes that were handed out, from wherever.
     pub seen_bytes: u64,
     pub looked: Time,
@@ -91,6 +120,9 @@ impl Cached {
             early: Vec::new(),
             early_bytes: 0,
             on_way: BTreeMap::new(),
+            awaited: Vec::new(),
+            notices: None,
+            has_announced: false,
             seen_bytes: 0,
             looked: Time::ZERO,
             rest: None,
@@ -138,21 +170,125 @@ impl Cached {
         }
     }
 
-    /// A want goes to the origin; how it is counted.
-    pub fn leave(&mut self, range: &Range<u64>) -> Via {
-        let wants = self.on_way.entry((range.start, range.end)).or_default();
-        *wants += 1;
-        if *wants > 1 { Via::Joined } else { Via::Origin }
+    /// A want, by group and position, goes to the origin; how it is counted.
+    pub fn leave(&mut self, range: &Range<u64>, group: u64, index: usize) -> Via {
+        let on_way = self.on_way.entry((range.start, range.end)).or_default();
+        on_way.members.push((group, index));
+        if on_way.members.len() > 1 { Via::Joined } else { Via::Origin }
     }
 
-    /// One has come, or will not.
-    pub fn arrive(&mut self, range: &Range<u64>) {
-        let key = (range.start, range.end);
-        if let Some(wants) = self.on_way.get_mut(&key) {
-            *wants -= 1;
-            if *wants == 0 {
-                self.on_way.remove(&key);
-            }
+    /// One has come.
+    pub fn arrive(&mut self, range: &Range<u64>, group: u64, index: usize) {
+        self.end_one(range, group, index);
+    }
+
+    /// One will not come: other processes need not wait for it.
+    pub fn come_not(&mut self, range: &Range<u64>, group: u64, index: usize) {
+        if self.end_one(range, group, index)
+            && let Some(Some(notices)) = &self.notices
+        {
+            notices.withdraw(std::slice::from_ref(range));
         }
+    }
+
+    /// Whether it was the last of a range of which the other processes know.
+    fn end_one(&mut self, range: &Range<u64>, group: u64, index: usize) -> bool {
+        let key = (range.start, range.end);
+        let Some(on_way) = self.on_way.get_mut(&key) else { return false };
+        on_way.members.retain(|member| *member != (group, index));
+        let is_last = on_way.members.is_empty();
+        let is_announced = on_way.is_announced;
+        if is_last {
+            self.on_way.remove(&key);
+        }
+        is_last && is_announced
+    }
+
+    /// The ranges that wait for the origin and have a part in these segments.
+    pub fn ranges_in(&self, segments: &[Range<u64>]) -> Vec<Range<u64>> {
+        let mut ranges = Vec::new();
+        for segment in segments {
+            let before = self.on_way.range(..(segment.start, 0)).next_back();
+            let within = self.on_way.range((segment.start, 0)..(segment.end, 0));
+            let overlapping =
+                before.into_iter().chain(within).map(|((start, end), _)| *start..*end);
+            ranges.extend(overlapping.filter(|range| range.end > segment.start));
+        }
+        ranges.dedup();
+        ranges
+    }
+
+    /// The other processes know that a range is fetched here.
+    pub fn announced(&mut self, range: &Range<u64>) {
+        if let Some(on_way) = self.on_way.get_mut(&(range.start, range.end)) {
+            on_way.is_announced = true;
+            self.has_announced = true;
+        }
+    }
+
+    /// Where processes say what they fetch of the file; `None` where what is fetched here does not
+    /// get into the cache.
+    pub fn notices(&mut self) -> Option<Arc<Notices>> {
+        let is_kept = match &self.entry {
+            Some(entry) => !entry.content.is_refused() && !entry.content.is_over(),
+            None => !self.is_confirmed,
+        };
+        if !is_kept {
+            if let Some(Some(notices)) = &self.notices
+                && std::mem::take(&mut self.has_announced)
+            {
+                self.on_way.values_mut().for_each(|on_way| on_way.is_announced = false);
+                notices.withdraw(&[0..u64::MAX]);
+            }
+            return None;
+        }
+        let (cache, asked) = (&self.cache, &self.asked);
+        self.notices.get_or_insert_with(|| cache.notices(asked)).clone()
+    }
+}
+
+impl Drop for Cached {
+    /// What is on its way will not come; what has come is waited for until it is on the disk.
+    fn drop(&mut self) {
+        let Some(Some(notices)) = self.notices.take() else { return };
+        let announced = self.on_way.iter().filter(|(_, on_way)| on_way.is_announced);
+        let ranges: Vec<Range<u64>> = announced.map(|((start, end), _)| *start..*end).collect();
+        notices.withdraw(&ranges);
+        self.cache.leave(notices);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::CacheConfig;
+
+    /// Ranges on their way from the origin, each wanted once.
+    fn cached(folder: &std::path::Path, ranges: &[Range<u64>]) -> Cached {
+        let folder = Some(folder.to_owned());
+        let config = CacheConfig { bytes_max: 1 << 20, folder, ..CacheConfig::default() };
+        let cache = Cache::of(&config).unwrap().unwrap();
+        let asked = Address::parse("root://host//f.root").unwrap();
+        let (identify, found, loaded, believed) = (None, None, None, None);
+        let mut cached = Cached::new(CacheOpen { cache, asked, identify, found, loaded, believed });
+        for (index, range) in ranges.iter().enumerate() {
+            assert_eq!(cached.leave(range, 0, index), Via::Origin);
+        }
+        cached
+    }
+
+    #[test]
+    fn a_request_brings_the_ranges_that_it_has_a_part_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut cached = cached(folder.path(), &[0..100, 100..300, 500..600, 900..1000]);
+        assert_eq!(cached.leave(&(500..600), 1, 0), Via::Joined);
+        assert_eq!(cached.ranges_in(&[0..100]), [0..100]);
+        assert_eq!(cached.ranges_in(&[150..200, 250..550]), [100..300, 500..600]);
+        assert_eq!(cached.ranges_in(&[99..101]), [0..100, 100..300]);
+        assert_eq!(cached.ranges_in(&[300..500, 600..900]), []);
+        cached.arrive(&(500..600), 0, 2);
+        assert_eq!(cached.ranges_in(&[500..600]), [500..600], "wanted twice");
+        cached.come_not(&(500..600), 1, 0);
+        assert_eq!(cached.ranges_in(&[500..600]), []);
     }
 }

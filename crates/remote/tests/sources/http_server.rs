@@ -122,9 +122,9 @@ async fn within(tls: Option<TlsAcceptor>, stream: TcpStream) -> Option<Box<dyn S
     }
 }
 
-type Body = BoxBody<Bytes, Infallible>;
+pub type Body = BoxBody<Bytes, Infallible>;
 
-fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
+pub fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
     let name = request.uri().path().trim_start_matches('/');
     static FILES: LazyLock<[(&str, Vec<u8>); 4]> = LazyLock::new(conformance::files);
     let Some((_, content)) = FILES.iter().find(|(known, _)| *known == name) else {

@@ -14,6 +14,7 @@ mod https;
 mod names;
 mod peers;
 mod pelican;
+mod processes;
 mod protected;
 mod replaced;
 mod s3;

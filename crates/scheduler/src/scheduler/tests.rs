@@ -52,3 +52,42 @@ fn waiting_for_memory_costs_nothing() {
     let (touched, _) = schedule(20_000, little);
     assert!(touched <= 20_000 * 5, "{touched}");
 }
+
+/// Of a request for two wants one has been had from elsewhere; then the whole request.
+#[test]
+fn what_is_had_from_elsewhere_is_not_sent_for() {
+    let mut scheduler = Scheduler::new(Budgets::default());
+    let now = Time::from_secs(1);
+    let traits = ServerTraits { segments_max: 1024, pipelined: true, ..ServerTraits::default() };
+    let server = scheduler.add_server(now, traits);
+    let file = scheduler.add_file(now);
+    scheduler.add_source(now, file, server);
+    let [kept, dropped] = [0..1000, 50_000..51_000]
+        .map(|range| scheduler.want(now, file, range, Urgency::Demand, 0, 1000));
+    let fetch = |scheduler: &mut Scheduler| {
+        while let Some(action) = scheduler.poll_action(now) {
+            match action {
+                Action::Connect { connection, .. } => scheduler.handle_connected(now, connection),
+                Action::Fetch { request, segments, .. } => return Some((request, segments)),
+                other => panic!("{other:?}"),
+            }
+        }
+        None
+    };
+    let (request, segments) = fetch(&mut scheduler).expect("a request");
+    assert_eq!(segments, [0..1000, 50_000..51_000]);
+    scheduler.send_only(now, request, Vec::new());
+    let (request, segments) = fetch(&mut scheduler).expect("it is still wanted");
+    assert_eq!(segments, [0..1000, 50_000..51_000]);
+    scheduler.send_only(now, request, vec![0..1000]);
+    scheduler.cancel(now, dropped);
+    assert_eq!(fetch(&mut scheduler), None);
+    scheduler.handle_data(now, request, 0..1000);
+    scheduler.handle_done(now, request);
+    assert_eq!(scheduler.poll_event(), Some(Event::Ready { want: kept }));
+    scheduler.release(now, kept);
+    let counters = scheduler.snapshot().counters;
+    assert_eq!((counters.fetches, counters.asked_bytes, counters.retries), (1, 1000, 0));
+    assert_eq!((scheduler.requests.len(), scheduler.snapshot().memory_bytes), (0, 0));
+    assert!(scheduler.connections.values().all(|connection| connection.in_flight == 0));
+}

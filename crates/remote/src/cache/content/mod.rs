@@ -37,6 +37,10 @@ pub struct HeldContent {
     segments: Mutex<Segments>,
     /// Nothing more is added: another version of the file has taken its place.
     is_over: AtomicBool,
+    /// What came last was not kept.
+    is_refused: AtomicBool,
+    /// The writer has been asked to look for what others have added.
+    is_looked_for: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +62,8 @@ impl HeldContent {
             readers: Mutex::default(),
             segments: Mutex::default(),
             is_over: AtomicBool::new(false),
+            is_refused: AtomicBool::new(false),
+            is_looked_for: AtomicBool::new(false),
         };
         content.refresh();
         content
@@ -91,6 +97,32 @@ impl HeldContent {
     /// Whether nothing more is added.
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Whether what came last was not kept: the disk is behind or full.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether what came last was not kept.
+    pub fn note_refusal(&self, is_refused: bool) {
+        self.is_refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// False where a look for what others have added is due already.
+    pub fn begin_look(&self) -> bool {
+        !self.is_looked_for.swap(true, Ordering::Relaxed)
+    }
+
+    /// Looks for what others have added.
+    pub fn end_look(&self) {
+        self.refresh();
+        self.is_looked_for.store(false, Ordering::Release);
+    }
+
+    /// Whether a look is due.
+    pub fn is_looked_for(&self) -> bool {
+        self.is_looked_for.load(Ordering::Acquire)
     }
 
     fn read_run(

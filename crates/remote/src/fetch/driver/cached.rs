@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use scheduler::{FileId, WantId};
+use scheduler::FileId;
 use tokio::sync::mpsc;
 
 use super::{Driver, scheduler_traits};
@@ -27,13 +27,19 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 impl Driver {
     /// Where a want is to be read: from the shadow where all of it is held.
-    pub(super) fn place_of(&mut self, file: FileId, range: &Range<u64>) -> (FileId, Via) {
+    pub(super) fn place_of(
+        &mut self,
+        file: FileId,
+        range: &Range<u64>,
+        group: u64,
+        index: usize,
+    ) -> (FileId, Via) {
         let now = self.clock.now();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return (file, Via::Uncached);
         };
         let Some(content) = cached.entry.as_ref().map(|entry| entry.content.clone()) else {
-            return (file, cached.leave(range));
+            return (file, cached.leave(range, group, index));
         };
         let holds = content.holds(range);
         if !holds && now.saturating_sub(cached.looked) >= LOOK_AGAIN {
@@ -42,12 +48,12 @@ impl Driver {
         }
         match holds {
             true => (self.shadow_of(file), Via::Cache),
-            false => (file, cached.leave(range)),
+            false => (file, cached.leave(range, group, index)),
         }
     }
 
     /// The file's shadow, which is made where there is none.
-    fn shadow_of(&mut self, file: FileId) -> FileId {
+    pub(super) fn shadow_of(&mut self, file: FileId) -> FileId {
         let now = self.clock.now();
         let cached = self.files.get(&file).and_then(|file| file.cached.as_ref());
         let Some((cached, entry)) = cached.and_then(|c| Some((c, c.entry.clone()?))) else {
@@ -84,15 +90,12 @@ impl Driver {
         shadow
     }
 
-    /// A want has been answered with these bytes, of which so many came for another want.
-    pub(super) fn came(
-        &mut self,
-        file: FileId,
-        via: Via,
-        range: &Range<u64>,
-        bytes: &Bytes,
-        joined: u64,
-    ) {
+    /// A want, by group and position, has been answered with these bytes, of which so many came
+    /// for another want.
+    pub(super) fn came(&mut self, (key, index): (u64, usize), bytes: &Bytes, joined: u64) {
+        let Some(group) = self.groups.get(&key) else { return };
+        let (file, member) = (group.file, &group.members[index]);
+        let (via, range) = (member.via, member.asked.range.clone());
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };
@@ -102,18 +105,20 @@ impl Driver {
         match via {
             Via::Uncached => {}
             Via::Cache => counting.hit(length),
-            Via::Joined => counting.joined(length),
+            Via::Joined | Via::Awaited => counting.joined(length),
             Via::Origin => counting.missed(length),
             Via::Filling => {
                 cached.fills -= 1;
                 counting.filled(length - joined);
             }
         }
-        if matches!(via, Via::Joined | Via::Origin) {
-            cached.arrive(range);
+        if matches!(via, Via::Joined | Via::Origin | Via::Filling) {
+            cached.arrive(&range, key, index);
         }
         if matches!(via, Via::Filling | Via::Origin) {
             cached.keep(range.start, bytes);
+            // Where nothing of it is kept, the other processes are told so.
+            let _ = cached.notices();
         }
         self.fill(file);
     }
@@ -125,6 +130,9 @@ impl Driver {
             let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
             let Some(range) = cached.and_then(Cached::next_fill) else { return };
             self.last_fill -= 1;
+            if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
+                cached.leave(&range, self.last_fill, 0);
+            }
             let (cost, order) = (range.end - range.start, u64::MAX);
             let asked = Want { range: range.clone(), cost, urgency: Urgency::Hint, order };
             let want = self.scheduler.want(now, file, range, scheduler::Urgency::Hint, order, cost);
@@ -138,40 +146,60 @@ impl Driver {
     }
 
     /// A want of the origin has failed or was given up.
-    pub(super) fn came_not(&mut self, file: FileId, via: Via, range: &Range<u64>) {
-        let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
-        match (cached, via) {
-            (Some(cached), Via::Origin | Via::Joined) => cached.arrive(range),
+    pub(super) fn came_not(
+        &mut self,
+        file: FileId,
+        member: (u64, usize),
+        via: Via,
+        range: &Range<u64>,
+    ) {
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return;
+        };
+        if matches!(via, Via::Origin | Via::Joined | Via::Filling) {
+            cached.come_not(range, member.0, member.1);
+        }
+        if via == Via::Filling {
             // What fails for the cache alone is not tried again.
-            (Some(cached), Via::Filling) => cached.rest = Some(VecDeque::new()),
-            _ => {}
+            cached.rest = Some(VecDeque::new());
         }
     }
 
     /// A want could not be read from the cache: it goes to the origin. False where it was not read
     /// from there.
-    pub(super) fn want_of_origin(&mut self, key: u64, index: usize, failed: WantId) -> bool {
-        let now = self.clock.now();
-        let Some(group) = self.groups.get_mut(&key) else { return false };
-        let (file, member) = (group.file, &mut group.members[index]);
-        if member.via != Via::Cache || member.state != MemberState::Waiting {
+    pub(super) fn want_of_origin(&mut self, key: u64, index: usize) -> bool {
+        let Some(group) = self.groups.get(&key) else { return false };
+        let (file, member) = (group.file, &group.members[index]);
+        let is_of_cache = matches!(member.via, Via::Cache | Via::Awaited);
+        if !is_of_cache || member.state != MemberState::Waiting {
             return false;
         }
+        let (place, range) = (member.place, member.asked.range.clone());
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return false;
         };
-        if cached.shadow == Some(member.place) {
+        if cached.shadow == Some(place) {
             cached.cache.counting().damaged();
             cached.failed.extend(cached.shadow.take());
         }
-        let Want { range, cost, urgency, order } = member.asked.clone();
-        member.via = cached.leave(&range);
-        member.place = file;
-        self.wants.remove(&failed);
-        let want = self.scheduler.want(now, file, range, urgency.into(), order, cost);
-        member.want = want;
-        self.wants.insert(want, (key, index));
+        if let Some(notices) = cached.notices() {
+            notices.forget(&range);
+        }
+        let via = cached.leave(&range, key, index);
+        self.want_again(key, index, file, via);
         true
+    }
+
+    /// A want is asked for anew, at this place.
+    pub(super) fn want_again(&mut self, key: u64, index: usize, place: FileId, via: Via) {
+        let now = self.clock.now();
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        let member = &mut group.members[index];
+        let Want { range, cost, urgency, order } = member.asked.clone();
+        self.wants.remove(&member.want);
+        let want = self.scheduler.want(now, place, range, urgency.into(), order, cost);
+        (member.want, member.place, member.via) = (want, place, via);
+        self.wants.insert(want, (key, index));
     }
 
     /// The file's server has answered: the entry is that of the file, or there is a new one.
@@ -238,8 +266,8 @@ impl Driver {
 
     /// The shadows of a file that is closed are closed with it.
     pub(super) fn close_shadows(&mut self, cached: Option<Cached>) {
-        let Some(cached) = cached else { return };
-        for shadow in cached.failed.into_iter().chain(cached.shadow) {
+        let Some(mut cached) = cached else { return };
+        for shadow in std::mem::take(&mut cached.failed).into_iter().chain(cached.shadow) {
             let sources: Vec<u32> = self
                 .files
                 .get(&shadow)

@@ -128,7 +128,7 @@ impl Driver {
         self.scheduler.update_server(now, there.server, scheduler_traits(traits));
     }
 
-    fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
+    pub(super) fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
         self.connections.get(&connection).map(|there| there.server)
     }
 

@@ -4,6 +4,7 @@
 //! handles, events of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
+mod awaited;
 mod cached;
 pub mod discovery;
 mod events;
@@ -72,6 +73,9 @@ pub struct Driver {
     searches: BTreeSet<(scheduler::Time, FileId)>,
     /// When to compare the sources of a file.
     comparisons: BTreeSet<(scheduler::Time, FileId)>,
+    /// Files of which other processes fetch something that is waited for, and when to look for it.
+    awaiting: BTreeSet<FileId>,
+    look_at: Option<scheduler::Time>,
     finding_sender: mpsc::UnboundedSender<Discovered>,
     findings: mpsc::UnboundedReceiver<Discovered>,
 }
@@ -108,6 +112,8 @@ impl Driver {
             wants: BTreeMap::new(),
             searches: BTreeSet::new(),
             comparisons: BTreeSet::new(),
+            awaiting: BTreeSet::new(),
+            look_at: None,
             finding_sender,
             findings,
         }
@@ -117,7 +123,8 @@ impl Driver {
     pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<DriverCommand>) {
         loop {
             self.act();
-            let beside = self.next_search().into_iter().chain(self.next_comparison());
+            let beside = [self.next_search(), self.next_comparison(), self.look_at];
+            let beside = beside.into_iter().flatten();
             let wake = self.scheduler.poll_timeout().into_iter().chain(beside).min();
             let wake = wake.map(|time| self.clock.instant(time));
             tokio::select! {
@@ -148,6 +155,7 @@ impl Driver {
             self.scheduler.handle_timeout(self.clock.now());
             self.begin_searches();
             self.begin_comparisons();
+            self.look_for_awaited();
         }
     }
 
@@ -310,7 +318,7 @@ impl Driver {
         let now = self.clock.now();
         let mut members = Vec::with_capacity(wants.len());
         for (index, want) in wants.into_iter().enumerate() {
-            let (place, via) = self.place_of(file, &want.range);
+            let (place, via) = self.place_of(file, &want.range, group, index);
             let Want { range, cost, urgency, order } = want.clone();
             let id = self.scheduler.want(now, place, range, urgency.into(), order, cost);
             self.wants.insert(id, (group, index));
@@ -338,7 +346,7 @@ impl Driver {
             if member.state == MemberState::Waiting {
                 self.scheduler.cancel(now, member.want);
                 self.wants.remove(&member.want);
-                given_up.push((member.via, member.asked.range.clone()));
+                given_up.push((index, member.via, member.asked.range.clone()));
                 group.end(index);
             }
         }
@@ -346,7 +354,9 @@ impl Driver {
         if group.live == 0 {
             self.groups.remove(&key);
         }
-        given_up.into_iter().for_each(|(via, range)| self.came_not(file, via, &range));
+        for (index, via, range) in given_up {
+            self.came_not(file, (key, index), via, &range);
+        }
     }
 
     fn granted(&self, group: u64, index: usize) -> Option<WantId> {
@@ -411,6 +421,13 @@ impl Driver {
                 }
             }
             Action::Fetch { request, connection, source, file, segments, hedge } => {
+                let segments = match hedge {
+                    true => segments,
+                    false => self.unfetched(request, connection, file, segments),
+                };
+                if segments.is_empty() {
+                    return;
+                }
                 let asked = segments.clone();
                 self.send(request, connection, source, file, asked, |file| Command::Fetch {
                     request: RequestTag(request.0),
@@ -494,8 +511,8 @@ impl Driver {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let member = &group.members[index];
+                let (via, range) = (member.via, member.asked.range.clone());
                 let Some(file) = self.files.get_mut(&member.place) else { return };
-                let (of, via, range) = (group.file, member.via, member.asked.range.clone());
                 let bytes = file.store.get(range.clone()).ok_or_else(|| {
                     let error = match file.store.has(&range) {
                         true => Error::no_memory(range.end - range.start),
@@ -505,10 +522,10 @@ impl Driver {
                     };
                     error.with_range(range.clone())
                 });
-                let is_cached = via == Via::Cache;
+                let is_cached = matches!(via, Via::Cache | Via::Awaited);
                 let joined = if bytes.is_ok() && !is_cached { file.store.count(&range) } else { 0 };
                 if let Ok(bytes) = &bytes {
-                    self.came(of, via, &range, bytes, joined);
+                    self.came((key, index), bytes, joined);
                 }
                 let bytes = bytes.map(|bytes| (bytes, CameFrom { is_cached, joined }));
                 let Some(group) = self.groups.get_mut(&key) else { return };
@@ -525,7 +542,7 @@ impl Driver {
             }
             Event::Failed { want, why } => {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
-                if self.want_of_origin(key, index, want) {
+                if self.want_of_origin(key, index) {
                     return;
                 }
                 let Some(group) = self.groups.get_mut(&key) else { return };
@@ -535,7 +552,7 @@ impl Driver {
                 let (of, error) = (group.file, file.error_of(&why));
                 group.deliver(index, Err(error.with_range(range.clone())));
                 self.end_member(key, index);
-                self.came_not(of, via, &range);
+                self.came_not(of, (key, index), via, &range);
             }
             Event::Opened { file, .. } => self.answer_open(file),
             Event::OpenFailed { file, why } => {

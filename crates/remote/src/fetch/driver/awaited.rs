@@ -1,0 +1,221 @@
+//! Wants that another process fetches, into the cache that both use.
+//!
+//! A process says what it fetches when it sends a request, and what another has said before is left
+//! out of the request: nothing is promised that is not asked for in the same moment, so two
+//! processes cannot wait for each other. What is left out is looked for in the cache until it is
+//! there, the other process gives it up, ends or brings nothing any more; then it is a want of the
+//! origin again.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+use scheduler::{ConnectionId, FileId, RequestId, Time};
+
+use super::Driver;
+use crate::fetch::cached::{Awaited, Via};
+use crate::fetch::files::MemberState;
+
+/// How often what is awaited is looked for.
+const LOOK_AFTER: Duration = Duration::from_millis(10);
+/// The same where so much is awaited that a look takes long.
+const LOOK_AFTER_MANY: Duration = Duration::from_millis(20);
+const MANY: usize = 256;
+
+impl Driver {
+    /// The segments of a request without what other processes fetch. What is left is announced to
+    /// them. None: there is no request.
+    pub(super) fn unfetched(
+        &mut self,
+        request: RequestId,
+        connection: ConnectionId,
+        file: FileId,
+        segments: Vec<Range<u64>>,
+    ) -> Vec<Range<u64>> {
+        let now = self.clock.now();
+        let server = self.server_of(connection).and_then(|server| self.servers.get(&server));
+        let segments_max = server.map_or(1, |state| state.server.traits().segments_max) as usize;
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return segments;
+        };
+        let Some(notices) = cached.notices() else { return segments };
+        let all = cached.ranges_in(&segments);
+        let mut ranges = all.clone();
+        ranges.retain(|range| !cached.on_way[&(range.start, range.end)].is_announced);
+        let holders = notices.announce(&ranges, now);
+        let mut others: Vec<(Range<u64>, u64)> = Vec::new();
+        for (range, holder) in ranges.into_iter().zip(holders) {
+            match holder {
+                Some(process) => others.push((range, process)),
+                None => cached.announced(&range),
+            }
+        }
+        if others.is_empty() {
+            return segments;
+        }
+        let is_others = |range: &Range<u64>| others.iter().any(|(other, _)| other == range);
+        let parts = own_parts(&segments, &all, is_others);
+        if parts.len() > segments.len().max(segments_max) {
+            // More than one request may have: it brings what others bring, too.
+            return segments;
+        }
+        self.scheduler.send_only(now, request, parts.clone());
+        for (range, process) in others {
+            self.await_of(file, &range, process);
+        }
+        parts
+    }
+
+    /// The wants of a range wait for another process.
+    fn await_of(&mut self, file: FileId, range: &Range<u64>, process: u64) {
+        let now = self.clock.now();
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return;
+        };
+        let Some(on_way) = cached.on_way.remove(&(range.start, range.end)) else { return };
+        for (key, index) in on_way.members {
+            let Some(group) = self.groups.get_mut(&key) else { continue };
+            let member = &mut group.members[index];
+            self.scheduler.cancel(now, member.want);
+            self.wants.remove(&member.want);
+            if member.via != Via::Filling {
+                member.via = Via::Awaited;
+            }
+            cached.awaited.push(Awaited { group: key, index, process: Some(process) });
+        }
+        self.awaiting.insert(file);
+        self.look_at.get_or_insert(now + LOOK_AFTER);
+    }
+
+    /// Looks for what other processes fetch, where it is time to.
+    pub(super) fn look_for_awaited(&mut self) {
+        let now = self.clock.now();
+        if self.look_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let mut left = 0;
+        for file in std::mem::take(&mut self.awaiting) {
+            let awaited = self.look_for(file, now);
+            left += awaited;
+            if awaited > 0 {
+                self.awaiting.insert(file);
+            }
+        }
+        let pause = if left > MANY { LOOK_AFTER_MANY } else { LOOK_AFTER };
+        self.look_at = (left > 0).then(|| now + pause);
+    }
+
+    /// Looks for what is awaited of a file; returns how much still is.
+    fn look_for(&mut self, file: FileId, now: Time) -> usize {
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return 0;
+        };
+        let groups = &self.groups;
+        cached.awaited.retain(|one| {
+            let member = groups.get(&one.group).and_then(|group| group.members.get(one.index));
+            member.is_some_and(|member| member.state == MemberState::Waiting)
+        });
+        let content = cached.entry.as_ref().map(|entry| entry.content.clone());
+        let notices = cached.notices();
+        if let Some(notices) = &notices {
+            let processes = cached.awaited.iter().filter_map(|one| one.process);
+            notices.refresh(&processes.collect::<BTreeSet<u64>>(), now);
+        }
+        let is_looked_for = content.as_ref().is_some_and(|content| content.is_looked_for());
+        let (mut held, mut left_alone) = (Vec::new(), Vec::new());
+        cached.awaited.retain_mut(|one| {
+            let range = &groups[&one.group].members[one.index].asked.range;
+            if content.as_ref().is_some_and(|content| content.holds(range)) {
+                if let Some(notices) = &notices {
+                    notices.arrived(one.process, range, now);
+                }
+                held.push((one.group, one.index));
+                return false;
+            }
+            let holder = notices.as_ref().and_then(|notices| notices.holder(range, now));
+            let is_left_alone = holder.is_none() && one.process.is_none() && !is_looked_for;
+            if is_left_alone {
+                left_alone.push((one.group, one.index));
+            }
+            one.process = holder;
+            !is_left_alone
+        });
+        let left = cached.awaited.len();
+        if let Some(content) = content.filter(|_| left > 0) {
+            cached.cache.look(&content);
+        }
+        held.into_iter().for_each(|(key, index)| self.awaited_came(file, key, index));
+        left_alone.into_iter().for_each(|(key, index)| self.awaited_came_not(file, key, index));
+        left
+    }
+
+    /// What another process has fetched is in the cache.
+    fn awaited_came(&mut self, file: FileId, key: u64, index: usize) {
+        let Some(group) = self.groups.get(&key) else { return };
+        if group.members[index].via != Via::Filling {
+            let shadow = self.shadow_of(file);
+            return self.want_again(key, index, shadow, Via::Awaited);
+        }
+        self.end_member(key, index);
+        if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
+            cached.fills -= 1;
+        }
+        self.fill(file);
+    }
+
+    /// No other process fetches it any more.
+    fn awaited_came_not(&mut self, file: FileId, key: u64, index: usize) {
+        let Some(group) = self.groups.get(&key) else { return };
+        let member = &group.members[index];
+        let (range, is_fill) = (member.asked.range.clone(), member.via == Via::Filling);
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return;
+        };
+        let via = cached.leave(&range, key, index);
+        self.want_again(key, index, file, if is_fill { Via::Filling } else { via });
+    }
+}
+
+/// The parts of `segments` that bring this process's own of `ranges`, which are ascending: what
+/// lies between two of them is brought, too, unless one of the others' lies there.
+fn own_parts(
+    segments: &[Range<u64>],
+    ranges: &[Range<u64>],
+    is_others: impl Fn(&Range<u64>) -> bool,
+) -> Vec<Range<u64>> {
+    let mut parts = Vec::new();
+    for segment in segments {
+        let mut part: Option<Range<u64>> = None;
+        let within = |range: &&Range<u64>| range.start < segment.end && range.end > segment.start;
+        for range in ranges.iter().filter(within) {
+            if is_others(range) {
+                parts.extend(part.take());
+                continue;
+            }
+            let end = range.end.min(segment.end);
+            match &mut part {
+                Some(part) => part.end = part.end.max(end),
+                None => part = Some(range.start.max(segment.start)..end),
+            }
+        }
+        parts.extend(part);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_left_with_what_others_do_not_bring() {
+        let ranges = [0..100, 150..200, 200..300, 500..600, 650..700];
+        let parts = |segments: &[Range<u64>], others: &[Range<u64>]| {
+            own_parts(segments, &ranges, |range| others.contains(range))
+        };
+        assert_eq!(parts(&[0..300, 500..700], &[150..200]), [0..100, 200..300, 500..700]);
+        assert_eq!(parts(&[0..300, 500..700], &[0..100, 500..600]), [150..300, 650..700]);
+        assert_eq!(parts(&[50..250], &[150..200]), [50..100, 200..250], "wants in two requests");
+        assert_eq!(parts(&[500..700], &[500..600, 650..700]), []);
+    }
+}

@@ -1,0 +1,93 @@
+//! Locks of single bytes of a file, by which processes show each other what is in use.
+//!
+//! They are Linux's open file description locks (fcntl(2), `F_OFD_SETLK`): the kernel frees them
+//! when the file is closed, so also when a process is killed. Two handles of one process exclude
+//! each other as two processes do. Nothing here waits. Elsewhere no lock can be had.
+
+use std::fs::File;
+use std::ops::Range;
+
+#[cfg(target_os = "linux")]
+use nix::{fcntl, libc};
+
+/// Locks bytes of a file for this handle alone; false where another has any of them.
+pub fn lock(file: &File, bytes: Range<u64>) -> bool {
+    set(file, Kind::Alone, bytes)
+}
+
+/// Locks bytes of a file beside others that do the same, in place of what this handle has there.
+pub fn share(file: &File, bytes: Range<u64>) -> bool {
+    set(file, Kind::Shared, bytes)
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Shared,
+    Alone,
+}
+
+#[cfg(target_os = "linux")]
+fn set(file: &File, kind: Kind, bytes: Range<u64>) -> bool {
+    fcntl::fcntl(file, fcntl::FcntlArg::F_OFD_SETLK(&described(kind, &bytes))).is_ok()
+}
+
+/// The first byte of a range that another handle has locked for itself or shares.
+#[cfg(target_os = "linux")]
+pub fn first_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
+    let mut found = described(Kind::Alone, &bytes);
+    fcntl::fcntl(file, fcntl::FcntlArg::F_OFD_GETLK(&mut found)).ok()?;
+    let is_locked = found.l_type != libc::F_UNLCK as libc::c_short;
+    is_locked.then(|| (found.l_start as u64).max(bytes.start))
+}
+
+#[cfg(target_os = "linux")]
+fn described(kind: Kind, bytes: &Range<u64>) -> libc::flock {
+    let kind = match kind {
+        Kind::Shared => libc::F_RDLCK,
+        Kind::Alone => libc::F_WRLCK,
+    };
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: bytes.start as libc::off_t,
+        l_len: (bytes.end - bytes.start) as libc::off_t,
+        l_pid: 0,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set(_: &File, _: Kind, _: Range<u64>) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn first_locked(_: &File, _: Range<u64>) -> Option<u64> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_has_locked_another_sees_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locks");
+        let open = || {
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false).open(&path).unwrap()
+        };
+        let (one, two) = (open(), open());
+        assert!(lock(&one, 5..6) && lock(&one, 1000..1001));
+        assert_eq!(first_locked(&one, 0..2000), None, "its own");
+        assert_eq!(first_locked(&two, 0..2000), Some(5));
+        assert_eq!(first_locked(&two, 6..2000), Some(1000));
+        assert!(!lock(&two, 5..6) && !share(&two, 0..10) && lock(&two, 6..7));
+        assert!(share(&one, 5..6) && share(&two, 5..6) && !lock(&one, 5..6));
+        drop(two);
+        assert!(lock(&one, 5..6), "what was shared becomes one's own");
+        assert_eq!(first_locked(&open(), 0..2000), Some(5));
+        drop(one);
+        assert_eq!(first_locked(&open(), 0..2000), None);
+    }
+}
