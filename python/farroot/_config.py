@@ -20,6 +20,7 @@ def config(
     decode_threads: int | None = None,
     connections: int | None = None,
     connections_max: int | None = None,
+    connections_shared: int | None = None,
     coalescing: bool | None = None,
     opens_max: int | None = None,
     store: int | str | None = None,
@@ -63,6 +64,8 @@ def config(
         decode_threads: Threads that decompress and decode; fixed once reading has begun.
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
+        connections_shared: Connections of all of this user's processes on this machine to one
+            server at the most; each process has one at least, and 0 sets no limit.
         coalescing: Whether what lies together in a file is asked for together.
         opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;

@@ -28,6 +28,13 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
+    /// Connections of all processes of the user on this machine to one server at the most, of
+    /// which each process has one at least; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Of a batch
+    /// node's 64 jobs each would have 16.
+    pub connections_shared: u32,
+    /// Where processes say how many of them they have; `None`, as by default without the
+    /// environment, sets no limit.
+    pub runtime_folder: Option<PathBuf>,
     /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
     /// basket by itself, to see what that costs).
     pub coalescing: bool,
@@ -146,6 +153,8 @@ impl Default for Config {
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_initial: LinkModel::USUAL.connections,
             connections_max: 16,
+            connections_shared: 64,
+            runtime_folder: None,
             coalescing: true,
             opens_max: 256,
             store_folder: None,
@@ -180,8 +189,13 @@ impl Config {
     pub fn from_env() -> Result<Self> {
         let wallet = Wallet::of_process();
         let cache = CacheConfig { folder: cache_folder(), ..CacheConfig::default() };
-        let mut config =
-            Config { store_folder: cache_folder(), cache, wallet, ..Config::default() };
+        let mut config = Config {
+            store_folder: cache_folder(),
+            runtime_folder: runtime_folder(),
+            cache,
+            wallet,
+            ..Config::default()
+        };
         if let Some(user) = user::name() {
             config.user = user;
         }
@@ -196,6 +210,14 @@ fn cache_folder() -> Option<PathBuf> {
     let folder = strategy.cache_dir().join("farroot");
     // Of an empty HOME: it would be wherever the program starts.
     folder.is_absolute().then_some(folder)
+}
+
+/// Where this platform wants what processes of one user tell each other, or the folder for what can
+/// be made again.
+fn runtime_folder() -> Option<PathBuf> {
+    let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
+    let folder = strategy.runtime_dir().filter(|folder| folder.is_dir());
+    folder.map(|folder| folder.join("farroot")).or_else(cache_folder)
 }
 
 /// Reads `100 MB`, `1GiB`, `4096`: decimal units are powers of 1000, those with an `i` of 1024.

@@ -21,6 +21,7 @@ mod metalink;
 pub mod report;
 pub mod settings;
 pub mod sink;
+mod slots;
 #[allow(missing_docs, reason = "open for its tests, which speak to connections as the driver does")]
 pub mod source;
 pub mod store;

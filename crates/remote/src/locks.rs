@@ -20,8 +20,14 @@ pub fn share(file: &File, bytes: Range<u64>) -> bool {
     set(file, Kind::Shared, bytes)
 }
 
+/// Frees bytes of a file.
+pub fn unlock(file: &File, bytes: Range<u64>) {
+    set(file, Kind::None, bytes);
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
+    None,
     Shared,
     Alone,
 }
@@ -43,6 +49,7 @@ pub fn first_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
 #[cfg(target_os = "linux")]
 fn described(kind: Kind, bytes: &Range<u64>) -> libc::flock {
     let kind = match kind {
+        Kind::None => libc::F_UNLCK,
         Kind::Shared => libc::F_RDLCK,
         Kind::Alone => libc::F_WRLCK,
     };
@@ -83,6 +90,8 @@ mod tests {
         assert_eq!(first_locked(&two, 0..2000), Some(5));
         assert_eq!(first_locked(&two, 6..2000), Some(1000));
         assert!(!lock(&two, 5..6) && !share(&two, 0..10) && lock(&two, 6..7));
+        unlock(&one, 1000..1001);
+        assert_eq!(first_locked(&two, 7..2000), None, "freed");
         assert!(share(&one, 5..6) && share(&two, 5..6) && !lock(&one, 5..6));
         drop(two);
         assert!(lock(&one, 5..6), "what was shared becomes one's own");

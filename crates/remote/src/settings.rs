@@ -98,7 +98,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 33] = [
+pub static SETTINGS: [Setting; 34] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -120,6 +120,12 @@ pub static SETTINGS: [Setting; 33] = [
         "connections_max",
         Field::Count(|config| &mut config.connections_max, 1, 256),
         "Connections to one server at the most.",
+    ),
+    live(
+        "connections_shared",
+        Field::Count(|config| &mut config.connections_shared, 0, 4096),
+        "Connections of all of a user's processes on one machine to one server at the most, of which each process has \
+         one at least; 0: no limit.",
     ),
     live(
         "coalescing",

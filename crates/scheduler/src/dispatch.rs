@@ -142,9 +142,8 @@ impl Scheduler {
         let server = self.servers.get(&id)?;
         let requests_max = server.requests_max(&self.budgets).div_ceil(OPENS_PART);
         server
-            .connections
-            .iter()
-            .filter_map(|id| self.connections.get(id).map(|connection| (*id, connection)))
+            .in_use()
+            .filter_map(|id| self.connections.get(&id).map(|connection| (id, connection)))
             .filter(|(_, connection)| connection.requests.len() < requests_max)
             .min_by_key(|(id, c)| {
                 (c.phase == Phase::Connecting, c.requests.len(), c.in_flight, *id)
@@ -238,7 +237,7 @@ impl Scheduler {
         let overdue = server.rtt_or_guess().saturating_mul(CONNECT_TRIPS_MAX);
         let longest = self.budgets.request_bytes_max.min(traits.request_bytes_max).max(1);
         let requests_max = server.requests_max(&self.budgets);
-        let all = server.connections.iter().filter_map(|id| Some((*id, self.connections.get(id)?)));
+        let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
         let hints_max = server.pipe_bytes().saturating_mul(HINTS_RATIO).max(HINTS_MIN);
         let crowded = urgency == Urgency::Hint && in_flight > hints_max;

@@ -356,6 +356,7 @@ impl Scheduler {
             connection.in_flight = connection.in_flight.saturating_sub(request.left);
             let at = connection.server;
             self.rouse(at);
+            self.close_beyond(at);
         }
         Some(request)
     }

@@ -139,11 +139,11 @@ impl Scheduler {
             return None;
         }
         let server = self.servers.get(&id)?;
-        let connections = server.connections.iter().filter_map(|id| {
-            let connection = self.connections.get(id)?;
+        let connections = server.in_use().filter_map(|id| {
+            let connection = self.connections.get(&id)?;
             let idle = connection.phase == Phase::Usable && connection.in_flight <= IDLE_BYTES;
             let room = connection.requests.len() < server.requests_max(&self.budgets);
-            (idle && room).then_some((connection.in_flight, *id))
+            (idle && room).then_some((connection.in_flight, id))
         });
         let (_, connection) = connections.min()?;
         let late = self.requests.iter().filter(|(_, request)| {

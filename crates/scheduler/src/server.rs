@@ -98,6 +98,8 @@ pub(crate) struct Server {
     pub retry_at: Time,
     /// It refused more connections than this while these were up.
     learnt_max: Option<u32>,
+    /// The caller lets it have no more than this, which may be none.
+    pub allowed: Option<u32>,
 }
 
 impl Server {
@@ -126,6 +128,7 @@ impl Server {
             retrying: false,
             retry_at: Time::ZERO,
             learnt_max: None,
+            allowed: None,
         }
     }
 
@@ -145,7 +148,13 @@ impl Server {
     pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
         let allowed = self.traits.max_connections.unwrap_or(u32::MAX);
         let learnt = self.learnt_max.unwrap_or(u32::MAX);
-        budgets.connections_per_server_max.min(allowed).min(learnt).max(1)
+        let most = budgets.connections_per_server_max.min(allowed).min(learnt).max(1);
+        most.min(self.allowed.unwrap_or(u32::MAX))
+    }
+
+    /// The connections that get requests: those beyond what the caller allows get no more.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = ConnectionId> + Clone {
+        self.connections.iter().take(self.allowed.unwrap_or(u32::MAX) as usize).copied()
     }
 
     pub(crate) fn requests_max(&self, budgets: &Budgets) -> usize {
@@ -241,5 +250,7 @@ mod tests {
         assert_eq!(server.connections_max(&budgets), 4);
         server.connection_refused(2);
         assert_eq!(server.connections_max(&budgets), 2);
+        server.allowed = Some(0);
+        assert_eq!(server.connections_max(&budgets), 0);
     }
 }

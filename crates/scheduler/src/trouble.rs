@@ -3,7 +3,7 @@
 use crate::chunk::Return;
 use crate::connection::Phase;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
-use crate::message::{Event, Failure, FileEnd, WantFailure};
+use crate::message::{Action, Event, Failure, FileEnd, WantFailure};
 use crate::scheduler::{Request, Resting, Scheduler};
 use crate::sources::{Source, SourceState};
 
@@ -78,6 +78,51 @@ impl Scheduler {
         let name = self.new_name();
         let at = self.now.saturating_add(pause);
         self.resting.insert((at, name), Resting::Open { file: request.file });
+    }
+
+    /// The caller lets a server have no more connections than this from now on; `None`: no fewer
+    /// than without. Those beyond it get no new requests, and are closed when they have none left.
+    pub fn allow_connections(&mut self, now: Time, id: ServerId, allowed: Option<u32>) {
+        self.advance(now);
+        let Some(server) = self.servers.get_mut(&id) else { return };
+        server.allowed = allowed;
+        self.awake.insert(id);
+        self.close_beyond(id);
+    }
+
+    /// Closes connections that have nothing to do, of those beyond what the caller allows.
+    pub(crate) fn close_beyond(&mut self, id: ServerId) {
+        let Some(server) = self.servers.get(&id) else { return };
+        let allowed = server.allowed.unwrap_or(u32::MAX) as usize;
+        let is_idle = |id: &ConnectionId| {
+            self.connections.get(id).is_some_and(|connection| connection.requests.is_empty())
+        };
+        let beyond: Vec<ConnectionId> =
+            server.connections.iter().skip(allowed).copied().filter(is_idle).collect();
+        for connection in beyond {
+            self.actions.push_back(Action::Disconnect { connection });
+            self.forget_connection(connection);
+        }
+    }
+
+    /// The caller has not made a connection, which is not the server's fault.
+    pub fn withhold_connection(&mut self, now: Time, id: ConnectionId) {
+        self.advance(now);
+        self.forget_connection(id);
+    }
+
+    fn forget_connection(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        if let Some(server) = self.servers.get_mut(&connection.server) {
+            server.connections.remove(&id);
+            server.probe = server.probe.filter(|probe| *probe != id);
+            let mut left = server.connections.iter().filter_map(|id| self.connections.get(id));
+            server.is_usable = left.any(|connection| connection.phase == Phase::Usable);
+        }
+        for request in connection.requests {
+            self.lose_request(request, Return::Now);
+        }
+        self.awake.insert(connection.server);
     }
 
     pub(crate) fn lose_connection(&mut self, id: ConnectionId, failure: Failure) {

@@ -17,7 +17,7 @@ pub mod format;
 mod manage;
 mod names;
 pub mod notices;
-mod place;
+pub(crate) mod place;
 mod room;
 mod segment;
 mod settings;

@@ -68,13 +68,13 @@ fn refused(folder: &Path, why: &str) -> Error {
 
 /// What a file system that is no disk of this machine is called.
 #[cfg(target_os = "linux")]
-fn networked(folder: &Path) -> Option<&'static str> {
+pub fn networked(folder: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(folder).ok()?.f_type as u64 & 0xFFFF_FFFF;
     NETWORKED.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn networked(_: &Path) -> Option<&'static str> {
+pub fn networked(_: &Path) -> Option<&'static str> {
     None
 }
 

@@ -1,6 +1,7 @@
-//! Several processes that share a cache and read one file at the same time, one of which is killed
-//! or stopped. What is asserted holds on a loaded machine, too, where a process may be late by a
-//! second: how few bytes are fetched twice where none is late, is measured elsewhere.
+//! Several processes that read one file at the same time: through a cache that they share, where
+//! one of them is killed or stopped, and over connections whose number they share. What is asserted
+//! holds on a loaded machine, too, where a process may be late by a second: how few bytes are
+//! fetched twice where none is late, is measured elsewhere.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader, Write};
@@ -34,6 +35,8 @@ const BASKET: u64 = 2_500;
 struct Far {
     url: Url,
     sent: Arc<AtomicU64>,
+    /// Connections at the same time, at the most so far.
+    connections_most: Arc<AtomicU64>,
 }
 
 impl Far {
@@ -43,8 +46,13 @@ impl Far {
         let url = Url::parse(&format!("http://{address}/large.bin")).unwrap();
         let sent = Arc::new(AtomicU64::new(0));
         let counter = sent.clone();
+        let connections_most = Arc::new(AtomicU64::new(0));
+        let (connections, most) = (Arc::new(AtomicU64::new(0)), connections_most.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                let there = connections.fetch_add(1, Ordering::Relaxed) + 1;
+                most.fetch_max(there, Ordering::Relaxed);
+                let connections = connections.clone();
                 let counter = counter.clone();
                 let service = service_fn(move |request| {
                     let counter = counter.clone();
@@ -55,10 +63,14 @@ impl Far {
                         Ok::<_, Infallible>(answer)
                     }
                 });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(async move {
+                    let stream = TokioIo::new(stream);
+                    let _ = http1::Builder::new().serve_connection(stream, service).await;
+                    connections.fetch_sub(1, Ordering::Relaxed);
+                });
             }
         });
-        Far { url, sent }
+        Far { url, sent, connections_most }
     }
 
     fn sent(&self) -> u64 {
@@ -72,15 +84,26 @@ impl Far {
     }
 }
 
+/// What processes share.
+#[derive(Clone, Copy, PartialEq)]
+enum Share {
+    Cache,
+    /// As many as there are processes.
+    Connections,
+}
+
 /// A process that reads the file; dropped, it is killed.
 struct Reader(Child);
 
 impl Reader {
     /// Starts one, and waits until it is ready to begin.
-    fn start(url: &Url, folder: &Path) -> Self {
+    fn start(url: &Url, folder: &Path, share: Share) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["processes::a_reader", "--exact", "--ignored", "--nocapture"]);
         command.env("READER_URL", url.as_str()).env("READER_FOLDER", folder);
+        if share == Share::Connections {
+            command.env("READER_CONNECTIONS", PROCESSES.to_string());
+        }
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut reader = Reader(child);
         let mut lines = BufReader::new(reader.0.stdout.as_mut().unwrap()).lines();
@@ -116,13 +139,19 @@ impl Drop for Reader {
 async fn a_reader() {
     let (url, folder) = (std::env::var("READER_URL"), std::env::var("READER_FOLDER"));
     let (url, folder) = (url.expect("an address"), folder.expect("a folder"));
-    let cache = CacheConfig {
-        bytes_max: 1 << 30,
-        free_bytes_min: 0,
-        folder: Some(folder.into()),
-        ..CacheConfig::default()
+    let config = match std::env::var("READER_CONNECTIONS") {
+        Ok(connections) => {
+            let (runtime_folder, connections_shared) =
+                (Some(folder.into()), connections.parse().unwrap());
+            Config { runtime_folder, connections_shared, ..Config::default() }
+        }
+        Err(_) => {
+            let (bytes_max, folder) = (1 << 30, Some(folder.into()));
+            let cache =
+                CacheConfig { bytes_max, free_bytes_min: 0, folder, ..CacheConfig::default() };
+            Config { cache, ..Config::default() }
+        }
     };
-    let config = Config { cache, ..Config::default() };
     let remote = Remote::start(config.clone(), Arc::new(Tcp::new(config.connect_timeout)));
     println!("ready");
     std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -142,25 +171,31 @@ fn baskets() -> Vec<Range<u64>> {
     (0..BASKETS).map(|at| at * 2 * BASKET..(at * 2 + 1) * BASKET).collect()
 }
 
-/// What processes fetch that begin at one moment, as multiples of what one fetches alone; `meanwhile`
-/// has something happen to the first of them when some of it has come.
+/// Processes that begin at one moment.
+fn begin(far: &Far, folder: &Path, share: Share, count: usize) -> Vec<Reader> {
+    let mut readers: Vec<Reader> =
+        (0..count).map(|_| Reader::start(&far.url, folder, share)).collect();
+    readers.iter_mut().for_each(Reader::begin);
+    readers
+}
+
+/// Waits for its end.
+async fn has_read(reader: Reader) -> bool {
+    tokio::task::spawn_blocking(move || reader.has_read()).await.unwrap()
+}
+
+/// What processes fetch that begin at one moment, as multiples of what one fetches alone. The first
+/// of them gets the signal `meanwhile` when some of it has come.
 async fn fetched(meanwhile: Option<&'static str>) -> f64 {
     let far = Far::start().await;
-    let begin = |folder: &Path, count: usize| -> Vec<Reader> {
-        let mut readers: Vec<Reader> =
-            (0..count).map(|_| Reader::start(&far.url, folder)).collect();
-        readers.iter_mut().for_each(Reader::begin);
-        readers
-    };
-    let has_read = |reader: Reader| tokio::task::spawn_blocking(move || reader.has_read());
     let folder = tempfile::tempdir().unwrap();
-    let alone = begin(folder.path(), 1).remove(0);
-    assert!(has_read(alone).await.unwrap());
+    let alone = begin(&far, folder.path(), Share::Cache, 1).remove(0);
+    assert!(has_read(alone).await);
     let unique = far.sent();
     assert!(unique > BASKETS * BASKET);
 
     let folder = tempfile::tempdir().unwrap();
-    let mut readers = begin(folder.path(), PROCESSES);
+    let mut readers = begin(&far, folder.path(), Share::Cache, PROCESSES);
     let _first = match meanwhile {
         None => None,
         Some(signal) => {
@@ -171,7 +206,7 @@ async fn fetched(meanwhile: Option<&'static str>) -> f64 {
         }
     };
     for reader in readers {
-        assert!(has_read(reader).await.unwrap(), "a process has not read all");
+        assert!(has_read(reader).await, "a process has not read all");
     }
     let times = (far.sent() - unique) as f64 / unique as f64;
     println!("{PROCESSES} processes, signal {meanwhile:?}: {times:.3} times what one fetches");
@@ -191,4 +226,18 @@ async fn what_a_killed_process_has_not_brought_another_fetches() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_stands_still_holds_up_no_other() {
     assert!(fetched(Some("-STOP")).await < 3.5);
+}
+
+/// Each would have 16. One that waits for longer than a second, as on a loaded machine, has one
+/// beyond what they share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_share_connections_and_each_has_one() {
+    let far = Far::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    for reader in begin(&far, folder.path(), Share::Connections, PROCESSES) {
+        assert!(has_read(reader).await, "a process has not read all");
+    }
+    let most = far.connections_most.load(Ordering::Relaxed);
+    println!("{PROCESSES} processes: {most} connections");
+    assert!(most <= 2 * PROCESSES as u64, "{most}");
 }

@@ -91,3 +91,68 @@ fn what_is_had_from_elsewhere_is_not_sent_for() {
     assert_eq!((scheduler.requests.len(), scheduler.snapshot().memory_bytes), (0, 0));
     assert!(scheduler.connections.values().all(|connection| connection.in_flight == 0));
 }
+
+/// Other processes need connections: those beyond what is left get no more, and end when they have
+/// answered.
+#[test]
+fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
+    let four =
+        Budgets { connections_initial: 4, connections_per_server_max: 4, ..Budgets::default() };
+    let mut scheduler = Scheduler::new(four);
+    let now = Time::from_secs(1);
+    let traits = ServerTraits { segments_max: 1024, pipelined: true, ..ServerTraits::default() };
+    let server = scheduler.add_server(now, traits);
+    let file = scheduler.add_file(now);
+    scheduler.add_source(now, file, server);
+    let read = |scheduler: &mut Scheduler, from: u64| {
+        let (mut made, mut asked, mut closed) = (Vec::new(), Vec::new(), Vec::new());
+        for part in from..from + 40 {
+            let range = part * 100_000..part * 100_000 + 50_000;
+            scheduler.want(now, file, range, Urgency::Demand, 0, 50_000);
+        }
+        while let Some(action) = scheduler.poll_action(now) {
+            match action {
+                Action::Connect { connection, .. } => {
+                    made.push(connection);
+                    scheduler.handle_connected(now, connection);
+                }
+                Action::Fetch { request, connection, segments, .. } => {
+                    asked.push((request, connection, segments));
+                }
+                Action::Disconnect { connection } => closed.push(connection),
+                other => panic!("{other:?}"),
+            }
+        }
+        (made, asked, closed)
+    };
+    let (made, asked, _) = read(&mut scheduler, 0);
+    assert_eq!(made.len(), 4);
+    scheduler.allow_connections(now, server, Some(1));
+    assert_eq!(scheduler.poll_action(now), None, "all have something to do");
+    let mut closed = Vec::new();
+    for (request, connection, segments) in asked {
+        let is_first = connection == made[0];
+        for segment in segments {
+            scheduler.handle_data(now, request, segment);
+        }
+        scheduler.handle_done(now, request);
+        while let Some(action) = scheduler.poll_action(now) {
+            match action {
+                Action::Disconnect { connection } => closed.push(connection),
+                Action::Fetch { connection, .. } => assert!(is_first && connection == made[0]),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(closed, made[1..]);
+    scheduler.allow_connections(now, server, Some(0));
+    let (made, asked, _) = read(&mut scheduler, 100);
+    assert_eq!((made.len(), asked.len()), (0, 0), "none is allowed");
+    scheduler.allow_connections(now, server, None);
+    let (made, ..) = read(&mut scheduler, 200);
+    assert!(!made.is_empty());
+    let (before, last) = (scheduler.snapshot().counters.retries, *made.last().unwrap());
+    scheduler.withhold_connection(now, last);
+    assert_eq!(scheduler.servers[&server].failures, 0);
+    assert!(scheduler.snapshot().counters.retries >= before);
+}

@@ -282,6 +282,7 @@ impl Driver {
             }
         }
         self.connections.remove(&connection);
+        self.leave_slot(connection);
         self.trace.disconnected(connection.0);
         self.lose_requests(connection);
         self.scheduler.handle_disconnected(self.clock.now(), connection, failure);

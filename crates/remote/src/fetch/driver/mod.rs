@@ -9,6 +9,7 @@ mod cached;
 pub mod discovery;
 mod events;
 pub mod replica_check;
+mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,6 +24,7 @@ use scheduler::{
 use tokio::sync::{mpsc, oneshot};
 
 use self::discovery::Discovered;
+use self::slots::ServerSlots;
 use super::cached::{Cached, Via};
 use super::command::{Begun, CameFrom, DriverCommand, Opened, Urgency, Want, WantResult};
 use super::files::{
@@ -66,6 +68,8 @@ pub struct Driver {
     last_fill: u64,
     server_names: BTreeMap<String, ServerId>,
     connections: BTreeMap<ConnectionId, ConnectionState>,
+    /// The places for connections that processes share, of servers to which there are any.
+    slots: BTreeMap<ServerId, ServerSlots>,
     requests: BTreeMap<RequestId, RequestState>,
     groups: BTreeMap<u64, Group>,
     wants: BTreeMap<WantId, (u64, usize)>,
@@ -107,6 +111,7 @@ impl Driver {
             last_fill: u64::MAX,
             server_names: BTreeMap::new(),
             connections: BTreeMap::new(),
+            slots: BTreeMap::new(),
             requests: BTreeMap::new(),
             groups: BTreeMap::new(),
             wants: BTreeMap::new(),
@@ -123,8 +128,8 @@ impl Driver {
     pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<DriverCommand>) {
         loop {
             self.act();
-            let beside = [self.next_search(), self.next_comparison(), self.look_at];
-            let beside = beside.into_iter().flatten();
+            let beside = [self.next_search(), self.next_comparison(), self.next_review()];
+            let beside = beside.into_iter().chain([self.look_at]).flatten();
             let wake = self.scheduler.poll_timeout().into_iter().chain(beside).min();
             let wake = wake.map(|time| self.clock.instant(time));
             tokio::select! {
@@ -156,6 +161,7 @@ impl Driver {
             self.begin_searches();
             self.begin_comparisons();
             self.look_for_awaited();
+            self.review_slots();
         }
     }
 
@@ -445,6 +451,7 @@ impl Driver {
             }
             Action::Disconnect { connection } => {
                 if self.connections.remove(&connection).is_some() {
+                    self.leave_slot(connection);
                     self.trace.disconnected(connection.0);
                     self.lose_requests(connection);
                 }
@@ -453,6 +460,7 @@ impl Driver {
     }
 
     fn connect(&mut self, connection: ConnectionId, server: ServerId) {
+        let Some(permit) = self.let_connect(connection, server) else { return };
         let state = &self.servers[&server];
         let (commands, receiver) = mpsc::unbounded_channel();
         let link = DriverLink {
@@ -463,7 +471,11 @@ impl Driver {
         self.trace.connecting(connection.0, state.name.clone());
         let source = state.name.clone();
         self.connections.insert(connection, ConnectionState { commands, server, source });
-        tokio::spawn(state.server.clone().run(link));
+        let run = state.server.clone().run(link);
+        tokio::spawn(async move {
+            run.await;
+            drop(permit);
+        });
     }
 
     fn send(
