@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._defined import Definition, definition
 from ._places import places_of
 from ._progress import Wanted
 from ._uproot import taken
@@ -53,6 +54,7 @@ class _Choice:
 
     columns: list[str]
     cut: str | None
+    define: list[Definition]
     #: "tree", "rntuple", or what the first input is.
     format: str | None
     keep_rest: bool
@@ -70,6 +72,7 @@ def skim(
     cut: str | None = None,
     *,
     as_: Literal["tree", "rntuple"] | None = None,
+    define: Mapping[str, str | Callable[..., Any]] | None = None,
     keep_rest: bool = False,
     compression: object = 505,
     overwrite: bool = False,
@@ -84,11 +87,22 @@ def skim(
     sources. Under the target's name there is nothing, or what was there before, until it is
     complete.
 
+    New columns are written beside those that are copied, with the same clusters. They are computed
+    from entries that the cut leaves, some at a time and on several threads, so a function must
+    compute each entry by itself.
+
     Args:
         sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.
         target: A path or an address.
         columns: Names, paths and globs such as ``"Jet_*"``; all if None.
-        cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None.
+        cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None. It may name new
+            columns.
+        define: New columns by their names, which no column has: formulas as for
+            :meth:`Tree.arrays`, such as ``"Muon_pt * cos(Muon_phi)"``, or functions. The parameters
+            of a function that have no default name its columns, which need not be kept; it is
+            called with them as Awkward arrays of the same entries, and returns an array of one
+            value an entry, of NumPy, Awkward or as lists. What is defined may be used further
+            behind.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
         keep_rest: Whether to keep other tables and objects, merged: where a tree stays a tree.
         compression: Of what is compressed anew, as for :func:`farroot.recreate`.
@@ -97,7 +111,8 @@ def skim(
         progress: As for :meth:`Tree.arrays`.
 
     Raises:
-        InvalidArgumentError: the target is there already, or the cut cannot be understood.
+        InvalidArgumentError: the target is there already, a formula cannot be understood, or a new
+            column has the name of another one, or not one value an entry.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
         UnsupportedError: a column cannot be written in that way.
@@ -109,6 +124,7 @@ def skim(
     if columns is not None and not names:
         raise InvalidArgumentError("columns=[]: no column is left")
     chosen = number_and_level(compression)
-    choice = _Choice(names, cut, as_, keep_rest, overwrite, reproducible, chosen)
+    new = [definition(name, how, as_) for name, how in (define or {}).items()]
+    choice = _Choice(names, cut, new, as_, keep_rest, overwrite, reproducible, chosen)
     now = _core.Merging()
     return told(progress, now, lambda: Skimmed(*_core.skim(places, os.fspath(target), choice, now)))

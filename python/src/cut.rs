@@ -18,6 +18,18 @@ impl Raised {
     pub fn or(&self, py: Python<'_>, error: &Error) -> PyErr {
         self.0.lock().take().unwrap_or_else(|| crate::error::exception(py, error))
     }
+
+    /// Keeps an exception of what a function is for, and gives the engine an error.
+    pub fn keep(&self, what: &str, error: PyErr) -> Error {
+        let why = Error::new(ErrorKind::InvalidArgument, format!("{what}: {error}"));
+        self.0.lock().get_or_insert(error);
+        why
+    }
+}
+
+/// What a function comes to that cannot be called any more.
+pub fn shut_down() -> Error {
+    Error::new(ErrorKind::Cancelled, "the interpreter shuts down")
 }
 
 /// Called with the columns and the number of entries; returns a NumPy array of bool.
@@ -41,12 +53,8 @@ impl Predicate for Function {
         let called = Python::try_attach(|py| self.call(py, batch));
         match called {
             Some(Ok(mask)) => Ok(mask),
-            Some(Err(error)) => {
-                let why = Error::new(ErrorKind::InvalidArgument, format!("the cut: {error}"));
-                self.raised.0.lock().get_or_insert(error);
-                Err(why)
-            }
-            None => Err(Error::new(ErrorKind::Cancelled, "the interpreter shuts down")),
+            Some(Err(error)) => Err(self.raised.keep("the cut", error)),
+            None => Err(shut_down()),
         }
     }
 }

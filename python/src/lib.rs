@@ -10,6 +10,7 @@ mod command;
 mod copy;
 mod credentials;
 mod cut;
+mod define;
 mod error;
 mod file;
 mod formula;

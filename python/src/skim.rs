@@ -3,6 +3,8 @@
 use engine::{Cut, MergeProgress, SkimOptions, TableFormat};
 use pyo3::prelude::*;
 
+use crate::cut::Raised;
+use crate::define::definition;
 use crate::error::exception;
 use crate::merge::Merging;
 use crate::parts::TableLocation;
@@ -18,6 +20,8 @@ type SkimmedTuple = (String, u64, String, Vec<(String, u64, u64)>, bool, Vec<Str
 pub struct SkimChoice {
     columns: Vec<String>,
     cut: Option<String>,
+    /// Of each new column its name, what it is computed from, and by which function.
+    define: Vec<(String, Vec<String>, Py<PyAny>)>,
     format: Option<String>,
     keep_rest: bool,
     overwrite: bool,
@@ -26,10 +30,12 @@ pub struct SkimChoice {
 }
 
 impl SkimChoice {
-    fn options(self, py: Python<'_>) -> PyResult<SkimOptions> {
+    fn options(self, py: Python<'_>, raised: &Raised) -> PyResult<SkimOptions> {
         let cut = self.cut.as_deref().map(Cut::parse).transpose();
+        let define = self.define.iter().map(|one| definition(py, one, raised)).collect();
         Ok(SkimOptions {
             columns: self.columns,
+            define,
             cut: cut.map_err(|error| exception(py, &error))?,
             format: match self.format.as_deref() {
                 None => TableFormat::Same,
@@ -55,12 +61,13 @@ pub fn skim(
 ) -> PyResult<SkimmedTuple> {
     let places: Vec<_> =
         places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
-    let options = choice.options(py)?;
+    let raised = Raised::default();
+    let options = choice.options(py, &raised)?;
     let engine = engine(py)?;
     let now = progress.get().now.clone();
     let record = |progress: MergeProgress| *now.lock() = progress;
     let skimmed = wait(py, &engine, engine.skim(&target, &places, &options, &record))?;
-    let skimmed = skimmed.map_err(|error| exception(py, &error))?;
+    let skimmed = skimmed.map_err(|error| raised.or(py, &error))?;
     Ok((
         skimmed.written.address,
         skimmed.written.size,

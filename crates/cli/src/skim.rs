@@ -1,7 +1,7 @@
 //! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
 
 use clap::Args;
-use engine::{Cut, MergeProgress, SkimOptions, SkimReport, TableFormat, TableLocation};
+use engine::{Cut, Definition, MergeProgress, SkimOptions, SkimReport, TableFormat, TableLocation};
 use remote::address::split_tree;
 use remote::report::size;
 use serde_json::json;
@@ -27,6 +27,10 @@ pub struct SkimArguments {
     /// Which entries, as in 'MET_pt > 50 & nMuon >= 2'
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
+    /// A new column, as in 'ratio=MET_pt / MET_sumEt'; may be given several times, and later
+    /// formulas and the cut may name it
+    #[arg(long, value_name = "NAME=FORMULA", value_parser = definition)]
+    define: Vec<(String, String)>,
     /// Write an RNTuple
     #[arg(long, conflicts_with = "tree")]
     rntuple: bool,
@@ -50,6 +54,16 @@ pub struct SkimArguments {
     report: bool,
 }
 
+/// A new column's name and formula.
+fn definition(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, formula)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), formula.trim().to_owned()))
+        }
+        _ => Err("write NAME=FORMULA, as in 'ratio=MET_pt / MET_sumEt'".to_owned()),
+    }
+}
+
 /// Skims, with a bar on a terminal.
 pub fn run(arguments: &SkimArguments) -> Outcome {
     let Some((output, sources)) = arguments.places.split_last() else {
@@ -58,6 +72,11 @@ pub fn run(arguments: &SkimArguments) -> Outcome {
     let options = SkimOptions {
         columns: arguments.columns.clone(),
         cut: arguments.cut.as_deref().map(Cut::parse).transpose()?,
+        define: arguments
+            .define
+            .iter()
+            .map(|(name, formula)| Definition::parse(name, formula))
+            .collect::<Result<_, _>>()?,
         format: match (arguments.tree, arguments.rntuple) {
             (true, _) => TableFormat::Tree,
             (_, true) => TableFormat::RNTuple,

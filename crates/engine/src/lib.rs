@@ -22,6 +22,7 @@ pub use engine::Engine;
 pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};
+pub use read::core::define::{Compute, Definition};
 pub use read::core::footprint::{FootprintColumn, ReadFootprint};
 pub use read::core::formula::{Formula, Operation};
 pub use read::core::lazy::{LazyBatches, Learning};

@@ -11,6 +11,7 @@ mod cached;
 mod command;
 mod driver;
 mod files;
+mod kept;
 pub mod ledger;
 pub mod log;
 mod store;
@@ -40,6 +41,8 @@ use ahead::Ahead;
 use cached::CacheOpen;
 use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
 pub use command::{CameFrom, Urgency, Want};
+pub use kept::KeptBytes;
+use kept::{Keeper, Keeping};
 use log::Level;
 use trace::Trace;
 
@@ -194,6 +197,7 @@ impl Fetcher {
             url: shown,
             urls,
             local,
+            keeper: Keeper::default(),
             fetcher: self.clone(),
         })
     }
@@ -227,6 +231,7 @@ impl Fetcher {
             url: shown.clone(),
             urls,
             local,
+            keeper: Keeper::default(),
             fetcher: self.clone(),
         };
         Ok((file, Answer { opened, url: shown }))
@@ -343,10 +348,28 @@ pub struct RemoteFile {
     urls: Arc<[Address]>,
     /// Every place that it is read from is a disk of this machine.
     local: bool,
+    /// What readers want to use again.
+    keeper: Keeper,
     fetcher: Fetcher,
 }
 
 impl RemoteFile {
+    /// Keeps what is delivered from now on, up to so many bytes: a reader that wants the same
+    /// ranges again takes them from here. They are counted as bytes in the hands of a consumer.
+    pub fn keep(&self, bytes_max: u64) {
+        self.keeper.start(bytes_max);
+    }
+
+    /// Drops what was kept and not taken, and keeps nothing further.
+    pub fn keep_no_more(&self) {
+        self.keeper.stop();
+    }
+
+    /// The bytes of a range that were kept, once.
+    pub fn take_kept(&self, range: &Range<u64>) -> Option<KeptBytes> {
+        self.keeper.take(range)
+    }
+
     /// The locations that it is read from, as the caller or a Metalink names them.
     pub fn urls(&self) -> &[Address] {
         &self.urls
@@ -410,6 +433,7 @@ impl RemoteFile {
             open: 0,
             given_up: false,
             ahead: None,
+            keeping: if metadata { None } else { self.keeper.keeping() },
             deliveries: SelectAll::new(),
             fetcher: self.fetcher.clone(),
             url: self.url.clone(),
@@ -465,6 +489,8 @@ pub struct Wants {
     given_up: bool,
     /// Where not everything is sent for at once.
     ahead: Option<Ahead>,
+    /// Where what has come is kept.
+    keeping: Option<Keeping>,
     deliveries: SelectAll<GroupDeliveries>,
     fetcher: Fetcher,
     url: Arc<str>,
@@ -511,6 +537,9 @@ impl Wants {
             return;
         }
         let positions = self.total..self.total + wants.len();
+        if let Some(keeping) = &mut self.keeping {
+            keeping.asked(&wants);
+        }
         let group = self.fetcher.groups.fetch_add(1, Ordering::Relaxed);
         self.groups.push((positions.start, group));
         self.total = positions.end;
@@ -605,6 +634,9 @@ impl Stream for Wants {
             if let Some(ahead) = &mut self.ahead {
                 ahead.landed(first + index);
                 self.send_ahead();
+            }
+            if let Some(keeping) = &self.keeping {
+                keeping.arrived(first + index, &bytes, &self.fetcher);
             }
             // Not when asked for: what is given up before it comes was no use to anyone.
             let reservation =

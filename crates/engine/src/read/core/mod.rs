@@ -3,6 +3,7 @@
 pub mod batches;
 pub mod columns;
 pub mod cut;
+pub mod define;
 pub(crate) mod fill;
 pub mod footprint;
 pub mod formula;

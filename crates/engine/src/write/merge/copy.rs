@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use remote::fetch::{RemoteFile, Urgency, Want, Wants};
+use remote::fetch::{Delivery, KeptBytes, MemoryReservation, RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
 use rootfile::write::copy::{
     BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, Remake, TreePart, basket,
@@ -18,6 +18,7 @@ use super::carrier::Carrier;
 use super::counts;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
+use super::reads::{Reads, none_read};
 use super::remake::{HELD_BYTES, Page, Remaking, Taken, place_basket};
 use crate::located::Located;
 use crate::read::file::session::Session;
@@ -34,11 +35,13 @@ const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Inputs that are opened before their turn.
 const OPEN_AHEAD: usize = 8;
 
+/// Position of a table among the outputs, and the numbers of [`CopiedPart::ranges`].
+type Place = (usize, usize, usize);
+
 /// A basket or a page of an input's file.
 struct Piece {
     range: Range<u64>,
-    /// Position of the table among the outputs, and the numbers of [`CopiedPart::ranges`].
-    place: (usize, usize, usize),
+    place: Place,
 }
 
 /// Baskets that lie near each other.
@@ -51,6 +54,9 @@ struct Chunk {
 struct Asked {
     wants: Wants,
     chunk: Chunk,
+    /// The parts of it that are asked for, where others have been kept.
+    parts: Vec<Range<u64>>,
+    kept: Vec<KeptBytes>,
     /// Of which input, and its file, which stays open until the chunk has come.
     input: usize,
     file: Arc<RemoteFile>,
@@ -59,6 +65,8 @@ struct Asked {
 /// What is to be done of an input.
 enum Task {
     Copy(Chunk),
+    /// New columns: output, branch and basket of each.
+    Add(Vec<Place>),
     /// Baskets of an output that are held are made anew, those up to an entry of the input.
     Cut(usize, u64),
     /// The input ends, with baskets that it has in its trees' records.
@@ -70,6 +78,7 @@ enum Step {
     /// The next input begins.
     Begin(usize),
     Copy(Box<Asked>),
+    Add(usize, Vec<Place>),
     Cut(usize, u64),
     End(usize),
 }
@@ -77,44 +86,50 @@ enum Step {
 /// Copies all baskets, and writes the rest of the file.
 pub async fn run(
     session: &Session,
-    plan: MergePlan,
+    (plan, reads, is_here): (MergePlan, Reads, bool),
     carrier: &mut Carrier,
     url: &str,
     now: &mut MergeProgress,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
     let mut plan = plan;
-    let inputs = std::mem::take(&mut plan.inputs);
-    let is_here = inputs.iter().all(PlannedInput::is_local);
     let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
     let window = window.min(session.config().memory_bytes_max / 2);
-    let mut source = Source::new(session.remote().clone(), &inputs, window, plan.remake());
+    let mut source = Source::new(session.remote().clone(), reads, window, plan.remake());
     let remaking = plan.remake().map(|remake| Remaking::new(remake, session.decoders().clone()));
     let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
-    target.headers(&mut plan).located(url)?;
-    while let Some(step) = source.next().await? {
+    while let Some(step) = source.next(&mut plan).await? {
         match step {
-            Step::Begin(input) => target.begin(&mut plan, &inputs[input]),
-            Step::Copy(asked) => {
-                let Asked { mut wants, chunk, input, file } = *asked;
-                let Some(delivery) = wants.next().await else {
-                    return Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down"));
-                };
-                let delivery = delivery?;
+            Step::Begin(input) => {
+                let input = plan.inputs[input].clone();
+                plan.begin_outputs(&input, &mut target.encoders).located(url)?;
+                target.begin(&mut plan, &input);
+                (now.read, now.total_bytes) = (now.read.max(plan.inputs.len()), plan.total_bytes());
+            }
+            Step::Copy(mut asked) => {
+                // Held until it is written.
+                let (bytes, _reservations) = asked.bytes().await?;
+                let Asked { chunk, input, file, .. } = *asked;
+                let input = plan.inputs[input].clone();
                 let copied = match &target.remaking {
-                    Some(_) => target.take(&plan, &inputs[input], &chunk, &delivery.bytes),
-                    None => target.copy(&mut plan, &chunk, delivery.bytes),
+                    Some(_) => target.take(&plan, &input, &chunk, &bytes),
+                    None => target.copy(&mut plan, &chunk, bytes),
                 };
                 copied.located(file.url())?;
                 source.pending_bytes -= chunk.range.end - chunk.range.start;
                 now.copied_bytes += chunk.pieces.iter().map(Piece::len).sum::<u64>();
                 progress(*now);
             }
+            Step::Add(input, places) => {
+                let input = plan.inputs[input].clone();
+                target.add(&mut plan, &input, &places).located(url)?;
+            }
             Step::Cut(output, entry) => target.cut(&mut plan, output, entry),
             Step::End(input) => {
-                target.end(&mut plan, &inputs[input]).located(&*inputs[input].url)?;
-                fill(session, &mut plan, &inputs[input], &mut target).await?;
-                target.end_ntuples(&mut plan, &inputs[input], url).await?;
+                let input = plan.inputs[input].clone();
+                target.end(&mut plan, &input).located(&*input.url)?;
+                fill(session, &mut plan, &input, &mut target).await?;
+                target.end_ntuples(&mut plan, &input, url).await?;
             }
         }
         if let Some(remaking) = &mut target.remaking {
@@ -126,7 +141,9 @@ pub async fn run(
         (0..plan.outputs.len()).for_each(|output| remaking.cut(output));
         remaking.place_all(&mut plan, url).await?;
     }
-    plan.inputs = inputs;
+    if plan.inputs.is_empty() {
+        return Err(none_read(&plan.notes));
+    }
     let (mut writer, report) = plan.finish(url)?;
     carrier.drain(&mut writer).await?;
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
@@ -158,9 +175,10 @@ async fn fill(
 }
 
 /// Reads the inputs, some bytes ahead.
-struct Source<'a> {
+struct Source {
     remote: Remote,
-    inputs: &'a [PlannedInput],
+    /// Inputs that are not in the plan yet.
+    reads: Reads,
     /// Files that are being opened, the next one first, and the first that is not.
     opening: VecDeque<Opening>,
     next_open: usize,
@@ -185,16 +203,37 @@ impl Drop for Opening {
     }
 }
 
-impl<'a> Source<'a> {
-    fn new(
-        remote: Remote,
-        inputs: &'a [PlannedInput],
-        window: u64,
-        remake: Option<Remake>,
-    ) -> Self {
+impl Asked {
+    /// The bytes of the chunk, and what holds their share of the memory budget.
+    async fn bytes(&mut self) -> Result<(Bytes, Vec<MemoryReservation>)> {
+        let (mut arrived, mut reservations) = (Vec::new(), Vec::new());
+        while let Some(delivery) = self.wants.next().await {
+            let Delivery { index, bytes, reservation, .. } = delivery?;
+            arrived.push((self.parts[index].start, bytes));
+            reservations.push(reservation);
+        }
+        if arrived.len() < self.parts.len() {
+            return Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down"));
+        }
+        if let ([], [(_, only)]) = (&self.kept[..], &mut arrived[..]) {
+            return Ok((std::mem::take(only), reservations));
+        }
+        let Range { start, end } = self.chunk.range;
+        let mut all = vec![0; (end - start) as usize];
+        let kept = self.kept.iter().map(|kept| (kept.start, &kept.bytes));
+        for (at, bytes) in arrived.iter().map(|(at, bytes)| (*at, bytes)).chain(kept) {
+            let at = (at - start) as usize;
+            all[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Ok((all.into(), reservations))
+    }
+}
+
+impl Source {
+    fn new(remote: Remote, reads: Reads, window: u64, remake: Option<Remake>) -> Self {
         Source {
             remote,
-            inputs,
+            reads,
             opening: VecDeque::new(),
             next_open: 0,
             input: 0,
@@ -209,16 +248,17 @@ impl<'a> Source<'a> {
     }
 
     /// The next step; all that the window has room for is asked for before.
-    async fn next(&mut self) -> Result<Option<Step>> {
+    async fn next(&mut self, plan: &mut MergePlan) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
             match self.tasks.pop_front() {
                 Some(Task::Copy(chunk)) => self.ask(chunk),
+                Some(Task::Add(places)) => self.steps.push_back(Step::Add(self.input - 1, places)),
                 Some(Task::Cut(output, entry)) => self.steps.push_back(Step::Cut(output, entry)),
                 Some(Task::End) => {
-                    self.file = None;
+                    self.file.take().iter().for_each(|file| file.keep_no_more());
                     self.steps.push_back(Step::End(self.input - 1));
                 }
-                None if self.next_input().await? => {}
+                None if self.next_input(plan).await? => {}
                 None => break,
             }
         }
@@ -228,27 +268,64 @@ impl<'a> Source<'a> {
     fn ask(&mut self, chunk: Chunk) {
         let Some(file) = &self.file else { return };
         let cost = chunk.range.end - chunk.range.start;
-        let (range, urgency, order) = (chunk.range.clone(), Urgency::Demand, self.order);
-        let wants = file.want(vec![Want { range, cost, urgency, order }]);
+        let kept: Vec<KeptBytes> =
+            chunk.pieces.iter().filter_map(|piece| file.take_kept(&piece.range)).collect();
+        let parts = if kept.is_empty() { vec![chunk.range.clone()] } else { chunk.without(&kept) };
+        let want = |range: &Range<u64>| Want {
+            range: range.clone(),
+            cost: range.end - range.start,
+            urgency: Urgency::Demand,
+            order: self.order,
+        };
+        let wants = file.want(parts.iter().map(want).collect());
         self.order += 1;
         self.pending_bytes += cost;
         let (file, input) = (file.clone(), self.input - 1);
-        self.steps.push_back(Step::Copy(Box::new(Asked { wants, chunk, input, file })));
+        let asked = Asked { wants, chunk, parts, kept, input, file };
+        self.steps.push_back(Step::Copy(Box::new(asked)));
     }
 
-    /// Goes on to the next input; `false` after the last one.
-    async fn next_input(&mut self) -> Result<bool> {
+    /// Goes on to the next input; `false` after the last one, and where it has not been read and
+    /// there is something else to be done.
+    async fn next_input(&mut self, plan: &mut MergePlan) -> Result<bool> {
         let at = self.input;
-        let Some(input) = self.inputs.get(at) else { return Ok(false) };
+        let file = match plan.inputs.get(at).cloned() {
+            Some(input) => self.open(&plan.inputs, &input).await?.map(Arc::new),
+            None if !self.steps.is_empty() && !self.reads.is_ready() => return Ok(false),
+            None => match self.reads.next(&mut plan.notes).await? {
+                Some(mut input) => {
+                    let file = input.file.take();
+                    plan.add(input)?;
+                    plan.complete(at)?;
+                    file
+                }
+                None => None,
+            },
+        };
+        let Some(input) = plan.inputs.get(at).filter(|_| file.is_some()) else { return Ok(false) };
         self.input += 1;
-        while self.next_open < self.inputs.len() && self.opening.len() < OPEN_AHEAD {
-            let (remote, address) =
-                (self.remote.clone(), self.inputs[self.next_open].address.clone());
+        self.file = file;
+        self.tasks = match &mut self.held {
+            Some(held) => tasks_in_order(input, held).into(),
+            None => tasks(input).into(),
+        };
+        self.steps.push_back(Step::Begin(at));
+        Ok(true)
+    }
+
+    /// The file of an input whose metadata have been read before; further ones are opened ahead.
+    async fn open(
+        &mut self,
+        all: &[Arc<PlannedInput>],
+        input: &PlannedInput,
+    ) -> Result<Option<RemoteFile>> {
+        while self.next_open < all.len() && self.opening.len() < OPEN_AHEAD {
+            let (remote, address) = (self.remote.clone(), all[self.next_open].address.clone());
             let open = async move { remote.open_bytes(&address).await };
             self.opening.push_back(Opening(tokio::spawn(open)));
             self.next_open += 1;
         }
-        let Some(mut opening) = self.opening.pop_front() else { return Ok(false) };
+        let Some(mut opening) = self.opening.pop_front() else { return Ok(None) };
         let opened = (&mut opening.0).await;
         let file = opened.map_err(|_| Error::new(ErrorKind::Cancelled, "given up"))??;
         let (was, is) = (&input.info, file.info());
@@ -256,17 +333,16 @@ impl<'a> Source<'a> {
             let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
             return Err(error.with_url(&*input.url));
         }
-        self.file = Some(Arc::new(file));
-        self.tasks = match &mut self.held {
-            Some(held) => tasks_in_order(input, held).into(),
-            None => {
-                let chunks = chunks(pieces(input), chunk_bytes(input));
-                chunks.into_iter().map(Task::Copy).chain([Task::End]).collect()
-            }
-        };
-        self.steps.push_back(Step::Begin(at));
-        Ok(true)
+        Ok(Some(file))
     }
+}
+
+/// All baskets and pages, then the new columns.
+fn tasks(input: &PlannedInput) -> Vec<Task> {
+    let copied = chunks(pieces(input), chunk_bytes(input)).into_iter().map(Task::Copy);
+    let added =
+        input.tables.iter().map(|(output, part)| Task::Add(part.beside(*output, 0..u64::MAX)));
+    copied.chain(added).chain([Task::End]).collect()
 }
 
 /// The baskets and pages of an input.
@@ -283,10 +359,11 @@ fn pieces(input: &PlannedInput) -> Vec<Piece> {
 fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
     let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
     let most = chunk_bytes(input);
-    for (output, part) in &input.tables {
+    for (output, all) in &input.tables {
         let mut pieces: Vec<Piece> = pieces(input);
         pieces.retain(|piece| piece.place.0 == *output);
-        if let CopiedPart::Tree(part) = part {
+        if let CopiedPart::Tree(part) = all {
+            let mut begin = 0;
             for cut in part.cuts(held.entry(*output).or_default(), HELD_BYTES) {
                 let is_before = |piece: &Piece| {
                     let (_, branch, basket) = piece.place;
@@ -295,10 +372,15 @@ fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<
                 let (before, behind) = pieces.into_iter().partition(is_before);
                 pieces = behind;
                 tasks.extend(chunks(before, most).into_iter().map(Task::Copy));
+                tasks.push(Task::Add(all.beside(*output, begin..cut)));
+                begin = cut;
                 // What the tree's record has of the input comes with its end.
                 let list = if cut < part.entries { &mut tasks } else { &mut at_end };
                 list.push(Task::Cut(*output, cut));
             }
+            let rest = all.beside(*output, begin..u64::MAX);
+            tasks.extend(chunks(std::mem::take(&mut pieces), most).into_iter().map(Task::Copy));
+            tasks.push(Task::Add(rest));
         }
         tasks.extend(chunks(pieces, most).into_iter().map(Task::Copy));
     }
@@ -331,6 +413,26 @@ fn chunks(mut pieces: Vec<Piece>, most: u64) -> Vec<Chunk> {
     chunks
 }
 
+impl Chunk {
+    /// What lies between pieces that have been kept.
+    fn without(&self, kept: &[KeptBytes]) -> Vec<Range<u64>> {
+        let is_kept = |piece: &Piece| kept.iter().any(|kept| kept.start == piece.range.start);
+        let mut parts: Vec<Range<u64>> = Vec::new();
+        let mut goes_on = false;
+        for piece in &self.pieces {
+            match parts.last_mut() {
+                _ if is_kept(piece) => goes_on = false,
+                Some(last) if goes_on => last.end = piece.range.end,
+                _ => {
+                    parts.push(piece.range.clone());
+                    goes_on = true;
+                }
+            }
+        }
+        parts
+    }
+}
+
 impl Piece {
     fn len(&self) -> u64 {
         self.range.end - self.range.start
@@ -348,18 +450,6 @@ struct Target {
 }
 
 impl Target {
-    /// Writes the headers of RNTuples.
-    fn headers(&mut self, plan: &mut MergePlan) -> rootfile::Result<()> {
-        let compression = plan.compression();
-        for Output { content, directory, .. } in &mut plan.outputs {
-            if let OutputContent::NTuple(ntuple) = content {
-                let coding = (compression, &mut self.encoders);
-                ntuple.write_header(&mut plan.writer, *directory, coding)?;
-            }
-        }
-        Ok(())
-    }
-
     fn begin(&mut self, plan: &mut MergePlan, input: &PlannedInput) {
         self.processes = input.processes;
         for (at, part) in &input.tables {
@@ -469,6 +559,37 @@ impl Target {
         }
         baskets.into_iter().for_each(|(output, baskets)| remaking.hold(output, baskets));
         pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
+        Ok(())
+    }
+
+    /// Adds baskets of new columns.
+    fn add(
+        &mut self,
+        plan: &mut MergePlan,
+        input: &PlannedInput,
+        places: &[Place],
+    ) -> rootfile::Result<()> {
+        for (output, branch, at) in places {
+            let part = input.tables.iter().find(|(table, _)| table == output).map(|(_, part)| part);
+            let Output { directory, content, .. } = &mut plan.outputs[*output];
+            let (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) = (content, part) else {
+                continue;
+            };
+            let planned = part.basket(*branch, *at);
+            let BasketPart::Beside { record, from } = &planned.part else { continue };
+            let mut record = record.to_vec();
+            if let Some(remaking) = &mut self.remaking {
+                let entry = tree.entries_before() + planned.first_entry;
+                let basket = HeldBasket::new(entry, record, *from, 0)?;
+                let branch = (*output, *branch);
+                remaking.hold(*output, vec![Taken { branch, basket, kept: None }]);
+                continue;
+            }
+            let place = plan.writer.place(*directory)?;
+            let cycle = tree.place((*branch, *at), record.len(), place);
+            basket::move_record(&mut record, *from, place, (cycle, 0))?;
+            plan.writer.append(record.into());
+        }
         Ok(())
     }
 

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
-use remote::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result, address};
 use rootfile::directory::Directory;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree, Survivors};
+use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
-use super::options::{MergeOptions, Only};
+use super::deciding::{self, Decided};
+use super::options::MergeOptions;
 use super::processes::{self, Processes};
-use super::survivors;
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::read::file::{File, Speculation};
@@ -32,8 +33,10 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Vec<InputItem>,
     pub processes: Processes,
-    /// What a cut has left of the table that it is of.
-    pub survivors: Option<Survivors>,
+    /// What is taken of the table of which a part is wanted.
+    pub decided: Option<Decided>,
+    /// The file itself, where it is copied at once.
+    pub file: Option<Arc<RemoteFile>>,
 }
 
 /// An object or table of an input.
@@ -65,8 +68,16 @@ impl ItemContent {
 
 impl Input {
     /// Reads all that is needed to merge a file, but for its baskets and pages.
-    pub async fn read(session: &Session, address: &str, options: &MergeOptions) -> Result<Input> {
-        let file = session.open(address, Speculation::Eager).await?;
+    pub async fn read(
+        session: &Session,
+        address: &str,
+        open: Option<File>,
+        options: &MergeOptions,
+    ) -> Result<Input> {
+        let file = match open {
+            Some(file) => file,
+            None => session.open(address, Speculation::Eager).await?,
+        };
         let directories = file.reading(|format, known| format.directories(known)).await?;
         if let Some((path, why)) = directories.broken.into_iter().next() {
             return Err(why.within(&path).located(file.url()));
@@ -100,14 +111,14 @@ impl Input {
                 (_, content) => items.push(InputItem { directory, name: key.name, content }),
             }
         }
-        let survivors = match &options.only {
-            Some(Only { table, cut: Some(cut), .. }) => {
-                Some(survivors::of(session, address, table, cut).await?)
-            }
-            _ => None,
+        let only = options.only.as_ref();
+        let decided = match only.filter(|only| only.reads()) {
+            Some(only) => Some(deciding::decide(session, &file, only, options.compression).await?),
+            None => None,
         };
         Ok(Input {
-            survivors,
+            decided,
+            file: only.map(|_| file.remote().clone()),
             address: address.to_owned(),
             url: file.url().to_owned(),
             info: file.remote().info().clone(),
@@ -137,6 +148,11 @@ fn newest(directory: &Directory) -> impl Iterator<Item = Key> {
 /// Where something of that name in a directory is.
 pub fn path_of(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+/// Whether a file is on a disk of this machine.
+pub fn is_local(address: &str) -> bool {
+    address::parse(address).is_ok_and(|all| all.iter().all(address::Address::is_local))
 }
 
 /// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.

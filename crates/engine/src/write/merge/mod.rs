@@ -4,44 +4,43 @@
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
 //! ```
 //!
-//! Nothing is written before all inputs are known to fit together. Baskets are copied as they are
-//! stored, in the order in which they lie in each input, and what lies side by side is read and
-//! written in one piece.
+//! Nothing is written before all inputs are known to fit together. Of a skim, each input is copied
+//! once it has been read, while the next ones are read: so it is opened once. Baskets are copied
+//! as they are stored, in the order in which they lie in each input, and what lies side by side is
+//! read and written in one piece.
 
 mod carrier;
 mod copy;
 mod counts;
+mod deciding;
 mod inputs;
 mod options;
 mod plan;
 mod processes;
+mod reads;
 mod remake;
-mod survivors;
 
-use futures::future::BoxFuture;
-use futures::stream::FuturesOrdered;
-use futures::{FutureExt, StreamExt};
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::write::{FileOptions, FileWriter};
 
 use crate::located::Located;
+use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
-use inputs::Input;
+use inputs::is_local;
 pub(crate) use inputs::without_sets;
 pub use options::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
 use plan::MergePlan;
+use reads::{Reads, left_out, none_read};
 
-/// Inputs whose metadata are read side by side.
-const INPUTS_AHEAD: usize = 8;
-
-/// Merges files into a new one; `inputs` are addresses and patterns.
+/// Merges files into a new one; `inputs` are addresses and patterns, of which the first may be
+/// open already.
 pub(crate) async fn merge(
     session: &Session,
     output: &str,
-    inputs: Vec<String>,
+    (inputs, first): (Vec<String>, Option<File>),
     options: MergeOptions,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
@@ -55,7 +54,7 @@ pub(crate) async fn merge(
     }
     let create = CreateOptions { overwrite: options.overwrite, ..CreateOptions::default() };
     let mut carrier = Carrier::start(remote.create(output, create).await?);
-    let inputs = (addresses, notes);
+    let inputs = (addresses, first, notes);
     let merged = merge_to(session, output, inputs, options, &mut carrier, progress).await;
     match merged {
         Ok(report) => {
@@ -93,43 +92,32 @@ async fn addresses(
     Ok(addresses)
 }
 
-fn left_out(why: &Error) -> String {
-    format!("an input is left out: {why}")
-}
-
 async fn merge_to(
     session: &Session,
     output: &str,
-    (addresses, notes): (Vec<String>, Vec<String>),
+    (addresses, first, notes): (Vec<String>, Option<File>, Vec<String>),
     options: MergeOptions,
     carrier: &mut Carrier,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
     let mut plan = MergePlan::new(writer(output, &options)?, options.clone(), notes);
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
-    let mut reads: FuturesOrdered<BoxFuture<'static, Result<Input>>> = FuturesOrdered::new();
-    let mut left = addresses.into_iter();
-    loop {
-        for address in left.by_ref().take(INPUTS_AHEAD - reads.len()) {
-            let (session, options) = (session.clone(), options.clone());
-            let read = async move { Input::read(&session, &address, &options).await };
-            reads.push_back(read.boxed());
+    let is_here = addresses.iter().all(|address| is_local(address));
+    let mut reads = Reads::new(session.clone(), (addresses, first), options.clone());
+    // A skim copies each input when it has been read; a merge none before it has seen all.
+    if options.only.is_none() {
+        while let Some(input) = reads.next(&mut plan.notes).await? {
+            plan.add(input)?;
+            (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
+            progress(now);
         }
-        match reads.next().await {
-            None => break,
-            Some(Err(why)) if options.skips(&why) => plan.notes.push(left_out(&why)),
-            Some(input) => plan.add(input?)?,
+        if plan.inputs.is_empty() {
+            return Err(none_read(&plan.notes));
         }
-        (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
-        progress(now);
+        plan.complete(0)?;
     }
-    drop(reads);
-    if plan.inputs.is_empty() {
-        let text = format!("no input could be read; {}", plan.notes.join("; "));
-        return Err(Error::new(ErrorKind::NotFound, text));
-    }
-    plan.complete()?;
-    copy::run(session, plan, carrier, output, &mut now, progress).await
+    let copied = copy::run(session, (plan, reads, is_here), carrier, output, &mut now, progress);
+    copied.await
 }
 
 fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {

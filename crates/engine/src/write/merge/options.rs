@@ -8,6 +8,7 @@ use rootfile::write::copy::Remake;
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 use crate::read::core::cut::Cut;
+use crate::read::core::define::Definition;
 
 /// Where some entries are taken, baskets of these are joined up to so many bytes before
 /// compression, and whole baskets that are shorter with them.
@@ -23,11 +24,18 @@ pub struct Only {
     pub columns: Vec<String>,
     /// Which entries; all where there is none.
     pub cut: Option<Cut>,
+    /// New columns.
+    pub define: Vec<Definition>,
     /// All other tables and objects as well.
     pub keep_rest: bool,
 }
 
 impl Only {
+    /// Whether columns of the inputs are read before anything is copied.
+    pub(super) fn reads(&self) -> bool {
+        self.cut.is_some() || !self.define.is_empty()
+    }
+
     pub(super) fn wants(&self, path: &str) -> bool {
         self.keep_rest || path == self.table
     }

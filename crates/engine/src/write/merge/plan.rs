@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use remote::source::FileInfo;
-use remote::{Error, ErrorKind, Result, address};
+use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
-    BasketPart, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart, Remake,
-    Survivors, TreePart,
+    BasketPart, BesideTree, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart,
+    Remake, TreePart,
 };
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
-use super::inputs::{Input, InputItem, ItemContent, OWN, path_of, without_sets};
+use super::deciding::Decided;
+use super::inputs::{Input, InputItem, ItemContent, OWN, is_local, path_of, without_sets};
 use super::options::{InputEntries, MergeOptions, MergeReport, Missing};
 use super::processes::{self, Processes};
 use crate::located::Located;
@@ -25,16 +26,22 @@ pub struct MergePlan {
     pub outputs: Vec<Output>,
     /// Position of each in [`MergePlan::outputs`], by directory and name.
     places: BTreeMap<(String, String), usize>,
-    pub inputs: Vec<PlannedInput>,
+    pub inputs: Vec<Arc<PlannedInput>>,
     processes: Processes,
     pub notes: Vec<String>,
     total_bytes: u64,
+    /// Outputs that have their directory.
+    begun: usize,
+    /// New columns of an input of which nothing is left: they say of which types they are.
+    nothing: Option<BesideTree>,
 }
 
 /// An object or table of the output.
 pub struct Output {
     pub path: String,
     pub name: String,
+    /// The path of its directory, and that itself once the first input with it has begun.
+    folder: String,
     pub directory: DirectoryId,
     pub content: OutputContent,
     /// How many inputs have it, and whether it is different in one of them.
@@ -57,6 +64,8 @@ pub struct PlannedInput {
     pub info: FileInfo,
     /// Tables, by their position among the outputs.
     pub tables: Vec<(usize, CopiedPart)>,
+    /// Outputs that this input and those before it have.
+    outputs: usize,
     /// What is added to the numbers of processes in its baskets.
     pub processes: u16,
     /// Of the table that is wanted alone, or its first.
@@ -80,6 +89,8 @@ impl MergePlan {
             processes: Processes::new(),
             notes,
             total_bytes: 0,
+            begun: 0,
+            nothing: None,
         }
     }
 
@@ -99,8 +110,11 @@ impl MergePlan {
     /// # Errors
     /// `Unsupported` where it does not fit those before.
     pub fn add(&mut self, input: Input) -> Result<()> {
-        let Input { address, url, info, infos, items, processes, survivors } = input;
+        let Input { address, url, info, infos, items, processes, decided, .. } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
+        if let Some(new) = decided.as_ref().and_then(|decided| decided.beside.as_ref()) {
+            self.writer.infos().copy(&new.infos, "the new columns").located(&*url)?;
+        }
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
         let mut tables = Vec::new();
         let only = self.options.only.as_ref().map(|only| only.table.clone());
@@ -108,7 +122,7 @@ impl MergePlan {
         for item in items {
             let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
                 Some(at) => *at,
-                None => self.begin(&item, &url)?,
+                None => self.begin(&item),
             };
             self.note_references(&item, at, processes, &url);
             if let ItemContent::NTuple(ntuple) = &item.content {
@@ -118,7 +132,7 @@ impl MergePlan {
             let is_counted = only.as_ref().is_none_or(|only| *only == self.outputs[at].path);
             let InputItem { content, .. } = item;
             let before = content.entries();
-            if let Some(part) = self.add_item(at, (content, survivors.as_ref()), &url)? {
+            if let Some(part) = self.add_item(at, (content, decided.as_ref()), &url)? {
                 self.total_bytes += part.stored_bytes();
                 entries = entries.or(is_counted.then_some((before, part.entries())));
                 tables.push((at, part));
@@ -126,7 +140,34 @@ impl MergePlan {
         }
         let (before, kept) = entries.unwrap_or_default();
         let entries = InputEntries { url: url.clone(), entries: before, kept };
-        self.inputs.push(PlannedInput { address, url, info, tables, processes, entries });
+        let beside = decided.and_then(|decided| decided.beside);
+        let is_empty = |beside: &BesideTree| beside.tree.tree.entries == 0;
+        self.nothing = self.nothing.take().or(beside.filter(is_empty));
+        let outputs = self.outputs.len();
+        let input = PlannedInput { address, url, info, tables, outputs, processes, entries };
+        self.inputs.push(Arc::new(input));
+        Ok(())
+    }
+
+    /// Begins with an input's tables, when all before it is written: directories and headers of
+    /// those that no input before had come now.
+    ///
+    /// # Errors
+    /// As [`FileWriter::directory`].
+    pub fn begin_outputs(
+        &mut self,
+        input: &PlannedInput,
+        encoders: &mut Encoders,
+    ) -> rootfile::Result<()> {
+        let compression = self.compression();
+        for output in &mut self.outputs[self.begun..input.outputs] {
+            output.directory = self.writer.directory(&output.folder)?;
+            if let OutputContent::NTuple(ntuple) = &mut output.content {
+                let coding = (compression, &mut *encoders);
+                ntuple.write_header(&mut self.writer, output.directory, coding)?;
+            }
+        }
+        self.begun = self.begun.max(input.outputs);
         Ok(())
     }
 
@@ -148,29 +189,37 @@ impl MergePlan {
     }
 
     /// Makes place for what no input before had.
-    fn begin(&mut self, item: &InputItem, url: &str) -> Result<usize> {
-        let directory = self.writer.directory(&item.directory).located(url)?;
+    fn begin(&mut self, item: &InputItem) -> usize {
         let path = path_of(&item.directory, &item.name);
-        let (name, content) = (item.name.clone(), OutputContent::Left);
-        self.outputs.push(Output { path, name, directory, content, inputs: 0, differs: false });
+        let (name, folder) = (item.name.clone(), item.directory.clone());
+        self.outputs.push(Output {
+            path,
+            name,
+            folder,
+            directory: DirectoryId::TOP,
+            content: OutputContent::Left,
+            inputs: 0,
+            differs: false,
+        });
         let key = (item.directory.clone(), item.name.clone());
         self.places.insert(key, self.outputs.len() - 1);
-        Ok(self.outputs.len() - 1)
+        self.outputs.len() - 1
     }
 
     /// Adds an input's object to an output; what is to be copied of it.
     fn add_item(
         &mut self,
         at: usize,
-        (content, survivors): (ItemContent, Option<&Survivors>),
+        (content, decided): (ItemContent, Option<&Decided>),
         url: &str,
     ) -> Result<Option<CopiedPart>> {
         let missing = self.options.missing;
         let only = self.options.only.as_ref();
         let output = &mut self.outputs[at];
         let path = &*output.path;
-        let survivors = survivors.filter(|_| only.is_some_and(|only| only.table == path));
-        let remake = self.options.remake(survivors.is_some());
+        let decided = decided.filter(|_| only.is_some_and(|only| only.table == path));
+        let taken = decided.map(Decided::taken).unwrap_or_default();
+        let remake = self.options.remake(taken.survivors.is_some());
         let is_first = output.inputs == 0;
         output.inputs += 1;
         let located = |error: rootfile::Error| error.within(path).located(url);
@@ -184,7 +233,7 @@ impl MergePlan {
                 Ok(None)
             }
             (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
-                let part = tree.plan(&more, missing, survivors).map_err(located)?;
+                let part = tree.plan(&more, missing, taken).map_err(located)?;
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
@@ -208,7 +257,7 @@ impl MergePlan {
                         let branches = Names::new(&tree.first().tree).select(columns)?;
                         tree.keep(&branches);
                     }
-                    let part = tree.plan(&first, Missing::Filter, survivors).map_err(located)?;
+                    let part = tree.plan(&first, Missing::Filter, taken).map_err(located)?;
                     *content = OutputContent::Tree(Box::new(tree));
                     Ok(Some(CopiedPart::Tree(part)))
                 }
@@ -235,12 +284,14 @@ impl MergePlan {
         }
     }
 
-    /// Says what stands for the fields that inputs lack, when all of them have been added.
+    /// Says what stands for the fields that inputs lack, of those from `first` on: when all have
+    /// been added, or where later ones add no fields.
     ///
     /// # Errors
     /// As [`CopiedNTuple::complete`].
-    pub fn complete(&mut self) -> Result<()> {
-        for PlannedInput { tables, url, .. } in &self.inputs {
+    pub fn complete(&mut self, first: usize) -> Result<()> {
+        for input in &self.inputs[first..] {
+            let PlannedInput { tables, url, .. } = &**input;
             for (at, part) in tables {
                 let Output { path, content, .. } = &mut self.outputs[*at];
                 if let (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) = (content, part) {
@@ -263,6 +314,7 @@ impl MergePlan {
     /// As [`CopiedTree::finish`].
     pub fn finish(self, url: &str) -> Result<(FileWriter, MergeReport)> {
         let MergePlan { mut writer, options, outputs, inputs, processes, mut notes, .. } = self;
+        let only = options.only.as_ref();
         let (compression, mut encoders) = (options.compression, Encoders::default());
         let mut report = MergeReport {
             inputs: inputs.len(),
@@ -277,7 +329,7 @@ impl MergePlan {
             time: std::time::Duration::ZERO,
         };
         for output in outputs {
-            let Output { path, name, directory, content, inputs: having, differs } = output;
+            let Output { path, name, directory, content, inputs: having, differs, .. } = output;
             if having < inputs.len() {
                 notes.push(format!("{path} is in {having} of {} inputs only", inputs.len()));
             }
@@ -285,7 +337,12 @@ impl MergePlan {
                 notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
             }
             match content {
-                OutputContent::Tree(tree) => {
+                OutputContent::Tree(mut tree) => {
+                    let is_meant = only.is_some_and(|only| only.table == path);
+                    if let Some(beside) = self.nothing.as_ref().filter(|_| is_meant) {
+                        let first = tree.first().clone();
+                        tree.add_beside(&first, beside).located(url)?;
+                    }
                     report.tables.push((path, tree.entries()));
                     writer.put(directory, &name, Arc::new(tree.finish().located(url)?));
                 }
@@ -319,7 +376,7 @@ impl MergePlan {
 impl PlannedInput {
     /// Whether it is on a disk of this machine.
     pub fn is_local(&self) -> bool {
-        address::parse(&self.address).is_ok_and(|all| all.iter().all(address::Address::is_local))
+        is_local(&self.address)
     }
 }
 
@@ -331,7 +388,7 @@ impl CopiedPart {
             CopiedPart::Tree(part) => {
                 let stored = |basket: &BasketPart| match basket {
                     BasketPart::Stored(range) => Some(range.clone()),
-                    BasketPart::Embedded { .. } => None,
+                    BasketPart::Embedded { .. } | BasketPart::Beside { .. } => None,
                 };
                 let baskets = part.baskets();
                 baskets.filter_map(|(a, b, basket)| Some((a, b, stored(&basket.part)?))).collect()
@@ -341,6 +398,14 @@ impl CopiedPart {
                 places.map(|(cluster, at, range)| (cluster, at, range.clone())).collect()
             }
         }
+    }
+
+    /// Baskets of new columns that begin within entries of what is taken, in their order: the
+    /// output, and the numbers of [`CopiedPart::ranges`].
+    pub fn beside(&self, output: usize, entries: Range<u64>) -> Vec<(usize, usize, usize)> {
+        let CopiedPart::Tree(part) = self else { return Vec::new() };
+        let within = part.beside().filter(|(_, _, basket)| entries.contains(&basket.first_entry));
+        within.map(|(branch, at, _)| (output, branch, at)).collect()
     }
 
     fn entries(&self) -> u64 {

@@ -6,6 +6,7 @@
 //! RNTuples, the reader decides from the cut's columns what else it fetches, and what is left is
 //! encoded anew.
 
+mod columns;
 mod options;
 
 use std::collections::BTreeSet;
@@ -23,23 +24,21 @@ use super::merge::{MergeOptions, MergeProgress, Missing, Only, merge, without_se
 use super::options::WriteOptions;
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::define::check_names;
 use crate::read::core::select::Names;
-use crate::read::core::skip::OnError;
-use crate::read::core::steps::Step;
+use crate::read::core::table::Table;
 use crate::read::file::Speculation;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
-use crate::read::many::scan::{ScanBatch, ScanBatches, ScanRequest, TableLocation};
+use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
 use crate::read::ntuple::RNTuple;
 use crate::read::tree::Tree;
+use columns::EncodedColumns;
 pub use options::{SkimOptions, SkimReport, TableFormat};
-
-/// Bytes of arrays that are read and written at a time, about.
-const STEP_BYTES: u64 = 32 << 20;
 
 /// The table of the first input.
 struct First {
+    table: Arc<dyn Table>,
     path: String,
     is_tree: bool,
     tree: Option<Arc<TreeMetadata>>,
@@ -61,6 +60,12 @@ pub(crate) async fn skim(
         return Err(Error::new(ErrorKind::InvalidArgument, "no input"));
     };
     let first = first(session, source).await?;
+    check_names(&options.define)?;
+    if let Some(one) = options.define.iter().find(|one| first.table.has(&one.name)) {
+        let what = format!("the new column {} is there already", one.name);
+        let error = Error::new(ErrorKind::InvalidArgument, what).with_url(&*source.url);
+        return Err(error.with_advice("give it another name"));
+    }
     let stays = match options.format {
         TableFormat::Same => first.is_tree,
         TableFormat::Tree => first.is_tree,
@@ -84,7 +89,8 @@ async fn first(session: &Session, source: &TableLocation) -> Result<First> {
     let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
     let sets = table.downcast_ref::<RNTuple>().map_or(&[][..], RNTuple::attribute_sets);
     let note = without_sets(table.path(), &source.url, sets);
-    Ok(First { path: table.path().to_owned(), is_tree: tree.is_some(), tree, note })
+    let path = table.path().to_owned();
+    Ok(First { path, is_tree: tree.is_some(), tree, note, table })
 }
 
 /// Whether some entries can be taken out of the baskets of all columns as bytes.
@@ -109,6 +115,7 @@ async fn copied(
         table: first.path.clone(),
         columns: options.columns.clone(),
         cut: options.cut.clone(),
+        define: options.define.clone(),
         keep_rest: options.keep_rest,
     };
     let merge_options = MergeOptions {
@@ -120,6 +127,7 @@ async fn copied(
         ..MergeOptions::default()
     };
     let inputs: Vec<String> = sources.iter().map(|source| source.url.clone()).collect();
+    let inputs = (inputs, Some(first.table.file().clone()));
     let merged = merge(session, output, inputs, merge_options, progress).await?;
     let inputs = merged.input_entries.into_iter();
     Ok(SkimReport {
@@ -149,18 +157,20 @@ async fn encoded(
     let file = FileOutput::create(session, output, write).await?;
     let mut inputs: Vec<(String, u64, u64)> =
         sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
-    let mut batches = ScanBatches::new(session.clone(), sources.to_vec(), request(options));
+    let columns = EncodedColumns::new(session, options, &first.table).await?;
+    let mut batches = ScanBatches::new(session.clone(), sources.to_vec(), columns.request(options));
     let mut table: Option<TableOutput> = None;
     let mut now = MergeProgress { inputs: sources.len(), ..MergeProgress::default() };
     while let Some(batch) = batches.next().await {
         let ScanBatch { file: at, batch, .. } = batch?;
         inputs[at].1 += batch.entries.end - batch.entries.start;
         inputs[at].2 += batch.len();
+        let batch = columns.computed(batch)?;
         let (names, arrays): (Vec<String>, Vec<_>) = batch.columns.into_iter().unzip();
         let to = match &table {
             Some(table) => table,
             None => {
-                let columns = columns(&names, &arrays, first).located(output)?;
+                let columns = table_columns(&names, &arrays, first).located(output)?;
                 let writer = writer(columns, options, first).located(output)?;
                 table.insert(file.make_table(&first.path, writer).await?)
             }
@@ -184,21 +194,8 @@ async fn encoded(
     })
 }
 
-fn request(options: &SkimOptions) -> ScanRequest {
-    ScanRequest {
-        wanted: match &options.columns[..] {
-            [] => ColumnSpec::All,
-            names => ColumnSpec::Named(names.to_vec()),
-        },
-        entries: 0..u64::MAX,
-        step: Step::Bytes(STEP_BYTES),
-        cut: options.cut.clone(),
-        on_error: OnError::Raise,
-    }
-}
-
 /// The columns of the output: what the input's are called and say about themselves.
-fn columns(
+fn table_columns(
     names: &[String],
     arrays: &[rootfile::Array],
     first: &First,

@@ -6,6 +6,7 @@ use remote::Written;
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 use crate::read::core::cut::Cut;
+use crate::read::core::define::Definition;
 
 /// What a table is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,6 +25,8 @@ pub struct SkimOptions {
     pub columns: Vec<String>,
     /// Which entries; all where there is none.
     pub cut: Option<Cut>,
+    /// New columns: their names are in no input. The cut may name them.
+    pub define: Vec<Definition>,
     pub format: TableFormat,
     /// Keeps other tables and objects of the inputs, merged: where a tree stays a tree.
     pub keep_rest: bool,
@@ -38,6 +41,7 @@ impl Default for SkimOptions {
         SkimOptions {
             columns: Vec::new(),
             cut: None,
+            define: Vec::new(),
             format: TableFormat::Same,
             keep_rest: false,
             overwrite: false,

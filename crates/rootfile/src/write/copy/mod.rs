@@ -5,6 +5,7 @@
 //! classes, titles, aliases and user infos stay what they are, whatever version of ROOT wrote them.
 
 pub mod basket;
+mod beside;
 mod fill;
 mod histogram;
 mod ntuple;
@@ -12,17 +13,20 @@ mod object;
 mod plan;
 mod record;
 mod remake;
+mod source;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod union;
 
+pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
 pub use fill::{FilledBasket, may_select};
 pub use histogram::HistogramSum;
 pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
-pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart};
+pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart, ends_of_clusters};
 pub use record::SourceRecord;
 pub use remake::{BranchRemake, HeldBasket, Remake};
-pub use tree::{CopiedTree, Missing, SourceTree};
+pub use source::SourceTree;
+pub use tree::{CopiedTree, Missing};
 pub use union::Counts;

@@ -72,6 +72,8 @@ pub enum BasketPart {
     Stored(Range<u64>),
     /// In the tree's own record: it becomes a record of its own.
     Embedded { bytes: Bytes, entries: usize },
+    /// In memory: a record that says it was at `from`.
+    Beside { record: Bytes, from: u64 },
 }
 
 impl TreePart {
@@ -85,8 +87,7 @@ impl TreePart {
     pub fn cuts(&self, held: &mut u64, bytes: u64) -> Vec<u64> {
         let mut lens: BTreeMap<u64, u64> = BTreeMap::new();
         for (_, _, basket) in self.baskets() {
-            if let BasketPart::Stored(range) = &basket.part {
-                let len = range.end - range.start;
+            if let Some(len) = basket.part.len() {
                 let kept = basket.kept.iter().flatten().map(|run| u64::from(run.end - run.start));
                 let part = len * kept.sum::<u64>() / u64::from(basket.entries.max(1));
                 let is_whole = basket.kept.is_none();
@@ -106,6 +107,12 @@ impl TreePart {
         cuts
     }
 
+    /// Baskets of new columns, none of which is in two clusters.
+    pub fn beside(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
+        let is_beside = |basket: &PlannedBasket| matches!(basket.part, BasketPart::Beside { .. });
+        self.baskets().filter(move |(_, _, basket)| is_beside(basket))
+    }
+
     /// Whether the input has no such branch: also one that only later inputs have.
     pub(super) fn lacks(&self, branch: usize) -> bool {
         self.branches.get(branch).is_none_or(|part| part.is_lacking)
@@ -117,6 +124,17 @@ impl TreePart {
         branches.flat_map(|(branch, part)| {
             part.baskets.iter().enumerate().map(move |(at, basket)| (branch, at, basket))
         })
+    }
+}
+
+impl BasketPart {
+    /// Bytes of its record, where it is one.
+    fn len(&self) -> Option<u64> {
+        match self {
+            BasketPart::Stored(range) => Some(range.end - range.start),
+            BasketPart::Beside { record, .. } => Some(record.len() as u64),
+            BasketPart::Embedded { .. } => None,
+        }
     }
 }
 
@@ -165,6 +183,19 @@ impl BranchPart {
             return Err(Error::unsupported(what));
         }
         Ok(BranchPart { is_lacking: false, baskets })
+    }
+
+    /// Takes baskets out of the file in memory that has them.
+    pub fn held_in(&mut self, file: &Bytes) -> Result<()> {
+        for basket in &mut self.baskets {
+            let BasketPart::Stored(range) = &basket.part else { continue };
+            let (start, end) = (range.start as usize, range.end as usize);
+            if end > file.len() {
+                return Err(Error::corrupt("a basket behind the end of its file"));
+            }
+            basket.part = BasketPart::Beside { record: file.slice(start..end), from: range.start };
+        }
+        Ok(())
     }
 
     /// Leaves what a cut has left.
@@ -233,6 +264,11 @@ impl Survivors {
         }
         all
     }
+}
+
+/// Where the clusters of a tree end.
+pub fn ends_of_clusters(tree: &Tree) -> Vec<u64> {
+    cluster_ends(&clusters(tree)).collect()
 }
 
 /// The clusters of a tree.

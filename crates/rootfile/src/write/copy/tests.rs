@@ -61,7 +61,7 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
     };
     let mut copied = CopiedTree::new(read(&inputs[0]));
     for input in inputs {
-        let part = copied.plan(&read(input), Missing::Strict, None).unwrap();
+        let part = copied.plan(&read(input), Missing::Strict, Taken::default()).unwrap();
         copied.begin(&part);
         for (branch, at, basket) in part.baskets() {
             let (mut record, from) = match &basket.part {
@@ -75,6 +75,7 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
                     let made = basket::embedded_record(bytes, *entries, compression, &mut encoders);
                     (made.unwrap(), 0)
                 }
+                BasketPart::Beside { record, from } => (record.to_vec(), *from),
             };
             let place = out.place(DirectoryId::TOP).unwrap();
             let cycle = copied.place((branch, at), record.len(), place);

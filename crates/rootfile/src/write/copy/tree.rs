@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::beside::{BesideTree, Taken};
 use super::fill::is_free_of_pointers;
 use super::object::CopiedObject;
 use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
-use super::record::{Edits, SourceRecord};
+use super::record::Edits;
 use super::remake::{HeldBasket, Remake};
+use super::source::SourceTree;
 use crate::error::{Error, Result};
-use crate::file::{File, ready};
-use crate::key::Key;
-use crate::known::{Known, Progress};
-use crate::object::{ObjectId, ObjectRef};
-use crate::tree::{Branch, BranchId, BranchKind, LeafKind, Tree, read_tree_and_columns};
+use crate::object::ObjectRef;
+use crate::tree::{Branch, BranchId, BranchKind, LeafKind};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::compression::Compression;
 use crate::write::table::RecordPlace;
@@ -22,18 +21,6 @@ use crate::write::table::RecordPlace;
 const BASKETS_MIN: usize = 10;
 /// What `fAutoFlush` says where the size of clusters is not known: bytes, as ROOT's default.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
-
-/// A tree of an input.
-#[derive(Debug)]
-pub struct SourceTree {
-    pub tree: Tree,
-    class: String,
-    pub(super) record: Arc<SourceRecord>,
-    /// For each branch the object that has its baskets.
-    columns: Vec<ObjectId>,
-    /// Names of each branch and those above it.
-    pub(super) paths: Vec<String>,
-}
 
 /// A tree that is put together of those of several inputs.
 #[derive(Debug)]
@@ -83,6 +70,8 @@ pub(super) struct CopiedBranch {
     /// Of which source it is, and its number there.
     pub origin: (usize, usize),
     is_left_out: bool,
+    /// No input has it.
+    pub is_new: bool,
     /// Of each basket its length, its first entry and its offset in the output.
     lens: Vec<i64>,
     entries: Vec<i64>,
@@ -95,52 +84,6 @@ pub(super) struct CopiedBranch {
     entry_offset_len: u32,
     maximum: i64,
     leaves: Vec<(i64, u32)>,
-}
-
-impl SourceTree {
-    /// The tree of a key.
-    ///
-    /// # Errors
-    /// As [`File::tree`]; `Unsupported` where a branch is of a kind that cannot be copied.
-    pub fn read(file: &File, known: &Known, key: &Key) -> Result<Progress<SourceTree>> {
-        let content = ready!(file.content_of(known, key)?);
-        let read = || {
-            let streamers = &file.classes.streamers;
-            let offset = key.offset.saturating_add(key.key_len);
-            let record = SourceRecord::read(streamers, &key.class, content, key.key_len, offset)?;
-            let record = Arc::new(record);
-            let (tree, columns) = read_tree_and_columns(&record.objects, file.header.end)?;
-            let paths = paths(&tree);
-            for (branch, path) in tree.branches.iter().zip(&paths) {
-                check_kind(branch).map_err(|error| error.within(path))?;
-            }
-            let class = key.class.clone();
-            Ok(SourceTree { tree, class, record, columns, paths })
-        };
-        Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
-    }
-
-    /// Whether it has objects, which may refer to others.
-    pub fn may_refer(&self) -> bool {
-        self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
-    }
-
-    pub(super) fn column(&self, branch: usize) -> ObjectRef<'_> {
-        self.record.objects.get(self.columns[branch])
-    }
-
-    fn part(&self, branch: usize) -> Result<BranchPart> {
-        BranchPart::of(&self.tree.branches[branch], &self.tree)
-            .map_err(|error| error.within(&self.paths[branch]).within(&self.tree.name))
-    }
-
-    fn facts(&self, branch: usize) -> BranchFacts {
-        let maximum = match self.tree.branches[branch].kind {
-            BranchKind::Element { .. } => self.column(branch).int("fMaximum").unwrap_or(0),
-            _ => 0,
-        };
-        BranchFacts::of(&self.tree.branches[branch], maximum)
-    }
 }
 
 impl CopiedTree {
@@ -241,12 +184,16 @@ impl CopiedTree {
         &mut self,
         other: &Arc<SourceTree>,
         missing: Missing,
-        survivors: Option<&Survivors>,
+        Taken { survivors, beside }: Taken<'_>,
     ) -> Result<TreePart> {
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
         if missing == Missing::Union {
             self.add_branches_of(other)?;
         }
+        if let Some(beside) = beside {
+            self.add_beside(other, beside)?;
+        }
+        let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
         let mut theirs: BTreeMap<&str, usize> = BTreeMap::new();
         for (at, path) in other.paths.iter().enumerate() {
             theirs.entry(path).or_insert(at);
@@ -254,26 +201,25 @@ impl CopiedTree {
         let mut branches = Vec::with_capacity(self.branches.len());
         for at in 0..self.branches.len() {
             let path = self.path(at);
+            let new = beside.and_then(|beside| Some((beside, beside.branch(path)?)));
             let their = theirs.remove(path);
-            if self.branches[at].is_left_out {
-                branches.push(BranchPart::default());
-                continue;
-            }
-            let Some(their) = their else {
-                self.check_lacking(at, other, missing).map_err(|error| within(error, path))?;
-                branches.push(BranchPart::lacking());
-                continue;
+            let of = match (new, their) {
+                _ if self.branches[at].is_left_out => Ok(None),
+                (Some((beside, new)), _) => self.part_beside(at, beside, new).map(Some),
+                (None, Some(their)) => self.part_of(at, other, their, survivors).map(Some),
+                (None, None) if self.branches[at].is_new && taken == 0 => Ok(None),
+                (None, None) => self.check_lacking(at, other, missing).map(|()| None),
             };
-            let mine = self.branch(at);
-            same(mine, &other.tree.branches[their]).map_err(|error| within(error, path))?;
-            let mut part = other.part(their)?;
-            let mut facts = other.facts(their);
-            if let Some(survivors) = survivors {
-                part.select(survivors);
-                facts.entries = survivors.rank(facts.entries);
-            }
+            let (part, facts) = match of.map_err(|error| within(error, path))? {
+                Some(of) => of,
+                None if self.branches[at].is_left_out => Default::default(),
+                None => (BranchPart::lacking(), BranchFacts::default()),
+            };
+            let is_taken = !part.is_lacking && !self.branches[at].is_left_out;
             branches.push(part);
-            self.branches[at].add(&facts, self.remade == Remade::No);
+            if is_taken {
+                self.branches[at].add(&facts, self.remade == Remade::No);
+            }
         }
         match theirs.into_keys().next().filter(|_| missing == Missing::Strict) {
             Some(path) => {
@@ -281,9 +227,8 @@ impl CopiedTree {
                 Err(within(Error::unsupported(what), path))
             }
             None => {
-                let (mut entries, mut clusters) = (other.tree.entries, clusters(&other.tree));
+                let (entries, mut clusters) = (taken, clusters(&other.tree));
                 if let Some(survivors) = survivors {
-                    entries = survivors.rank(entries);
                     clusters = survivors.clusters(&clusters);
                     self.is_cut = true;
                 }
@@ -291,6 +236,34 @@ impl CopiedTree {
                 Ok(TreePart { entries, clusters, branches })
             }
         }
+    }
+
+    /// What a branch has in an input.
+    fn part_of(
+        &self,
+        at: usize,
+        other: &SourceTree,
+        their: usize,
+        survivors: Option<&Survivors>,
+    ) -> Result<(BranchPart, BranchFacts)> {
+        same(self.branch(at), &other.tree.branches[their])?;
+        let (mut part, mut facts) = (other.part(their)?, other.facts(their));
+        if let Some(survivors) = survivors {
+            part.select(survivors);
+            facts.entries = survivors.rank(facts.entries);
+        }
+        Ok((part, facts))
+    }
+
+    /// What a new column has beside an input.
+    fn part_beside(
+        &self,
+        at: usize,
+        beside: &BesideTree,
+        branch: usize,
+    ) -> Result<(BranchPart, BranchFacts)> {
+        same(self.branch(at), &beside.tree.tree.branches[branch])?;
+        beside.part(branch)
     }
 
     /// Begins with the next input: its baskets are now placed, in any order.
@@ -526,30 +499,9 @@ impl CopiedBranch {
     }
 }
 
-/// The names of each branch and those above it.
-fn paths(tree: &Tree) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::with_capacity(tree.branches.len());
-    for branch in &tree.branches {
-        paths.push(match branch.parent {
-            Some(parent) => format!("{}/{}", paths[parent.0 as usize], branch.name),
-            None => branch.name.clone(),
-        });
-    }
-    paths
-}
-
 fn is_whole(kind: &LeafKind) -> bool {
     use LeafKind::{Bool, I8, I16, I32, I64};
     matches!(kind, Bool | I8 | I16 | I32 | I64)
-}
-
-fn check_kind(branch: &Branch) -> Result<()> {
-    match &branch.kind {
-        BranchKind::Unreadable { why } => Err(why.clone()),
-        BranchKind::Clones { .. } => Err(Error::unsupported("copying a TBranchClones")),
-        BranchKind::Pointers { .. } => Err(Error::unsupported("copying a TBranchSTL")),
-        _ => Ok(()),
-    }
 }
 
 /// That entries of two branches are written in the same way.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::beside::BesideTree;
 use super::fill::{FilledBasket, Filling};
 use super::plan::TreePart;
 use super::record::Edits;
 use super::remake::HeldBasket;
-use super::tree::{CopiedTree, Missing, SourceTree};
+use super::source::SourceTree;
+use super::tree::{CopiedTree, Missing};
 use crate::error::{Error, Result};
 use crate::write::compression::Encoders;
 use crate::write::table::RecordPlace;
@@ -41,6 +43,31 @@ impl CopiedTree {
         }
         if !added.is_empty() {
             self.sources.push(other.clone());
+        }
+        Ok(())
+    }
+
+    /// Adds new columns, where those of the inputs before are not there already.
+    ///
+    /// # Errors
+    /// `Unsupported` where an input has a branch of that name.
+    pub fn add_beside(&mut self, other: &SourceTree, beside: &BesideTree) -> Result<()> {
+        let new = &beside.tree;
+        let is_there =
+            |path: &&String| other.paths.contains(path) || self.sources[0].paths.contains(path);
+        if let Some(path) = new.paths.iter().find(is_there) {
+            let what = "a new column that is there already: give it another name";
+            return Err(Error::unsupported(what).within(path).within(&other.tree.name));
+        }
+        let added: Vec<usize> =
+            (0..new.paths.len()).filter(|at| !self.places.contains_key(&new.paths[*at])).collect();
+        for at in &added {
+            self.add_branch(new, *at);
+            let place = self.branches.len() - 1;
+            self.branches[place].is_new = true;
+        }
+        if !added.is_empty() {
+            self.sources.push(new.clone());
         }
         Ok(())
     }

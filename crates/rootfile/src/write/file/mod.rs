@@ -289,6 +289,11 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Of a table a cluster is to end behind so many entries: see [`TableWriter::end_cluster`].
+    pub fn end_cluster(&mut self, table: TableId, entries: u64) {
+        self.tables[table.0].writer.end_cluster(entries);
+    }
+
     /// A table, for what its kind alone has.
     pub fn table(&self, table: TableId) -> &dyn TableWriter {
         &*self.tables[table.0].writer

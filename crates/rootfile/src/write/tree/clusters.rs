@@ -1,5 +1,6 @@
 //! Where clusters end, by the entries alone.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::branch::OpenBranch;
@@ -30,6 +31,8 @@ pub(super) struct Clusters {
     ranges: Vec<(u64, u64)>,
     /// The first entry that is in no range.
     range_start: u64,
+    /// Where callers want clusters to end that have not been cut.
+    ends: VecDeque<u64>,
     sample_len: u64,
     /// Bytes of one entry before compression, in the sample.
     content_per_entry: f64,
@@ -45,6 +48,7 @@ impl Clusters {
             entries: None,
             ranges: Vec::new(),
             range_start: 0,
+            ends: VecDeque::new(),
             sample_len: (SAMPLE_LEN * branches as u64).min(SAMPLES_LEN_MAX),
             content_per_entry: 0.0,
             looked: 0,
@@ -72,6 +76,13 @@ impl Clusters {
     /// The first entry that is in no cluster.
     pub fn start(&self) -> u64 {
         self.start
+    }
+
+    /// A cluster is to end behind so many entries.
+    pub fn end_at(&mut self, entries: u64) {
+        if entries > self.ends.back().copied().unwrap_or(self.start) {
+            self.ends.push_back(entries);
+        }
     }
 
     /// Whether the first entries have to be compressed to know more.
@@ -141,8 +152,10 @@ impl Clusters {
         branches: &[OpenBranch],
         is_closed: bool,
     ) -> Option<Range<u64>> {
-        let (usual, there) = (self.entries?, rows.end() - self.start);
-        let is_complete = there >= usual || is_closed;
+        let usual = self.entries?;
+        let wanted = self.ends.front().copied().filter(|end| *end <= rows.end());
+        let there = wanted.unwrap_or(rows.end()) - self.start;
+        let is_complete = there >= usual || is_closed || wanted.is_some();
         let held = rows.held_bytes();
         if there == 0 || (!is_complete && held < self.looked + LOOK_LEN) {
             return None;
@@ -158,6 +171,10 @@ impl Clusters {
         }
         let end = self.start + fitting as u64;
         self.looked = 0;
+        if wanted == Some(end) {
+            self.ends.pop_front();
+            self.end_early(end);
+        }
         Some(std::mem::replace(&mut self.start, end)..end)
     }
 
@@ -171,6 +188,21 @@ impl Clusters {
         let measures = measures(branches, &runs);
         let bytes = |entries: usize| measures.iter().map(|m| m.bytes(0..entries)).sum::<u64>();
         last(0, count, |entries| bytes(entries) <= 2 * CONTENT_LEN_MAX).max(1)
+    }
+
+    /// This cluster ends where a caller wants it to; those after it have as many entries as before.
+    fn end_early(&mut self, end: u64) {
+        let Some(usual) = self.entries.filter(|usual| end - self.start < *usual) else { return };
+        if self.start > self.range_start {
+            self.ranges.push((self.start - 1, usual));
+        }
+        self.range_start = end;
+        match self.ranges.last_mut() {
+            Some((last, size)) if *last + 1 == self.start && *size == end - self.start => {
+                *last = end - 1;
+            }
+            _ => self.ranges.push((end - 1, end - self.start)),
+        }
     }
 
     /// This cluster and those after it have fewer entries.

@@ -255,6 +255,10 @@ impl TableWriter for TreeWriter {
         self.rows.push_checked(columns, entries)
     }
 
+    fn end_cluster(&mut self, entries: u64) {
+        self.clusters.end_at(entries);
+    }
+
     fn close(&mut self) {
         self.is_closed = true;
     }

@@ -31,6 +31,8 @@ use rootfile::Array;
 
 use super::columns::Batch;
 use super::cut::{Cut, Predicate};
+use super::define::{Compute, Definition};
+use super::request::ColumnRequest;
 use remote::{Error, ErrorKind, Result};
 use value::{Binary, Unary, Value};
 
@@ -211,6 +213,29 @@ impl Cut {
             return Err(wrong(text, "names no column"));
         }
         Ok(Cut::new(formula.columns.clone(), formula))
+    }
+}
+
+impl Definition {
+    /// A column by a formula of numbers, one an entry, such as `Muon_pt_sum / nMuon`. Integers
+    /// become 64-bit ones. Whether its columns are there is found out when it is used.
+    ///
+    /// # Errors
+    /// As [`Cut::parse`].
+    pub fn parse(name: &str, text: &str) -> Result<Definition> {
+        let formula = Formula::of_numbers(text)?;
+        if formula.columns.is_empty() {
+            return Err(wrong(text, "names no column"));
+        }
+        let columns = formula.columns.iter().map(ColumnRequest::named).collect();
+        Ok(Definition { name: name.to_owned(), columns, compute: Arc::new(formula) })
+    }
+}
+
+impl Compute for Formula {
+    fn compute(&self, columns: Batch) -> Result<Array> {
+        let entries = columns.len() as usize;
+        Ok(self.value(&self.root, &columns)?.into_array(entries))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What expressions come to, all entries at once.
 
-use rootfile::Numbers;
+use rootfile::{Array, Numbers};
 
 use super::Operator;
 
@@ -108,6 +108,19 @@ impl Value {
             Value::Singles(all) => all.into_iter().map(|one| one as i64).collect(),
             Value::Doubles(all) => all.into_iter().map(|one| one as i64).collect(),
         }
+    }
+
+    /// A column, of a constant so many.
+    pub fn into_array(self, entries: usize) -> Array {
+        let numbers = match self {
+            Value::Int(one) => Numbers::I64(vec![one; entries]),
+            Value::Float(one) => Numbers::F64(vec![one; entries]),
+            Value::Bools(all) => Numbers::Bool(all.into_iter().map(u8::from).collect()),
+            Value::Ints(all) => Numbers::I64(all),
+            Value::Singles(all) => Numbers::F32(all),
+            Value::Doubles(all) => Numbers::F64(all),
+        };
+        Array::Numbers { numbers, shape: Vec::new() }
     }
 
     /// What it is, for messages.

@@ -155,7 +155,13 @@ impl CopiedNTuple {
         let at = match known {
             Some(at) => at,
             None => {
+                let columns = self.layout.columns().len();
                 let fields = self.layout.add(schema, missing)?;
+                if self.header.is_some() && self.layout.columns().len() != columns {
+                    let what = "columns of other encodings than in the inputs before, which are \
+                                written already: merge the files first";
+                    return Err(Error::unsupported(what).within(&schema.name));
+                }
                 self.schemas.push(InputSchema { schema: schema.clone(), fields, bridge: None });
                 self.schemas.len() - 1
             }

@@ -1,0 +1,210 @@
+//! New columns: what is computed from others, entry by entry.
+
+use std::sync::Arc;
+
+use rootfile::Array;
+
+use super::columns::Batch;
+use super::cut::{Cut, Predicate};
+use super::request::ColumnRequest;
+use remote::{Error, ErrorKind, Result};
+
+/// Computes a column.
+pub trait Compute: Send + Sync {
+    /// The values of the batch's entries; the batch has the columns that they are computed from, in
+    /// the order in which these were named. Called on any thread, for any part of the entries.
+    ///
+    /// # Errors
+    /// Whatever hinders it; the read ends with it.
+    fn compute(&self, columns: Batch) -> Result<Array>;
+}
+
+/// A column that is computed.
+#[derive(Clone)]
+pub struct Definition {
+    pub name: String,
+    /// What it is computed from: columns of the table, and columns that are defined before it.
+    pub columns: Vec<ColumnRequest>,
+    pub compute: Arc<dyn Compute>,
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Definition");
+        shown.field("name", &self.name).field("columns", &self.columns).finish_non_exhaustive()
+    }
+}
+
+/// What has to be read and computed for some columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Computed {
+    /// Columns of the table, each once.
+    pub reads: Vec<ColumnRequest>,
+    /// Which of the values each step takes: those that are read come first, then those of the steps
+    /// before it.
+    steps: Vec<(Definition, Vec<usize>)>,
+    /// Name and value of what is wanted.
+    wanted: Vec<(String, usize)>,
+}
+
+/// Decides by columns of which some are computed.
+struct ComputedPredicate {
+    computed: Computed,
+    predicate: Arc<dyn Predicate>,
+}
+
+/// That each new column has a name of its own.
+///
+/// # Errors
+/// `InvalidArgument` with the name.
+pub(crate) fn check_names(definitions: &[Definition]) -> Result<()> {
+    for (at, Definition { name, .. }) in definitions.iter().enumerate() {
+        let what = match &definitions[..at] {
+            _ if name.is_empty() => "a new column needs a name".to_owned(),
+            before if before.iter().any(|other| other.name == *name) => {
+                format!("the new column {name} is defined twice")
+            }
+            _ => continue,
+        };
+        return Err(Error::new(ErrorKind::InvalidArgument, what));
+    }
+    Ok(())
+}
+
+impl Computed {
+    /// For columns of which some are defined. A definition does not see those after it.
+    pub fn new(definitions: &[Definition], wanted: &[ColumnRequest]) -> Computed {
+        let mut computed = Computed { reads: Vec::new(), steps: Vec::new(), wanted: Vec::new() };
+        let mut needed: Vec<&ColumnRequest> = wanted.iter().collect();
+        let mut is_used = vec![false; definitions.len()];
+        for (at, definition) in definitions.iter().enumerate().rev() {
+            is_used[at] = needed.iter().any(|column| column.name == definition.name);
+            if is_used[at] {
+                needed.retain(|column| column.name != definition.name);
+                needed.extend(&definition.columns);
+            }
+        }
+        for column in needed {
+            if !computed.reads.contains(column) {
+                computed.reads.push(column.clone());
+            }
+        }
+        let used = definitions.iter().zip(is_used).filter(|(_, is_used)| *is_used);
+        for (definition, _) in used {
+            let columns = definition.columns.iter().map(|column| computed.place(column));
+            let columns = columns.collect();
+            computed.steps.push((definition.clone(), columns));
+        }
+        let places = wanted.iter().map(|column| (column.name.clone(), computed.place(column)));
+        computed.wanted = places.collect();
+        computed
+    }
+
+    /// Which of the values so far a column is.
+    fn place(&self, column: &ColumnRequest) -> usize {
+        let steps = self.steps.iter().rposition(|(step, _)| step.name == column.name);
+        match steps {
+            Some(step) => self.reads.len() + step,
+            None => self.reads.iter().position(|read| read == column).unwrap_or_default(),
+        }
+    }
+
+    /// What is wanted, from a batch of what is read, whose columns are in the order of `reads`.
+    ///
+    /// # Errors
+    /// Those of computing, with the name; `InvalidArgument` where there are not as many values as
+    /// entries.
+    pub fn batch(&self, batch: Batch) -> Result<Batch> {
+        let entries = batch.len();
+        let Batch { entries: range, survivors, columns, left_out } = batch;
+        let with = |columns: Vec<(String, Array)>| Batch {
+            entries: range.clone(),
+            survivors: survivors.clone(),
+            columns,
+            left_out: Vec::new(),
+        };
+        let mut values = columns;
+        for (definition, places) in &self.steps {
+            let arguments = places.iter().map(|at| values[*at].clone()).collect();
+            let name = &definition.name;
+            let array = definition.compute.compute(with(arguments))?;
+            if array.len() as u64 != entries {
+                let found = array.len();
+                let what = format!("the new column {name}: {found} values for {entries} entries");
+                return Err(Error::new(ErrorKind::InvalidArgument, what));
+            }
+            values.push((name.clone(), array));
+        }
+        let wanted = self.wanted.iter().map(|(name, at)| (name.clone(), values[*at].1.clone()));
+        Ok(Batch { left_out, ..with(wanted.collect()) })
+    }
+}
+
+impl Predicate for ComputedPredicate {
+    fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
+        self.predicate.decide(self.computed.batch(columns)?)
+    }
+}
+
+/// The cut by columns of the table alone: those that are defined are computed for it.
+pub(crate) fn cut_of(definitions: &[Definition], cut: &Cut) -> Cut {
+    let computed = Computed::new(definitions, &cut.columns);
+    if computed.steps.is_empty() {
+        return cut.clone();
+    }
+    let (columns, predicate) = (computed.reads.clone(), cut.predicate.clone());
+    Cut { columns, predicate: Arc::new(ComputedPredicate { computed, predicate }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rootfile::Numbers;
+
+    use super::*;
+
+    fn doubles(numbers: &[f64]) -> Array {
+        Array::Numbers { numbers: Numbers::F64(numbers.to_vec()), shape: Vec::new() }
+    }
+
+    fn batch(columns: &[(&str, &[f64])]) -> Batch {
+        let entries = 0..columns[0].1.len() as u64;
+        let columns = columns.iter().map(|(name, all)| ((*name).to_owned(), doubles(all)));
+        let columns = columns.collect();
+        Batch { entries, survivors: None, columns, left_out: Vec::new() }
+    }
+
+    fn defined() -> Vec<Definition> {
+        let all = [("twice", "2.0 * x"), ("other", "y + 1.0"), ("sum", "twice + y")];
+        all.map(|(name, text)| Definition::parse(name, text).unwrap()).to_vec()
+    }
+
+    #[test]
+    fn what_is_needed_is_read_once_and_computed_in_order() {
+        let wanted = ["sum", "x"].map(ColumnRequest::named);
+        let computed = Computed::new(&defined(), &wanted);
+        let reads: Vec<_> = computed.reads.iter().map(|column| &*column.name).collect();
+        assert_eq!(reads, ["x", "y"]);
+        assert_eq!(computed.steps.len(), 2);
+        let found = computed.batch(batch(&[("x", &[1.0, 2.0]), ("y", &[10.0, 20.0])])).unwrap();
+        assert_eq!(found.get("sum"), Some(&doubles(&[12.0, 24.0])));
+        assert_eq!(found.get("x"), Some(&doubles(&[1.0, 2.0])));
+    }
+
+    #[test]
+    fn a_cut_may_name_what_is_defined() {
+        let cut = cut_of(&defined(), &Cut::parse("(sum > 20) & (y < 100)").unwrap());
+        let names: Vec<_> = cut.columns.iter().map(|column| &*column.name).collect();
+        assert_eq!(names, ["y", "x"]);
+        let columns = batch(&[("y", &[10.0, 20.0, 200.0]), ("x", &[1.0, 2.0, 3.0])]);
+        assert_eq!(cut.predicate.decide(columns).unwrap(), [false, true, false]);
+    }
+
+    #[test]
+    fn names_are_new_ones() {
+        assert!(check_names(&defined()).is_ok());
+        let twice = [defined(), defined()].concat();
+        assert!(check_names(&twice).unwrap_err().to_string().contains("twice"));
+        assert!(Definition::parse("x", "1 +").is_err());
+        assert!(Definition::parse("x", "sqrt(y)").is_err());
+    }
+}

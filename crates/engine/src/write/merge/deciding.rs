@@ -1,0 +1,181 @@
+//! What is read of an input before it is copied: the columns that a cut decides by, and those that
+//! new columns are computed from. What is copied of them is not fetched again: see
+//! [`RemoteFile::keep`](remote::fetch::RemoteFile::keep).
+
+use std::iter::Peekable;
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+use remote::{Error, ErrorKind, Result};
+use rootfile::write::copy::{
+    BesideTree, BesideWriter, NewColumns, Survivors, Taken, ends_of_clusters,
+};
+use rootfile::write::{Compression, Encoders};
+use tokio::sync::oneshot;
+
+use super::options::Only;
+use crate::located::unlocated;
+use crate::read::core::columns::Batch;
+use crate::read::core::cut;
+use crate::read::core::define::{Computed, cut_of};
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::skip::OnError;
+use crate::read::core::steps::Step;
+use crate::read::core::table::Table;
+use crate::read::file::File;
+use crate::read::file::session::Session;
+use crate::read::many::opener::Opener;
+use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};
+use crate::read::threads::decoders::Decoders;
+use crate::read::tree::Tree;
+
+/// Bytes of columns that are read at a time.
+const STEP_BYTES: u64 = 32 << 20;
+/// Which part of the memory budget what was read of an input may take until it is copied.
+const KEPT_PART: u64 = 8;
+
+/// What is taken of an input's table.
+pub struct Decided {
+    /// What a cut has left; `None` without one.
+    pub survivors: Option<Survivors>,
+    /// New columns, of entries that are left.
+    pub beside: Option<BesideTree>,
+}
+
+impl Decided {
+    /// What that is of the input's tree. New columns without entries say of which types they are,
+    /// for [`MergePlan::finish`](super::plan::MergePlan::finish).
+    pub fn taken(&self) -> Taken<'_> {
+        let beside = self.beside.as_ref().filter(|beside| beside.tree.tree.entries > 0);
+        Taken { survivors: self.survivors.as_ref(), beside }
+    }
+}
+
+/// Reads what decides about a table of a file, and computes its new columns.
+pub async fn decide(
+    session: &Session,
+    file: &File,
+    only: &Only,
+    compression: Compression,
+) -> Result<Decided> {
+    let url = file.url().to_owned();
+    let table = session.table_of(file, &url, Some(&only.table)).await?;
+    file.remote().keep(session.config().memory_bytes_max / KEPT_PART);
+    let names: Vec<_> = only.define.iter().map(|one| ColumnRequest::named(&*one.name)).collect();
+    let computed = Computed::new(&only.define, &names);
+    let cut = only.cut.as_ref().map(|cut| cut_of(&only.define, cut));
+    let mut wanted = computed.reads.clone();
+    if let (true, Some(cut)) = (wanted.is_empty(), &cut) {
+        // One that is read anyway, as there is no batch of nothing.
+        wanted.extend(cut.columns.first().cloned());
+    }
+    let place = TableLocation { url: url.clone(), open: Some(table.clone()), ..Default::default() };
+    let request = ScanRequest {
+        wanted: ColumnSpec::Requested(wanted.clone()),
+        entries: 0..u64::MAX,
+        step: Step::Bytes(STEP_BYTES),
+        cut: cut.clone(),
+        on_error: OnError::Raise,
+    };
+    let located = |error: Error| error.with_url(&*url);
+    let mut batches = ScanBatches::new(session.clone(), vec![place], request);
+    let new = (!only.define.is_empty()).then(|| Computing::new(&*table, only, compression));
+    let (mut runs, mut new) = (Vec::new(), new.map(Box::new));
+    while let Some(batch) = batches.next().await {
+        let batch = batch?.batch;
+        let left = batch.survivors.iter().flatten().cloned();
+        left.for_each(|run| cut::add(&mut runs, run));
+        if let Some(computing) = new.take() {
+            let take = move |computing: Box<Computing>| computing.take(batch);
+            new = Some(on_thread(session.decoders(), computing, take).await.map_err(located)?);
+        }
+    }
+    let survivors = cut.map(|_| Survivors::new(runs));
+    let beside = match new {
+        None => None,
+        Some(computing) => {
+            let columns = table.select(&ColumnSpec::Requested(wanted))?.empty();
+            let nothing = Batch::empty(0..0, None, columns.into_iter());
+            let finish = move |computing: Box<Computing>| computing.finish(nothing);
+            on_thread(session.decoders(), computing, finish).await.map_err(located)?
+        }
+    };
+    Ok(Decided { survivors, beside })
+}
+
+/// New columns that are being computed.
+struct Computing {
+    computed: Computed,
+    writer: BesideWriter,
+    encoders: Encoders,
+    /// Where the clusters of the input end, those that have not come.
+    ends: Peekable<IntoIter<u64>>,
+    /// Entries so far that are left.
+    entries: u64,
+}
+
+impl Computing {
+    fn new(table: &dyn Table, only: &Only, compression: Compression) -> Computing {
+        let names: Vec<String> = only.define.iter().map(|one| one.name.clone()).collect();
+        let requests: Vec<_> = names.iter().map(ColumnRequest::named).collect();
+        let tree = table.path().rsplit('/').next().unwrap_or_default().to_owned();
+        let ends = table.downcast_ref::<Tree>().map(|tree| ends_of_clusters(tree.metadata()));
+        Computing {
+            computed: Computed::new(&only.define, &requests),
+            writer: BesideWriter::new(NewColumns { tree, names, compression }),
+            encoders: Encoders::default(),
+            ends: ends.unwrap_or_default().into_iter().peekable(),
+            entries: 0,
+        }
+    }
+
+    /// Computes the columns of a batch.
+    fn take(mut self: Box<Self>, batch: Batch) -> Result<Box<Self>> {
+        let survivors = batch.survivors.clone().map(Survivors::new);
+        let rank = |entry: u64| match &survivors {
+            Some(survivors) => survivors.rank(entry),
+            None => entry - batch.entries.start,
+        };
+        while let Some(end) = self.ends.next_if(|end| *end <= batch.entries.end) {
+            self.writer.end_cluster(self.entries + rank(end));
+        }
+        if !batch.is_empty() {
+            self.entries += batch.len();
+            self.write(batch)?;
+        }
+        Ok(self)
+    }
+
+    /// All columns; `nothing` is a batch without entries, which says of which types they are.
+    fn finish(mut self: Box<Self>, nothing: Batch) -> Result<Option<BesideTree>> {
+        if self.entries == 0 {
+            self.write(nothing)?;
+        }
+        let Computing { writer, mut encoders, .. } = *self;
+        writer.finish(&mut encoders).map_err(unlocated)
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<()> {
+        let columns = self.computed.batch(batch)?.columns;
+        let arrays = columns.into_iter().map(|(_, array)| Arc::new(array)).collect();
+        self.writer.extend(arrays, &mut self.encoders).map_err(unlocated)
+    }
+}
+
+/// Does something on one of the decoding threads.
+async fn on_thread<A: Send + 'static, T: Send + 'static>(
+    decoders: &Decoders,
+    argument: A,
+    work: impl FnOnce(A) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (done, result) = oneshot::channel();
+    decoders.spawn(move || {
+        // A receiver that is gone has given the skim up.
+        let _ = done.send(work(argument));
+    });
+    let failed = |_| {
+        let text = "a thread that computes new columns has failed";
+        Error::new(ErrorKind::Io, text).with_advice("please report it")
+    };
+    result.await.map_err(failed)?
+}

@@ -1,0 +1,90 @@
+//! Inputs that are read side by side, before their turn.
+
+use std::collections::VecDeque;
+use std::vec::IntoIter;
+
+use remote::{Error, ErrorKind, Result};
+use tokio::task::JoinHandle;
+
+use super::inputs::Input;
+use super::options::MergeOptions;
+use crate::read::file::File;
+use crate::read::file::session::Session;
+
+/// Inputs whose metadata are read side by side, and those whose columns are read as well.
+const INPUTS_AHEAD: usize = 8;
+const DECIDED_AHEAD: usize = 4;
+
+/// Inputs, in their order.
+pub struct Reads {
+    session: Session,
+    options: MergeOptions,
+    left: IntoIter<String>,
+    /// The first input, where it is open already.
+    first: Option<File>,
+    reading: VecDeque<Reading>,
+}
+
+/// A read that is given up with its handle.
+struct Reading(JoinHandle<Result<Input>>);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Reads {
+    pub fn new(
+        session: Session,
+        (addresses, first): (Vec<String>, Option<File>),
+        options: MergeOptions,
+    ) -> Reads {
+        Reads { session, options, left: addresses.into_iter(), first, reading: VecDeque::new() }
+    }
+
+    /// Whether the next input has been read, or there is none.
+    pub fn is_ready(&mut self) -> bool {
+        self.begin();
+        self.reading.front().is_none_or(|reading| reading.0.is_finished())
+    }
+
+    /// The next input; `None` behind the last one.
+    ///
+    /// # Errors
+    /// Why it cannot be read, where it is not left out with a note.
+    pub async fn next(&mut self, notes: &mut Vec<String>) -> Result<Option<Input>> {
+        loop {
+            self.begin();
+            let Some(mut reading) = self.reading.pop_front() else { return Ok(None) };
+            let given_up = |_| Error::new(ErrorKind::Cancelled, "given up");
+            match (&mut reading.0).await.map_err(given_up)? {
+                Err(why) if self.options.skips(&why) => notes.push(left_out(&why)),
+                input => return input.map(Some),
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let reads = self.options.only.as_ref().is_some_and(|only| only.reads());
+        let most = if reads { DECIDED_AHEAD } else { INPUTS_AHEAD };
+        while self.reading.len() < most {
+            let Some(address) = self.left.next() else { return };
+            let (session, options) = (self.session.clone(), self.options.clone());
+            let open = self.first.take();
+            let read = async move { Input::read(&session, &address, open, &options).await };
+            self.reading.push_back(Reading(tokio::spawn(read)));
+        }
+    }
+}
+
+/// The note on an input that cannot be read.
+pub fn left_out(why: &Error) -> String {
+    format!("an input is left out: {why}")
+}
+
+/// The error where no input could be read.
+pub fn none_read(notes: &[String]) -> Error {
+    let text = format!("no input could be read; {}", notes.join("; "));
+    Error::new(ErrorKind::NotFound, text)
+}

@@ -1,0 +1,162 @@
+//! Columns that no input has: a tree of its own in memory, whose baskets are then copied as those
+//! of an input are.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::plan::{BranchFacts, BranchPart, Survivors};
+use super::source::SourceTree;
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::known::{Known, Progress};
+use crate::streamer::StreamerInfo;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::file::{DirectoryId, FileOptions, FileWriter, TableId};
+use crate::write::schema::{EntryType, TableColumn};
+use crate::write::table::TableWriter;
+use crate::write::tree::{ClusterSize, TreeOptions, TreeWriter};
+
+/// What new columns are called, and how they are written.
+#[derive(Debug, Clone)]
+pub struct NewColumns {
+    /// The tree that they are added to.
+    pub tree: String,
+    pub names: Vec<String>,
+    pub compression: Compression,
+}
+
+/// New columns of one input that are being written.
+pub struct BesideWriter {
+    columns: NewColumns,
+    open: Option<(FileWriter, TableId)>,
+    /// Where clusters are to end that the tree does not know of yet.
+    ends: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+/// New columns of one input.
+#[derive(Debug)]
+pub struct BesideTree {
+    pub tree: Arc<SourceTree>,
+    pub infos: Vec<StreamerInfo>,
+    /// The file that has the baskets.
+    pub(super) bytes: Bytes,
+}
+
+/// What is taken of an input's tree, and what is added to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Taken<'a> {
+    /// Which of its entries; `None` is all.
+    pub survivors: Option<&'a Survivors>,
+    /// New columns, which have only these entries.
+    pub beside: Option<&'a BesideTree>,
+}
+
+impl BesideTree {
+    /// The number of a branch, by its path.
+    pub(super) fn branch(&self, path: &str) -> Option<usize> {
+        self.tree.paths.iter().position(|own| own == path)
+    }
+
+    /// What a branch has.
+    pub(super) fn part(&self, branch: usize) -> Result<(BranchPart, BranchFacts)> {
+        let mut part = self.tree.part(branch)?;
+        part.held_in(&self.bytes)?;
+        Ok((part, self.tree.facts(branch)))
+    }
+}
+
+impl BesideWriter {
+    pub fn new(columns: NewColumns) -> Self {
+        BesideWriter { columns, open: None, ends: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// Adds entries: an array a column. The first ones say of which types the columns are.
+    ///
+    /// # Errors
+    /// `Unsupported` for types that a tree does not hold, and for other ones than before.
+    pub fn extend(&mut self, arrays: Vec<Arc<Array>>, encoders: &mut Encoders) -> Result<()> {
+        if self.open.is_none() {
+            self.open = Some(self.begin(&arrays)?);
+        }
+        if let Some((file, table)) = &mut self.open {
+            self.ends.drain(..).for_each(|entries| file.end_cluster(*table, entries));
+            file.extend(*table, arrays)?;
+        }
+        self.go_on(encoders)
+    }
+
+    /// A cluster is to end behind so many entries, which are more than were added.
+    pub fn end_cluster(&mut self, entries: u64) {
+        self.ends.push(entries);
+    }
+
+    /// All of them; `None` where nothing was added.
+    ///
+    /// # Errors
+    /// As [`BesideWriter::extend`].
+    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<BesideTree>> {
+        let Some((file, _)) = &mut self.open else { return Ok(None) };
+        file.close();
+        self.go_on(encoders)?;
+        let bytes = Bytes::from(self.bytes);
+        let mut known = Known::new(Some(bytes.len() as u64));
+        known.supply(0, bytes.clone());
+        let file = there(File::open(&known)?)?;
+        let key = file.top.key(&self.columns.tree, None).cloned();
+        let key = key.ok_or_else(|| Error::corrupt("a file without what was put into it"))?;
+        let tree = Arc::new(there(SourceTree::read(&file, &known, &key)?)?);
+        let infos = file.classes.streamers.infos_of_file().cloned().collect();
+        Ok(Some(BesideTree { tree, infos, bytes }))
+    }
+
+    fn begin(&self, arrays: &[Arc<Array>]) -> Result<(FileWriter, TableId)> {
+        let NewColumns { tree, names, compression } = &self.columns;
+        let column = |(name, array): (&String, &Arc<Array>)| {
+            let entry = EntryType::of(array).map_err(|error| error.within(name))?;
+            Ok(TableColumn { name: name.clone(), title: String::new(), entry })
+        };
+        let columns = names.iter().zip(arrays).map(column).collect::<Result<_>>()?;
+        let options = TreeOptions {
+            compression: *compression,
+            cluster: ClusterSize::Entries(u64::MAX),
+            ..TreeOptions::default()
+        };
+        let writer: Box<dyn TableWriter> = Box::new(TreeWriter::new(columns, options)?);
+        let mut file = FileWriter::new(FileOptions {
+            name: String::new(),
+            title: String::new(),
+            compression: Compression::NONE,
+            uuid: 0,
+            datime: 0,
+        })?;
+        let table = file.add_table(DirectoryId::TOP, tree, writer);
+        Ok((file, table))
+    }
+
+    /// Encodes what can be, and takes what has a place.
+    fn go_on(&mut self, encoders: &mut Encoders) -> Result<()> {
+        let Some((file, _)) = &mut self.open else { return Ok(()) };
+        loop {
+            while let Some(write) = file.poll_write()? {
+                let (start, end) =
+                    (write.offset as usize, write.offset as usize + write.bytes.len());
+                self.bytes.resize(self.bytes.len().max(end), 0);
+                self.bytes[start..end].copy_from_slice(&write.bytes);
+            }
+            let Some((number, work)) = file.poll_work() else { return Ok(()) };
+            let encoded = work.encode.encode(encoders)?;
+            file.complete(number, encoded);
+        }
+    }
+}
+
+/// What all bytes are there for.
+fn there<T>(progress: Progress<T>) -> Result<T> {
+    match progress {
+        Progress::Ready(value) => Ok(value),
+        Progress::NeedsData(_) => Err(Error::corrupt("a file that is not all there")),
+    }
+}

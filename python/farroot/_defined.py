@@ -1,0 +1,86 @@
+"""New columns: formulas, and functions of the columns that their parameters name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+import numpy as np
+
+from . import _core
+from ._formulas import formula
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ._core import Column
+    from ._selection import Leaf
+
+#: A name, the columns that it is computed from, and what computes it from them.
+Definition: TypeAlias = tuple[str, list[str], Callable[["list[Column]", int], _core.Array]]
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A column that is known by its name alone."""
+
+    key: str
+    decoder: None = None
+
+
+def definition(
+    name: str, how: str | Callable[..., Any], as_: Literal["tree", "rntuple"] | None
+) -> Definition:
+    """A new column as the engine takes it.
+
+    Raises:
+        InvalidArgumentError: for a formula that cannot be understood or has no columns, and for
+            a function whose parameters do not name columns.
+    """
+    columns, value = _of_formula(how) if isinstance(how, str) else _of_function(name, how)
+    if not columns:
+        raise InvalidArgumentError(f"the new column {name}: it is computed from no column")
+
+    def compute(arrays: list[Column], entries: int) -> _core.Array:
+        from .writing._columns import to_column, to_layout, type_of
+
+        found = value(arrays)
+        if isinstance(found, (bool, int, float, np.generic)):
+            found = np.full(entries, found)
+        layout = to_layout(found)
+        return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
+
+    return name, columns, compute
+
+
+def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column]], Any]]:
+    read = formula(text, lambda name: cast("Leaf", _Name(name)), {})
+    names = list(dict.fromkeys(str(leaf.key) for leaf in read.leaves()))
+    return names, lambda arrays: read.evaluated(dict(zip(names, arrays, strict=True)))
+
+
+def _of_function(
+    name: str, function: Callable[..., Any]
+) -> tuple[list[str], Callable[[list[Column]], Any]]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the new column {name}: {error}") from None
+    named = [each for each in parameters if each.default is each.empty]
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in named):
+        wanted = "the parameters of its function name the columns, so *args and **kwargs cannot be"
+        raise InvalidArgumentError(f"the new column {name}: {wanted}")
+    positional = sum(each.kind is not each.KEYWORD_ONLY for each in named)
+    names = [each.name for each in named]
+
+    def value(arrays: list[Column]) -> Any:
+        import awkward as ak
+
+        from ._libraries.awkward import to_layout
+
+        given = [ak.Array(to_layout(array)) for array in arrays]
+        words = dict(zip(names[positional:], given[positional:], strict=True))
+        return function(*given[:positional], **words)
+
+    return names, value

@@ -1,0 +1,51 @@
+//! Python functions that compute new columns.
+
+use std::sync::Arc;
+
+use engine::{Batch, ColumnRequest, Compute, Definition};
+use pyo3::prelude::*;
+
+use crate::batch::columns;
+use crate::cut::{Raised, shut_down};
+use crate::write::Array;
+
+/// Called with the columns and the number of entries; returns an [`Array`].
+struct Function {
+    name: String,
+    function: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Function {
+    fn call(&self, py: Python<'_>, batch: Batch) -> PyResult<engine::Array> {
+        let entries = batch.len();
+        let array = self.function.bind(py).call1((columns(py, batch)?, entries))?;
+        let array = array.cast::<Array>()?;
+        Ok(engine::Array::clone(&array.get().array()))
+    }
+}
+
+impl Compute for Function {
+    fn compute(&self, batch: Batch) -> engine::Result<engine::Array> {
+        // None while the interpreter shuts down.
+        match Python::try_attach(|py| self.call(py, batch)) {
+            Some(Ok(array)) => Ok(array),
+            Some(Err(error)) => {
+                Err(self.raised.keep(&format!("the new column {}", self.name), error))
+            }
+            None => Err(shut_down()),
+        }
+    }
+}
+
+/// A new column by a Python function of others, whose exception is kept.
+pub fn definition(
+    py: Python<'_>,
+    (name, columns, function): &(String, Vec<String>, Py<PyAny>),
+    raised: &Raised,
+) -> Definition {
+    let columns = columns.iter().map(ColumnRequest::named).collect();
+    let (function, raised) = (function.clone_ref(py), raised.clone());
+    let compute = Arc::new(Function { name: name.clone(), function, raised });
+    Definition { name: name.clone(), columns, compute }
+}

@@ -1,0 +1,97 @@
+//! Skims of files far away: what decides is fetched once, each input is opened once, and one is
+//! decided about while another is copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Batch, Cut, Engine, SkimOptions, SkimReport, TableLocation};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{round_trips, xrootd_host};
+use remote::fetch::trace::RequestKind;
+use tempfile::TempDir;
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const ENTRIES: u64 = 6_000;
+const INPUTS: usize = 6;
+
+/// What a skim took.
+struct Taken {
+    report: SkimReport,
+    bytes: u64,
+    opens: usize,
+    trips: f64,
+}
+
+fn world(link: Link) -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, link);
+    let files = (0..INPUTS).map(|at| (format!("/{at}.root"), FILE.into()));
+    let files: BTreeMap<_, _> = files.collect();
+    xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
+    world
+}
+
+/// Keeps the entries for which `stays` holds, and looks at one column to do so.
+fn cut(stays: fn(u64) -> bool) -> Cut {
+    let decide = move |batch: Batch| Ok(batch.entries.map(stays).collect());
+    Cut::new(["flat_5"], decide)
+}
+
+/// Skims some columns of the first files, on a link of any bandwidth.
+fn skim(inputs: usize, cut: Option<Cut>) -> Taken {
+    farroot_sim::run(async {
+        let engine: Engine = farroot_sim::engine(&world(Link::delay(RTT)));
+        let place = |at| TableLocation {
+            url: format!("root://server:1094//{at}.root"),
+            path: Some("Events".into()),
+            ..TableLocation::default()
+        };
+        let places: Vec<_> = (0..inputs).map(place).collect();
+        let columns = ["Muon_*", "flat_5", "flat_0"].map(String::from).to_vec();
+        let options = SkimOptions { columns, cut, ..SkimOptions::default() };
+        let folder = TempDir::new().expect("a folder");
+        let output = folder.path().join("out.root");
+        let output = output.to_str().expect("text");
+        let begun = tokio::time::Instant::now();
+        let report = engine.skim(output, &places, &options, &|_| ()).await.expect("skims");
+        let records = engine.trace().records();
+        let opens = records.requests.iter().filter(|request| request.kind == RequestKind::Open);
+        let files: BTreeSet<_> = opens.map(|request| request.file).collect();
+        Taken {
+            report,
+            bytes: engine.report().bytes_received,
+            opens: files.len(),
+            trips: round_trips(begun.elapsed(), RTT),
+        }
+    })
+}
+
+/// Of a cut that leaves all its columns were fetched twice, to decide and to copy.
+#[test]
+fn what_decides_is_not_fetched_again() {
+    let (all, cut) = (skim(1, None), skim(1, Some(cut(|_| true))));
+    assert_eq!(cut.report.inputs[0].2, ENTRIES);
+    // What lies between baskets that are copied, and is read with them, is not kept.
+    assert!(cut.bytes <= all.bytes, "{} {}", cut.bytes, all.bytes);
+}
+
+/// Inputs of which nothing is left were opened again to copy nothing.
+#[test]
+fn an_input_is_opened_once() {
+    let all = skim(INPUTS, Some(cut(|_| false)));
+    assert_eq!(all.opens, INPUTS);
+    assert_eq!(all.report.inputs.iter().map(|input| input.2).sum::<u64>(), 0);
+}
+
+#[test]
+fn one_is_decided_about_while_another_is_copied() {
+    let (one, all) = (skim(1, Some(cut(|_| true))), skim(INPUTS, Some(cut(|_| true))));
+    assert_eq!(all.report.inputs.iter().map(|input| input.2).sum::<u64>(), 6 * ENTRIES);
+    // One after the other they take as many round trips each.
+    let further = all.trips - one.trips;
+    assert!(further <= 1.5 * (INPUTS - 1) as f64, "{} {}", one.trips, all.trips);
+}
