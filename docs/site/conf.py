@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 import farroot
+import reference
 from docutils.nodes import Element
+from farroot._uproot import HELPERS
 from sphinx.addnodes import desc_signature
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
@@ -62,17 +64,24 @@ def _as_on_the_site(app: Sphinx, docname: str, content: list[str]) -> None:
 
     content[0] = re.sub(r"\]\(((?:\.\./)+[^)#\s]+)", led, content[0])
     # Titles in place of names of files.
-    content[0] = re.sub(r"\[[\w-]+\.md\](?=\()", "[]", content[0])
+    content[0] = re.sub(r"\[[\w-]+\.md\](?=\((?!https))", "[]", content[0])
     # As Rust's own documentation marks what is compiled and not run.
     content[0] = content[0].replace("```rust,no_run", "```rust")
 
 
-def _without_engine(
+def _without_maker(
     app: Sphinx, what: str, name: str, one: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Shows no arguments of classes that only farroot itself makes, from the engine's objects."""
-    is_internal = what in ("class", "exception") and "_core." in (signature or "")
-    return ("", returns) if is_internal else None
+    """Shows arguments of those classes alone of which programs make objects."""
+    is_called = what != "class" or name.removeprefix("farroot.") in reference.CALLED
+    return None if is_called or not signature else ("", returns)
+
+
+def _without_helpers(
+    app: Sphinx, what: str, name: str, one: Any, is_skipped: bool, options: Any
+) -> bool | None:
+    """Leaves out what the parts of the package ask of each other's objects."""
+    return True if name in HELPERS or name in ("all_of", "of", "read_from") else None
 
 
 def _without_page(app: Sphinx, env: Any, node: Element, text: Element) -> Element | None:
@@ -97,4 +106,5 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("missing-reference", _without_page)
     app.connect("source-read", _as_on_the_site)
-    app.connect("autodoc-process-signature", _without_engine)
+    app.connect("autodoc-process-signature", _without_maker)
+    app.connect("autodoc-skip-member", _without_helpers)

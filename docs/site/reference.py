@@ -53,6 +53,9 @@ GROUPS = {
     "uproot's names": ("TTree", "TBranch", "ReadOnlyFile", "ReadOnlyDirectory", "Model"),
 }
 
+#: Classes that are called by programs; all others are made by functions and methods.
+CALLED = (*GROUPS["How branches are read, and containers"], "ZLIB", "LZMA", "LZ4", "ZSTD", "Source")
+
 #: What neither a class nor a function is: its kind, and what it is for.
 _NO_CLASSES = {
     "__version__": ("data", "The version of the package, a text."),

@@ -25,10 +25,12 @@ class Report:
 
     @property
     def global_entry_start(self) -> int:
+        """The first entry, counted from the beginning of the first file's tree."""
         return self.tree_entry_start + self.global_offset
 
     @property
     def global_entry_stop(self) -> int:
+        """The entry behind the last one, counted likewise."""
         return self.tree_entry_stop + self.global_offset
 
     #: As uproot calls them too.

@@ -323,6 +323,7 @@ class ColumnOf(NothingToClose, Readable[Column]):
 
     @property
     def name(self) -> str:
+        """The last part of its :attr:`path`."""
         return self._info.name
 
     @property

@@ -37,6 +37,7 @@ class Compression:
 
     @property
     def name(self) -> str:
+        """The algorithm: ``ZLIB``, ``LZMA``, ``LZ4`` or ``ZSTD``."""
         return type(self).__name__
 
     @property

@@ -142,6 +142,7 @@ class Directory(NothingToClose, Explained):
 
     @property
     def file(self) -> File:
+        """The file that it is in."""
         return self._file
 
     @property

@@ -28,6 +28,7 @@ class HasFields(Readable["Field"]):
 
     @property
     def ntuple(self) -> RNTuple:
+        """The RNTuple itself, or that of the field."""
         return self._table
 
     @property
@@ -63,6 +64,7 @@ class RNTuple(InFile["Field"], HasFields):
 
     @property
     def description(self) -> str:
+        """What the file says of it."""
         return self._live().title
 
     @property
@@ -81,6 +83,7 @@ class Field(ColumnOf["Field"], HasFields):
 
     @property
     def description(self) -> str:
+        """What the file says of it."""
         return self._info.title
 
     @property

@@ -109,6 +109,7 @@ class Object:
 
     @property
     def classname(self) -> str:
+        """Its class in C++."""
         return self._classname
 
     @property
@@ -283,6 +284,7 @@ class Parameter(Object):
 
     @property
     def value(self) -> Any:
+        """The number, bool or text."""
         return self["fVal"]
 
     def __bool__(self) -> bool:

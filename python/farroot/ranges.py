@@ -159,6 +159,7 @@ class ByteFile(NothingToClose, Explained):
 
     @property
     def closed(self) -> bool:
+        """Whether it has been closed."""
         return self._core is None
 
     def close(self) -> None:

@@ -80,6 +80,7 @@ class HasBranches(Readable["Branch"]):
 
     @property
     def tree(self) -> Tree:
+        """The tree itself, or that of the branch."""
         return self._table
 
     def _size_of(self, selection: Selection, start: int, stop: int) -> tuple[int, int]:
@@ -131,6 +132,7 @@ class Tree(InFile["Branch"], HasBranches):
 
     @property
     def title(self) -> str:
+        """The title that the file has with it."""
         return self._live().title
 
     @property
@@ -185,6 +187,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
 
     @property
     def title(self) -> str:
+        """The title that the file has with it; often a comment in the class."""
         return self._info.title
 
     def _object(self) -> Any:

@@ -55,14 +55,17 @@ class WritableDirectory:
 
     @property
     def object_path(self) -> str:
+        """Where the directory is in the file; ``/`` at the top."""
         return "/".join(("", *self._path, "")).replace("//", "/")
 
     @property
     def file(self) -> WritableFile:
+        """The file that is being written."""
         return self._file
 
     @property
     def file_path(self) -> str | None:
+        """The path or address of the file; None of a file-like object."""
         return self._file.file_path
 
     @property
@@ -76,6 +79,7 @@ class WritableDirectory:
 
     @property
     def closed(self) -> bool:
+        """Whether the file has been closed."""
         return self._file.closed
 
     def close(self) -> None:
@@ -119,6 +123,7 @@ class WritableDirectory:
         return dict(self.iterclassnames(**filters))
 
     def iterkeys(self, **filters: Any) -> Iterator[str]:
+        """What :meth:`keys` gives, one by one."""
         return (key for key, _ in self.iterclassnames(**filters))
 
     def keys(self, **filters: Any) -> list[str]:
@@ -126,16 +131,20 @@ class WritableDirectory:
         return list(self.iterkeys(**filters))
 
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
+        """What :meth:`items` gives, one by one."""
         for key in self.iterkeys(**filters):
             yield key if cycle else key.rpartition(";")[0], self[key]
 
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
+        """Names and objects; the arguments are those of :meth:`classnames`."""
         return list(self.iteritems(**filters))
 
     def itervalues(self, **filters: Any) -> Iterator[Any]:
+        """What :meth:`values` gives, one by one."""
         return (self[key] for key in self.iterkeys(**filters))
 
     def values(self, **filters: Any) -> list[Any]:
+        """The objects; the arguments are those of :meth:`classnames`."""
         return list(self.itervalues(**filters))
 
     def __iter__(self) -> Iterator[str]:

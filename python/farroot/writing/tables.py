@@ -71,18 +71,22 @@ class WritableTable:
 
     @property
     def object_path(self) -> str:
+        """Where it is in the file."""
         return "/".join(self._path)
 
     @property
     def file(self) -> WritableFile:
+        """The file that is being written."""
         return self._file
 
     @property
     def file_path(self) -> str | None:
+        """The path or address of the file; None of a file-like object."""
         return self._file.file_path
 
     @property
     def closed(self) -> bool:
+        """Whether the file has been closed."""
         return self._file.closed
 
     def close(self) -> None:
@@ -158,6 +162,7 @@ class WritableBranch:
 
     @property
     def name(self) -> str:
+        """Its name in the tree."""
         return self._name
 
     @property

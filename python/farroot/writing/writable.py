@@ -155,6 +155,7 @@ class WritableFile:
 
     @property
     def root_directory(self) -> WritableDirectory:
+        """The directory at the top of the file."""
         return WritableDirectory(self, (), self._keys)
 
     @property
@@ -178,6 +179,7 @@ class WritableFile:
 
     @property
     def closed(self) -> bool:
+        """Whether it has been closed, or given up."""
         return self._closed
 
     @property
