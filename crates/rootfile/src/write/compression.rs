@@ -287,7 +287,7 @@ mod tests {
             encoders.compress(chosen, sample, &mut payload).unwrap();
             assert_eq!(chosen_len, payload.len());
         }
-        // Level 1 of the library leaves less of reals than its level 5 does.
+        // Of reals that do not repeat level 1 of the library leaves no more than its level 5.
         let library = Compression { library: Some(5), ..compression };
         let reals: Vec<u8> = (0..20_000u32).flat_map(|n| (n as f32).sqrt().to_be_bytes()).collect();
         let mut five = Vec::new();
