@@ -13,6 +13,7 @@ use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::locate::Location;
 use xrootd::message::login::SessionId;
+use xrootd::message::open::OpenOptions;
 use xrootd::message::protocol::ServerFlags;
 use xrootd::message::query::QueryKind;
 use xrootd::message::readv::Segment;
@@ -93,7 +94,12 @@ pub struct Behaviour {
     pub service: Duration,
     /// Where its files are; without disks, in memory.
     pub disks: Option<Arc<Disks>>,
+    /// Takes files, which are here from their open on.
+    pub takes: Option<TakenFiles>,
 }
+
+/// Files that clients have written, by path.
+pub type TakenFiles = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
 /// What a server says of its files where that is not the truth.
 #[derive(Debug, Clone, Default)]
@@ -131,6 +137,7 @@ pub fn serve(
                 files: files.clone(),
                 behaviour: behaviour.clone(),
                 open: BTreeMap::new(),
+                writing: BTreeMap::new(),
                 reads: 0,
                 token: None,
                 sent: sent.clone(),
@@ -144,10 +151,13 @@ pub fn serve(
 
 /// What a connection of this number says of its server.
 fn introduction(number: u8, behaviour: &Behaviour) -> ServerConfig {
-    let Behaviour { guard, offers_checksums, .. } = behaviour;
+    let Behaviour { guard, offers_checksums, takes, .. } = behaviour;
     let mut config = ServerConfig::data_server(SessionId([number; 16]));
     if *offers_checksums {
         config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
+    }
+    if takes.is_some() {
+        config.write_bytes_max = WRITE_BYTES_MAX;
     }
     if guard.is_buffering {
         config.version = 0x500;
@@ -155,6 +165,9 @@ fn introduction(number: u8, behaviour: &Behaviour) -> ServerConfig {
     (config.tls, config.security) = (guard.tls, guard.offers.to_owned());
     config
 }
+
+/// Longest write that is served: longer than any that is sent.
+const WRITE_BYTES_MAX: u32 = 8 << 20;
 
 /// Answers of fewer bytes travel with others, and their heads, in one piece.
 const LARGE_BYTES: usize = 4096;
@@ -207,6 +220,8 @@ struct Connection {
     files: Files,
     behaviour: Control,
     open: BTreeMap<Handle, Opened>,
+    /// Paths of files that the client writes.
+    writing: BTreeMap<Handle, String>,
     reads: u32,
     /// What was good when the client logged in.
     token: Option<&'static str>,
@@ -288,7 +303,11 @@ impl Connection {
         let lies = self.behaviour.lock().lies;
         match (lies, reads(&request)) {
             (Some(lie), Some(read)) => self.lie(lie, tag, read, end).await,
-            _ => self.answer(tag, request),
+            _ => {
+                if let Some(request) = self.take_written(tag, request) {
+                    self.answer(tag, request);
+                }
+            }
         }
         Some(())
     }
@@ -439,6 +458,54 @@ impl Connection {
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
             _ => self.refuse(tag, ErrorCode::UNSUPPORTED, "not simulated"),
         }
+    }
+
+    /// Does what has to do with files that are written; gives back any other request.
+    fn take_written(&mut self, tag: Tag, request: Request) -> Option<Request> {
+        let Some(taken) = self.behaviour.lock().takes.clone() else { return Some(request) };
+        let mut files = taken.lock();
+        match &request {
+            Request::Open(open) if open.options.contains(OpenOptions::UPDATE) => {
+                let path = open.path.split('?').next().unwrap_or_default().to_owned();
+                if open.options.contains(OpenOptions::NEW) && files.contains_key(&path) {
+                    self.refuse(tag, ErrorCode::ITEM_EXISTS, "it is there");
+                    return None;
+                }
+                let file = files.entry(path.clone()).or_default();
+                let stat = self.stat_of(&Bytes::copy_from_slice(file));
+                let is_free = |handle: &Handle| !self.writing.contains_key(handle);
+                let handle = (0..).map(Handle::from_slot).find(is_free).unwrap_or_default();
+                self.writing.insert(handle, path);
+                self.server.answer_open(tag, handle, Some(&stat));
+            }
+            Request::Write(write) => {
+                let Some(path) = self.writing.get(&write.handle) else { return Some(request) };
+                let (file, start) = (files.entry(path.clone()).or_default(), write.offset as usize);
+                let end = start + write.bytes.len();
+                file.resize(file.len().max(end), 0);
+                file[start..end].copy_from_slice(&write.bytes);
+                self.server.answer_done(tag);
+            }
+            Request::Sync(sync) if self.writing.contains_key(&sync.handle) => {
+                self.server.answer_done(tag);
+            }
+            Request::Close(close) if self.writing.remove(&close.handle).is_some() => {
+                self.server.answer_done(tag);
+            }
+            Request::Query(query) if query.kind == QueryKind::CHECKSUM => {
+                let Some(file) = files.get(&*query.argument) else { return Some(request) };
+                self.server.answer_text(tag, &adler32(file).to_string());
+            }
+            Request::Mv(mv) => match files.remove(&mv.from) {
+                Some(file) => {
+                    files.insert(mv.to.clone(), file);
+                    self.server.answer_done(tag);
+                }
+                None => self.refuse(tag, ErrorCode::NOT_FOUND, "no such file"),
+            },
+            _ => return Some(request),
+        }
+        None
     }
 
     fn answer_checksum(&mut self, tag: Tag, path: &str) {

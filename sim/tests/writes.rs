@@ -1,0 +1,66 @@
+//! How long files take that are written to a server: exact, since time is virtual.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{Behaviour, TakenFiles, serve};
+use farroot_sim::{Files, round_trips};
+use remote::CreateOptions;
+
+const RTT: Duration = Duration::from_millis(100);
+const ADDRESS: &str = "root://server:1094//new.root";
+
+/// Writes a file of so many bytes as a writer of ROOT files does, forward and then its beginning
+/// once more; returns the time that it took, from nothing.
+fn written(len: usize, link: Link, options: CreateOptions) -> Duration {
+    let taken = TakenFiles::default();
+    let (place, piece) = (taken.clone(), Bytes::from(vec![7; 1 << 20]));
+    let took = farroot_sim::run(async move {
+        let world = World::default();
+        let behaviour = Behaviour { takes: Some(place), ..Behaviour::default() };
+        serve(world.host("server", 1094, link), Files::default(), behaviour);
+        let engine = farroot_sim::engine(&world);
+        let begun = tokio::time::Instant::now();
+        let mut upload = engine.remote().create(ADDRESS, options).await.expect("begins");
+        upload.write(0, Bytes::from(vec![0; 100]), true).await.expect("takes a header");
+        while (upload.len() as usize) < len {
+            let bytes = piece.slice(..piece.len().min(len - upload.len() as usize));
+            upload.write(upload.len(), bytes, false).await.expect("takes bytes");
+        }
+        upload.write(0, Bytes::from(vec![9; 100]), false).await.expect("takes the header");
+        let written = upload.finish().await.expect("has its name");
+        assert_eq!(written.size, len as u64);
+        begun.elapsed()
+    });
+    let files = taken.lock();
+    let file = files.get("/new.root").expect("is there");
+    assert!(files.len() == 1 && file.len() == len);
+    assert!(file[..100] == [9; 100] && file[100..].iter().all(|byte| *byte == 7));
+    took
+}
+
+const OVER: CreateOptions = CreateOptions { overwrite: true, in_place: false, size: None };
+
+/// Open, all bytes and a sync leave with the login; close and the checksum, and then the name of a
+/// file that replaces another, each wait for what was asked before.
+#[test]
+fn a_short_file_takes_two_round_trips_once_connected_and_its_name_a_third() {
+    let connecting = 1.0;
+    for (options, most) in [(CreateOptions::default(), 2.0), (OVER, 3.0)] {
+        let took = round_trips(written(10_000, Link::delay(RTT), options), RTT);
+        assert!(took < connecting + most + 0.01, "{took:.3} round trips: {options:?}");
+    }
+}
+
+/// What is on its way is enough for the link: a long file takes as long as its bytes. A simulated
+/// socket holds 4 MiB, which fill no faster link of this delay.
+#[test]
+fn a_long_file_fills_the_link() {
+    let rate = 62_500_000;
+    let link = Link { rate: Some(rate), ..Link::delay(RTT) };
+    let [short, long] = [64 << 20, 192 << 20].map(|len| written(len, link, OVER));
+    let bytes = (128u64 << 20) as f64 / (long - short).as_secs_f64();
+    assert!(bytes > 0.85 * rate as f64, "{:.1} MB/s", bytes / 1e6);
+}
