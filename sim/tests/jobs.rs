@@ -19,10 +19,20 @@ fn replayed_root_is_as_efficient_as_it_was() {
 #[test]
 fn reading_ahead_takes_what_the_server_allows() {
     let dataset = dataset(12);
-    for jobs in [1, 20] {
+    for (jobs, part) in [(1, 0.98), (20, 0.94), (50, 0.84)] {
         let fared = run(&dataset, Client::Farroot, jobs, SEED);
         let allowed = allowed(&dataset, jobs);
-        assert!(fared.efficiency >= 0.85 * allowed, "{jobs} jobs: {fared:?} of {allowed:.3}");
+        assert!(fared.efficiency >= part * allowed, "{jobs} jobs: {fared:?} of {allowed:.3}");
         assert!(fared.moved <= 1.05, "{jobs} jobs: {fared:?}");
     }
+}
+
+/// Where all wait for the disks, what is read ahead for one delays what another waits for: once,
+/// jobs that read ahead had made less of their time than ROOT's, which do not.
+#[test]
+fn reading_ahead_takes_nothing_from_other_jobs() {
+    let dataset = dataset(6);
+    let root = run(&dataset, Client::Root, 120, SEED);
+    let ours = run(&dataset, Client::Farroot, 120, SEED);
+    assert!(ours.efficiency >= root.efficiency, "{ours:?}, ROOT {root:?}");
 }

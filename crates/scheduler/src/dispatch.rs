@@ -26,13 +26,6 @@ const OPENS_PART: usize = 2;
 /// this many times the bytes that could come meanwhile.
 const WORK_RATIO: u64 = 16;
 
-/// Hints fill a link at most so many times over: a longer queue of them would delay what the
-/// consumer waits for. While TCP still doubles its windows, what has been measured is a quarter of
-/// what comes next.
-const HINTS_RATIO: u64 = 4;
-/// Hinted bytes that may always be in flight.
-const HINTS_MIN: u64 = 2 << 20;
-
 /// A connection that may be given requests.
 #[derive(Debug, Clone, Copy)]
 struct Room {
@@ -239,8 +232,7 @@ impl Scheduler {
         let requests_max = server.requests_max(&self.budgets);
         let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
-        let hints_max = server.pipe_bytes().saturating_mul(HINTS_RATIO).max(HINTS_MIN);
-        let crowded = urgency == Urgency::Hint && in_flight > hints_max;
+        let crowded = urgency == Urgency::Hint && in_flight > server.hints_max();
         let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
         let room = |(connection, state): (ConnectionId, &Connection)| {
             let stuck = any_usable
@@ -285,7 +277,7 @@ impl Scheduler {
             gap: costs.gap_bytes_max(),
             region_gap: costs.region_gap_bytes_max(),
             over_read: allowed.saturating_sub(self.counters.over_read_bytes),
-            whole: server.traits.chunk_bytes_whole,
+            whole: server.chunk_bytes_whole(),
             apart: !self.budgets.coalesces,
         })
     }

@@ -75,6 +75,12 @@ impl RoundTrip {
         self.guess = Some(self.guess.map_or(sample, |guess| guess.min(sample)));
     }
 
+    /// What the beginnings of connections suggest: the way alone, without what a busy server takes
+    /// for an answer.
+    pub(crate) fn distance(&self) -> Option<Time> {
+        self.guess
+    }
+
     pub(crate) fn get(&self) -> Option<Time> {
         match self.shortest.get() {
             0 => self.guess,

@@ -56,6 +56,21 @@ impl Default for ServerTraits {
 
 /// A round trip across a continent; used while nothing is known.
 const ROUND_TRIP_GUESS: Time = Time::from_millis(50);
+
+/// Hints fill a link at most so many times over: a longer queue of them would delay what the
+/// consumer waits for. While TCP still doubles its windows, what has been measured is a quarter of
+/// what comes next.
+const HINTS_RATIO: u64 = 4;
+/// Hinted bytes that may always be in flight to a far server.
+const HINTS_MIN: u64 = 2 << 20;
+/// Hints to a near server may take so long to come,
+const NEAR_HINTS: Time = Time::from_millis(10);
+/// and are never fewer bytes.
+const HINTS_LEAST: u64 = 128 << 10;
+/// A round trip in which a disk does not even seek.
+const NEAR: Time = Time::from_millis(2);
+/// What a kernel reads ahead by default: a longer chunk takes further reads of the disk anyway.
+const NEAR_CHUNK_BYTES_WHOLE: u64 = 128 << 10;
 /// 100 Mbit/s in bytes per second; used while nothing is known.
 pub(crate) const BANDWIDTH_GUESS: u64 = 12_500_000;
 
@@ -175,6 +190,27 @@ impl Server {
         }
     }
 
+    /// On a network so near that what makes an answer late is the server.
+    fn is_near(&self) -> bool {
+        !self.traits.is_disk && self.round_trip.distance().is_some_and(|rtt| rtt <= NEAR)
+    }
+
+    /// Hinted bytes that may be in flight. More delay what the consumer waits for: on a link by
+    /// their own time, and at a busy server near by as much as they wait there themselves.
+    pub(crate) fn hints_max(&self) -> u64 {
+        match self.is_near() {
+            true => bytes_in(self.meter.rate(), NEAR_HINTS).clamp(HINTS_LEAST, HINTS_MIN),
+            false => self.pipe_bytes().saturating_mul(HINTS_RATIO).max(HINTS_MIN),
+        }
+    }
+
+    /// A chunk of at most so many bytes is not divided among requests. From a near server pieces of
+    /// it would save a few round trips, of which a seek takes longer.
+    pub(crate) fn chunk_bytes_whole(&self) -> u64 {
+        let whole = if self.is_near() { NEAR_CHUNK_BYTES_WHOLE } else { 0 };
+        self.traits.chunk_bytes_whole.max(whole)
+    }
+
     /// Bytes the link holds; 0 while unknown.
     pub(crate) fn pipe_bytes(&self) -> u64 {
         self.round_trip.get().map_or(0, |rtt| bytes_in(self.meter.rate(), rtt))
@@ -239,6 +275,29 @@ mod tests {
         server.is_alive();
         server.connection_failed(ms(500), ms(400), &budgets);
         assert_eq!((server.failures, server.retry_at), (1, ms(600)));
+    }
+
+    /// A busy disk answers as late as a server on another continent does: once, that was taken for
+    /// a link that holds many bytes, and jobs had filled the disk's queue with what they wanted
+    /// much later.
+    #[test]
+    fn a_busy_server_is_not_a_far_one() {
+        let ms = Time::from_millis;
+        let server = |trip, is_disk| {
+            let traits = ServerTraits { is_disk, ..ServerTraits::default() };
+            let mut server = Server::new(traits);
+            server.round_trip.suggest(trip);
+            server.round_trip.record(ms(500), ms(400));
+            let mark = server.meter.mark(ms(0));
+            server.meter.record(mark, ms(500), 500_000, Some(ms(400)));
+            server
+        };
+        let near = server(ms(1), false);
+        assert_eq!(near.chunk_bytes_whole(), NEAR_CHUNK_BYTES_WHOLE);
+        assert_eq!(near.hints_max(), HINTS_LEAST);
+        for other in [server(ms(80), false), server(ms(1), true)] {
+            assert_eq!((other.chunk_bytes_whole(), other.hints_max()), (0, HINTS_MIN));
+        }
     }
 
     #[test]
