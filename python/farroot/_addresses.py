@@ -17,8 +17,8 @@ def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]
     if isinstance(address, str):
         url, path = _core.split_tree(address)
         return expanded(url), path
-    if isinstance(address, os.PathLike):
-        return expanded(os.fspath(address)), None
+    if isinstance(address, os.PathLike) or hasattr(address, "storage_options"):
+        return path_text(address), None
     if isinstance(address, Mapping) and len(address) == 1:
         ((url, path),) = address.items()
         if path is not None and not isinstance(path, str):
@@ -34,7 +34,16 @@ def path_text(url: Any) -> str:
 
     Raises:
         ArgumentTypeError: for what is neither a text nor a path.
+        InvalidArgumentError: for a path of universal_pathlib with options for fsspec.
     """
+    if (options := getattr(url, "storage_options", None)) is not None:
+        # A path of universal_pathlib, of which only the text has the protocol.
+        if options:
+            raise InvalidArgumentError(
+                f"{url} has options for fsspec ({', '.join(sorted(options))}), which farroot does "
+                "not take: give the address as text, and credentials as farroot.open has them"
+            )
+        return expanded(str(url))
     if not isinstance(url, (str, os.PathLike)):
         raise ArgumentTypeError(f"a file is a URL or a path, not {url!r}")
     return expanded(os.fspath(url))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+from weakref import WeakValueDictionary
 
 from . import _core, _libraries, _places
 from ._arrays import Readable
@@ -62,6 +63,8 @@ class InFile(NothingToClose, Readable[Column]):
         self._added: dict[str, Tree | RNTuple] = {}
         self._known_file: File | None = None
         self._listed: tuple[_core.Table, list[ColumnInfo]] | None = None
+        #: Branches or fields that are in use: one of each.
+        self._in_use: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def _live(self) -> _core.Table:
         """The engine's own with the friends that were added; opened again after a fork."""
@@ -84,6 +87,17 @@ class InFile(NothingToClose, Readable[Column]):
         for info in self._columns():
             children.setdefault(info.parent, []).append(info.number)
         return children
+
+    def _column(self, number: int) -> Column:
+        """The branch or field: the same object as long as it is in use."""
+        column: Column | None = self._in_use.get(number)
+        if column is None:
+            column = self._in_use.setdefault(number, self._made_of(number))
+        return column
+
+    def _made_of(self, number: int) -> Column:
+        """A branch or a field."""
+        raise NotImplementedError
 
     def _column_of(self, info: ColumnInfo) -> Any:
         """The branch or field, also of a friend, that the engine has found."""

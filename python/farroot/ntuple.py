@@ -54,7 +54,7 @@ class RNTuple(InFile["Field"], HasFields):
 
     _called, _parts = "RNTuple", "fields"
 
-    def _column(self, number: int) -> Field:
+    def _made_of(self, number: int) -> Field:
         return Field(self, number)
 
     @property

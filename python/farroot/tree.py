@@ -127,7 +127,7 @@ class Tree(InFile["Branch"], HasBranches):
         self._known_object: Any = None
         warn_if_recovered(core.file)
 
-    def _column(self, number: int) -> Branch:
+    def _made_of(self, number: int) -> Branch:
         return Branch(self, number)
 
     @property

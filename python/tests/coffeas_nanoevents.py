@@ -42,6 +42,7 @@ class Suite:
         self.forms = {"equal": 0, "more": 0, "different": 0}
         self.different: set[str] = set()
         self._uses = False
+        self._compared: set[tuple[str, str]] = set()
         self._coffeas = NanoEventsFactory.from_root
 
     def pytest_configure(self) -> None:
@@ -62,12 +63,15 @@ class Suite:
             processor.Runner = farroot.coffea.Runner
 
     def _compare(self, made: Any, options: dict[str, Any]) -> None:
-        """Counts whether coffea makes the same form of each column that it has."""
-        table = made.file_handle[made._mapping._path]
+        """Counts whether coffea makes the same form of each column that it has; once a file."""
+        table = made._mapping.table
         filters = options.get("iteritems_options", {})
+        if (table.address, str(filters)) in self._compared:
+            return
+        self._compared.add((table.address, str(filters)))
         with uproot.open(table.url) as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = file[made._mapping._path]
+            tree = file[table.object_path]
             theirs = _by_name(UprootSourceMapping._extract_base_form(tree, filters))
         ours = _by_name(SourceMapping._extract_base_form(table, filters))
         outcome = "different"

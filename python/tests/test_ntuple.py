@@ -261,3 +261,10 @@ def test_lists_of_the_same_lengths_have_one_set_of_offsets(tmp_path: Path) -> No
         assert ak.array_equal(ours[name], column), name
     offsets = {name: ours[name].layout.offsets.data for name in columns}
     assert offsets["x"].ctypes.data == offsets["y"].ctypes.data != offsets["z"].ctypes.data
+
+
+def test_a_field_in_use_is_one_object() -> None:
+    """Each look-up made a new object, and uproot's users compare with ``is``."""
+    ntuple = farroot.open({TESTDATA / "ntuple_fields.root": "events"})
+    assert ntuple["i32"] is ntuple["i32"]
+    assert ntuple["both"].fields[0].parent is ntuple["both"]

@@ -183,3 +183,22 @@ def test_a_path_stays_a_path(nested: Path, monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(farroot.KeyInFileError, match=address.replace(".", r"\.")) as caught:
             file["none"]
         assert address.startswith("file://") or "file://" not in str(caught.value)
+
+
+class FsspecPath:
+    """A path as universal_pathlib has it: no ``os.PathLike``, options for fsspec beside it."""
+
+    def __init__(self, text: str, **options: Any) -> None:
+        self.text = text
+        self.storage_options = options
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def test_a_path_of_fsspec_is_its_text_without_options(nested: Path) -> None:
+    path: Any = FsspecPath(f"file://{nested}")
+    assert farroot.open(path).keys() == farroot.open(nested).keys()
+    assert farroot.open({path: "one/two/tree"}).num_entries == 7
+    with pytest.raises(farroot.InvalidArgumentError, match="anon"):
+        farroot.open(FsspecPath("s3://bucket/key.root", anon=True))  # type: ignore[call-overload]

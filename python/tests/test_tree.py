@@ -284,3 +284,10 @@ def test_what_no_file_describes_is_read_by_who_knows_it(
     hits = frames["vector<KM3NETDAQ::JDAQSuperFrame>.buffer"].array()
     counts = frames["vector<KM3NETDAQ::JDAQSuperFrame>.numberOfHits"].array()
     assert ak.array_equal(ak.num(hits), ak.sum(counts, axis=1), dtype_exact=False)
+
+
+def test_a_branch_in_use_is_one_object(made: Path) -> None:
+    tree = farroot.open(f"{made}:events")
+    assert tree["int8"] is tree["int8"]
+    assert tree.branches[0] is tree[tree.keys()[0]]
+    assert tree["int8"] is not farroot.open(f"{made}:events")["int8"]

@@ -101,6 +101,7 @@ def from_root(
         iteritems_options=iteritems_options or {},
         buffer_cache=buffer_cache,
         access_log=access_log,
+        file_handle=file if _is_open(file) else table.file,
     )
 
 
@@ -119,7 +120,7 @@ def factory(
     """The factory of a chunk, of which columns may be on their way already.
 
     Args:
-        options: Of coffea's mapping: ``buffer_cache``, ``access_log``.
+        options: Of coffea's mapping: ``buffer_cache``, ``access_log``, ``file_handle``.
     """
     columns = columns_of(table, iteritems_options)
     podio = None
@@ -141,7 +142,6 @@ def factory(
         touched,
         preloaded,
         virtual=mode == "virtual",
-        file_handle=table.file,
         **options,
     )
     partition = uuid_text(table), table.object_path, "{}-{}".format(*entries)
@@ -168,7 +168,7 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
         return file
     if isinstance(file, Directory):
         found = file[_required(treepath)]
-    elif hasattr(file, "file_path") and hasattr(file, "object_path"):
+    elif _is_open(file):
         # uproot's own, of a path in which nothing is quoted.
         within = "/".join([*getattr(file, "path", ()), _required(treepath)])
         found = open_table(access.added_to(file.file_path), within)
@@ -178,6 +178,11 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
     if not is_table(found):
         raise InvalidArgumentError(f"NanoEvents are of a tree or an RNTuple, not of {found!r}")
     return found
+
+
+def _is_open(file: Any) -> bool:
+    """Whether it is an open file or directory, of farroot or of uproot, and no address."""
+    return not is_table(file) and hasattr(file, "file_path") and hasattr(file, "object_path")
 
 
 def _required(treepath: str | None) -> str:

@@ -78,6 +78,12 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
         return columns_of(source, iteritems_options or {}).base_form
 
     @property
+    def table(self) -> Tree | RNTuple:
+        """What the buffers are of."""
+        table: Tree | RNTuple = self._column_source(self._uuid, self._path)
+        return table
+
+    @property
     def preloaded_arrays(self) -> dict[str, Any] | None:
         """What was read at once, by name, as coffea's own mapping has it."""
         if self._preloaded is None:
@@ -109,8 +115,7 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
     def _read(self, name: str) -> Any:
         if self._reader is None:
             # In the process to which NanoEvents were sent.
-            table = self._column_source(self._uuid, self._path)
-            self._reader = Reader(table, self._start, self._stop)
+            self._reader = Reader(self.table, self._start, self._stop)
         layout = self._reader.get(name)
         if self._buffer_cache is not None:
             # It keeps, and may compress, what is read.

@@ -305,6 +305,7 @@ class _Chunk:
                 preload=item.preload,
                 metadata=metadata,
                 schemaclass=schemaclass,
+                file_handle=table.file,
                 **options,
             )
             self._queue.read_ahead(item, table, names | set(item.preload or ()))
