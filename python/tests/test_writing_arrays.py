@@ -210,6 +210,12 @@ def test_types_as_users_say_them() -> None:
         _types.to_type("no type")
 
 
+def test_a_dict_without_columns_is_no_column() -> None:
+    """Awkward's own words reached the caller: a RecordArray needs a length."""
+    with pytest.raises(farroot.ArgumentTypeError, match="a dict without columns"):
+        _columns.to_layout({})
+
+
 def test_columns_that_contradict_themselves_are_an_error() -> None:
     three = _core.Numbers(np.arange(3))
     for column in (

@@ -30,6 +30,8 @@ def to_layout(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return _of_numpy(array)
     if isinstance(array, Mapping):
+        if not array:
+            raise ArgumentTypeError("a dict without columns, which does not say how many entries")
         fields = [to_layout(each) for each in array.values()]
         return ak.contents.RecordArray(fields, [str(name) for name in array])
     if hasattr(array, "__arrow_c_array__") or hasattr(array, "__arrow_c_stream__"):
