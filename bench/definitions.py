@@ -197,12 +197,12 @@ UPLOADS = (
     Peer(
         "farroot TTree, LZ4, 2 threads",
         "farroot_upload",
-        options=("--megabytes", "1450", "--compression", "401", "--threads", "2"),
+        options=("--megabytes", "1110", "--compression", "401", "--threads", "2"),
     ),
     Peer(
         "farroot TTree, ZSTD 501, 2 threads",
         "farroot_upload",
-        options=("--megabytes", "1850", "--compression", "501", "--threads", "2"),
+        options=("--megabytes", "1700", "--compression", "501", "--threads", "2"),
     ),
 )
 SMALL_UPLOADS = (

@@ -128,7 +128,11 @@ def enter_lab(args: argparse.Namespace, experiment: Experiment) -> None:
 
 def taking_files() -> list[str]:
     """What has the lab serve an empty folder that takes files."""
-    folder = Path(tempfile.mkdtemp(prefix="farroot-bench-uploads-"))
+    prefix = "farroot-bench-uploads-"
+    # What an earlier run has left: the lab takes this process's place.
+    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        shutil.rmtree(old, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
     taken, own = folder / "taken", folder / "server"
     taken.mkdir()
     own.mkdir()
