@@ -56,6 +56,7 @@ __all__ = [
     "Optional",
     "Parts",
     "PlannedColumn",
+    "Presumed",
     "Ranges",
     "ReadPlan",
     "Record",
@@ -90,9 +91,12 @@ __all__ = [
     "merge",
     "open_bytes",
     "open_file",
+    "open_presumed",
     "open_table",
     "open_tables",
     "parts",
+    "remember",
+    "remembered",
     "report",
     "shown_address",
     "skim",
@@ -520,6 +524,15 @@ class Parts:
         """What has been left out since this was asked last."""
 
 @final
+class Presumed:
+    """A table of a file that is remembered, to be read before the file is open."""
+
+    @property
+    def table(self) -> Table: ...
+    def confirm(self) -> bool:
+        """Waits for the server; whether what was read of the table counts."""
+
+@final
 class TableLocation:
     """Where a table is, or the open one itself; which of its entries, if not all; its friends."""
 
@@ -546,6 +559,15 @@ def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str | None) -> Table:
     """Without a path, the only one there is."""
+
+def open_presumed(url: str, path: str | None) -> Presumed | None:
+    """The table of a file that is remembered; None where too little is."""
+
+def remembered(url: str) -> tuple[bytes, str | None] | None:
+    """What is remembered of a file: its metadata, and what is known of its server."""
+
+def remember(url: str, metadata: bytes, server: str | None) -> None:
+    """Takes what another machine remembers of a file."""
 
 def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def shown_address(address: str) -> str:

@@ -195,7 +195,7 @@ def dask(
         library: As for :meth:`Tree.arrays`.
     """
     try:
-        from dask import delayed
+        from dask.delayed import delayed
     except ImportError as error:
         raise ImportError("farroot.dask is for Dask: pip install 'farroot[dask]'") from error
     from .scaleout import Partitions, partitions

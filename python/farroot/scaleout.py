@@ -7,19 +7,21 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _libraries
 from ._credentials import Access
 from ._entries import StepSize
 from ._kinds import as_table, open_table
-from ._places import Place, places_of
+from ._memories import Metadata, check_kept
+from ._places import Place, beside, places_of
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
 from ._shown import shown
 from ._uproot import taken
-from .errors import ChangedError, InvalidArgumentError
+from .errors import ChangedError, Error, InvalidArgumentError
+from .report import IoReport
 
 if TYPE_CHECKING:
     from ._types import LibraryName
@@ -77,6 +79,12 @@ class Partition:
     decoded_bytes: int | None = None
     #: The file that was looked into.
     identity: Identity | None = None
+    #: The servers that had the file then, where it is far: those that redirectors have led to.
+    servers: tuple[str, ...] = ()
+    #: Others whose entries belong to these: name, address and path of each.
+    friends: tuple[tuple[str, str, str | None], ...] = ()
+    #: The file's metadata, where they are to go along.
+    metadata: Metadata | None = field(default=None, repr=False)
 
     @property
     def num_entries(self) -> int | None:
@@ -92,16 +100,47 @@ class Partition:
         Raises:
             ChangedError: the file is another one than that which was looked into.
         """
-        table = self._table()
-        start, stop = self._entries_of(table)
         chosen: dict[str, Any] = {"expressions": self.expressions, "cut": self.cut}
         if virtual:
             chosen = {"filter_name": self.expressions, "virtual": True}
             if self.cut is not None:
                 raise InvalidArgumentError("virtual=True reads no cut: apply it to the arrays")
-        return table.arrays(
-            **chosen, entry_start=start, entry_stop=stop, library=library, **options
-        )
+
+        def read(table: Any) -> Any:
+            start, stop = self._entries_of(table)
+            beside = table._beside({name: OPEN.get(url, path) for name, url, path in self.friends})
+            return beside.arrays(
+                **chosen, entry_start=start, entry_stop=stop, library=library, **options
+            )
+
+        if self.metadata is not None and not OPEN.has(self.url, self.object_path):
+            done = self._presumed(self.metadata, read)
+            if done is not None:
+                return done[0]
+        return read(self._table())
+
+    def _presumed(self, metadata: Metadata, read: Callable[[Any], Any]) -> tuple[Any] | None:
+        """What is read with the open, before the server has said that the file is the same; None
+        where it is another one, or nothing could be read so."""
+        metadata.remember(self.url)
+        presumed = _core.open_presumed(self.url, self.object_path)
+        if presumed is None:
+            return None
+        table = as_table(presumed.table, self.url, self.object_path)
+        failed: Error | None = None
+        result = None
+        try:
+            is_meant = Identity.of(table) == self.identity
+            result = read(table) if is_meant else None
+        except Error as error:
+            # It may be the other file's.
+            is_meant, failed = True, error
+        if not presumed.confirm() or not is_meant:
+            return None
+        if failed is not None:
+            raise failed
+        OPEN.put(table, self.url, self.object_path)
+        return (result,)
 
     def _table(self) -> Any:
         """The open table, which is the one that was looked into."""
@@ -135,21 +174,26 @@ class Partition:
         return shown(f"<Partition {which} of {where}>")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; what is None is left out."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """For JSON; what is None or empty is left out."""
+        told = asdict(replace(self, metadata=None))
+        if self.metadata is not None:
+            told["metadata"] = self.metadata.as_dict()
+        return {name: value for name, value in told.items() if value not in (None, ())}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Partition:
         """What :meth:`as_dict` has told."""
-        pairs = {
+        pairs: dict[str, Any] = {
             name: tuple(told[name])
-            for name in ("expressions", "entries", "share")
+            for name in ("expressions", "entries", "share", "servers")
             if told.get(name) is not None
         }
-        identity = told.get("identity")
-        return cls(
-            **{**told, **pairs, "identity": None if identity is None else Identity(**identity)}
-        )
+        if (identity := told.get("identity")) is not None:
+            pairs["identity"] = Identity(**identity)
+        if isinstance(metadata := told.get("metadata"), Mapping):
+            pairs["metadata"] = Metadata.from_dict(metadata)
+        pairs["friends"] = tuple(tuple(friend) for friend in told.get("friends", ()))
+        return cls(**{**told, **pairs})
 
 
 class Partitions(list[Partition]):
@@ -169,7 +213,11 @@ class Partitions(list[Partition]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes them as JSON, which only this user can read: an address may have a secret."""
-        told = {"farroot_partitions": _VERSION, "partitions": [each.as_dict() for each in self]}
+        every = [replace(each, metadata=None).as_dict() for each in self]
+        told: dict[str, Any] = {"farroot_partitions": _VERSION, "partitions": every}
+        known = {each.url: each.metadata for each in self if each.metadata is not None}
+        if known:
+            told["metadata"] = {url: one.as_dict() for url, one in known.items()}
         with open(path, "w", encoding="utf-8", opener=_private) as file:
             json.dump(told, file, indent=1)
 
@@ -185,7 +233,11 @@ class Partitions(list[Partition]):
                 told = json.load(file)
                 if told["farroot_partitions"] != _VERSION:
                     raise ValueError(f"of version {told['farroot_partitions']!r}")
-                return cls(Partition.from_dict(each) for each in told["partitions"])
+                known = {
+                    url: Metadata.from_dict(one) for url, one in told.get("metadata", {}).items()
+                }
+                every = map(Partition.from_dict, told["partitions"])
+                return cls(replace(each, metadata=known.get(each.url)) for each in every)
             except (ValueError, TypeError, KeyError) as error:
                 raise InvalidArgumentError(
                     f"no partitions that this version can read: {error}; in {os.fspath(path)}"
@@ -227,6 +279,8 @@ def partitions(
     step_size: StepSize = "256 MB",
     measure: Measure = "stored",
     blind: int | None = None,
+    metadata: Literal["none", "embed"] = "none",
+    friends: Mapping[str, Files] | None = None,
     token: str | os.PathLike[str] | None = None,
     proxy: str | os.PathLike[str] | None = None,
     ticket_cache: str | None = None,
@@ -247,6 +301,9 @@ def partitions(
         measure: Whether bytes are those in the file or, with ``"decoded"``, in memory.
         blind: Makes so many partitions of each file without opening it; what they hold shows when
             they are read, and is not compared with anything.
+        metadata: With ``"embed"`` the partitions of a far file carry its metadata, 20 to 100 kB a
+            file: a process that reads one of them first asks for no metadata.
+        friends: Files of friends by name, as for :func:`farroot.iterate`.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -260,10 +317,17 @@ def partitions(
         expressions = [expressions]
     names = None if expressions is None else tuple(expressions)
     access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
-    places = places_of(files, access)
+    if metadata not in ("none", "embed"):
+        raise InvalidArgumentError(f"metadata is 'none' or 'embed', not {metadata!r}")
+    places = beside(places_of(files, access), friends, access)
+    is_embedded = metadata == "embed"
+    if is_embedded:
+        check_kept()
     if blind is not None:
+        if is_embedded:
+            raise InvalidArgumentError("blind=... opens no file, so that no metadata are known")
         return Partitions(_blind(places, names, cut, blind))
-    planned = _Planned(names, cut, _core.StepSize(step_size), measure)
+    planned = _Planned(names, cut, _core.StepSize(step_size), measure, is_embedded)
     return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
 
 
@@ -274,18 +338,36 @@ def _blind(
         raise InvalidArgumentError(f"blind is a number of partitions a file, not {shares!r}")
     for place in places:
         for share in range(shares):
-            yield Partition(place.url, place.path, names, cut, share=(share, shares))
+            yield Partition(
+                place.url, place.path, names, cut, share=(share, shares), friends=_friends(place)
+            )
+
+
+def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
+    """Those that belong to a place, and those that were added to the open table there."""
+    added = () if place.table is None else place.table._added.items()
+    if any(table.is_chain for _, table in added):
+        raise InvalidArgumentError("a friend of several files: give friends= file by file")
+    opened = ((name, table._url, table.object_path) for name, table in added)
+    return (*opened, *((name, one.url, one.path) for name, one in place.friends))
 
 
 def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Tree | RNTuple]]:
-    """Each table, opened side by side."""
-    absent = [(place.url, place.path) for place in places if place.table is None]
-    opens = _core.open_tables(absent)
-    for place in places:
+    """Each table with its friends, all opened side by side."""
+    every = [one for place in places for one in (place, *(one for _, one in place.friends))]
+    opens = _core.open_tables([(one.url, one.path) for one in every if one.table is None])
+
+    def opened(place: Place) -> Tree | RNTuple:
         if place.table is not None:
-            yield place, place.table
-        elif (core := opens.next()) is not None:
-            yield place, as_table(core, place.url, place.path)
+            return place.table
+        core = opens.next()
+        # The engine gives one for each, or raises.
+        assert core is not None
+        return as_table(core, place.url, place.path)
+
+    for place in places:
+        table = opened(place)
+        yield place, table._beside({name: opened(friend) for name, friend in place.friends})
 
 
 @dataclass(frozen=True)
@@ -296,13 +378,21 @@ class _Planned:
     cut: str | None
     step: _core.StepSize
     measure: Measure
+    is_embedded: bool
 
     def of(self, place: Place, table: Tree | RNTuple) -> Iterator[Partition]:
         """The partitions of one table."""
         query = ColumnQuery(self.names, None, None, None, self.cut, None)
         selection = ReadRequest(query, _libraries.named("np"), None).of(table)
         whole = Partition(
-            place.url, table.object_path, self.names, self.cut, identity=Identity.of(table)
+            place.url,
+            table.object_path,
+            self.names,
+            self.cut,
+            identity=Identity.of(table),
+            servers=_servers(table),
+            friends=_friends(place),
+            metadata=Metadata.of(place.url) if self.is_embedded else None,
         )
         total = table.num_entries
         if total == 0:
@@ -344,6 +434,12 @@ class _Planned:
         return (size or 0) <= (self.step.bytes or 0)
 
 
+def _servers(table: Any) -> tuple[str, ...]:
+    """Those that its file has come from."""
+    sources = IoReport(_core.report(table._live().file))["sources"]
+    return tuple(each["name"] for each in sources if each["name"] != "file://")
+
+
 def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]:
     """Entries at which clusters begin; of a tree, where baskets of all these branches do.
 
@@ -355,7 +451,10 @@ def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]
     if not core.is_tree:
         return sorted({0, *core.cluster_starts()})
     leaves = (
-        core.columns() if selection is None else [leaf.info for leaf in selection.leaves_with_cut]
+        core.columns()
+        if selection is None
+        # Baskets of a friend may begin with other entries.
+        else [leaf.info for leaf in selection.leaves_with_cut if leaf.info.friend is None]
     )
     starts = [{basket.entry_start for basket in leaf.baskets()} for leaf in leaves]
     starts = [each for each in starts if each]
@@ -393,6 +492,11 @@ class _Open:
         table = open_table(url, path)
         self.put(table, url, path)
         return table
+
+    def has(self, url: str, path: str | None) -> bool:
+        """Whether the table is open."""
+        with self._lock:
+            return (url, path) in self._tables
 
     def same(self, url: str, path: str | None, is_same: Callable[[Any], bool]) -> Any:
         """The table, opened anew where it is not the one that is meant: the file may have been

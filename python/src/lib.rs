@@ -25,6 +25,7 @@ mod objects;
 mod parquet;
 mod parts;
 mod plan;
+mod presumed;
 mod progress;
 mod ranges;
 mod report;
@@ -71,6 +72,8 @@ mod _core {
     use super::parts::{Opens, Parts, Skipped, TableLocation, chain, open_tables, parts};
     #[pymodule_export]
     use super::plan::{PlannedColumn, ReadPlan};
+    #[pymodule_export]
+    use super::presumed::{Presumed, open_presumed, remember, remembered};
     #[pymodule_export]
     use super::progress::call_while_waiting;
     #[pymodule_export]

@@ -24,6 +24,7 @@ use crate::read::many::opener::Opener;
 use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
 use crate::read::open::friends;
 use crate::read::open::objects::{Content, Contents, content_in};
+use crate::read::open::presumed::PresumedTable;
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
@@ -153,6 +154,19 @@ impl Engine {
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
     pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Arc<dyn Table>> {
         self.inner.session.open_table(address, path, Speculation::Eager).await
+    }
+
+    /// As [`Engine::open_table`], of a file that is taken for what is remembered of it: what is
+    /// read of it is asked for together with the open. `None` where too little is remembered.
+    ///
+    /// # Errors
+    /// Those of [`Engine::open_table`].
+    pub async fn open_presumed(
+        &self,
+        address: &str,
+        path: Option<&str>,
+    ) -> Result<Option<PresumedTable>> {
+        PresumedTable::open(&self.inner.session, address, path).await
     }
 
     /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.

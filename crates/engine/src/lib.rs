@@ -43,13 +43,14 @@ pub use read::many::scan::{
 };
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};
 pub use read::open::objects::{Content, Contents};
+pub use read::open::presumed::PresumedTable;
 pub use read::open::resolve::{ResolvedColumn, first_table};
 pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use read::watch::Watched;
 pub use read::watch::arrivals::{Arrival, Arrivals};
 pub use read::watch::used::{Used, Ways};
-pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
+pub use remote::{Config, Error, ErrorKind, FileMemory, Reader, Remote, Result};
 pub use rootfile::array::{
     Array, ArrayParameter, ListRef, Lists, Number, Numbers, Offsets, Primitive,
 };

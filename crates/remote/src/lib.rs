@@ -4,6 +4,7 @@
 
 pub mod address;
 pub mod cache;
+mod carried;
 mod checksum;
 pub mod clock;
 mod config;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use parking_lot::RwLock;
 
+pub use carried::FileMemory;
 pub use checksum::{Algorithm, Checksum, Hasher};
 pub use config::{Checksums, Config, parse_bytes};
 pub use copy::{Copied, CopyOptions, Progress};

@@ -96,6 +96,21 @@ impl Store {
         let _ = self.folder.save(number, &encode(entry));
     }
 
+    /// What is remembered of a file, for [`Store::adopt`] on another machine.
+    pub fn exported(&self, url: &Address) -> Option<Vec<u8>> {
+        self.find(url).map(|entry| encode(&entry))
+    }
+
+    /// Takes what another machine remembers of a file, where nothing is remembered here; `None`
+    /// for bytes that are no entry.
+    pub fn adopt(&self, url: &Address, exported: &[u8]) -> Option<()> {
+        let entry = decode(&Bytes::copy_from_slice(exported))?;
+        if self.find(url).is_none() {
+            self.keep(url, &entry);
+        }
+        Some(())
+    }
+
     /// Forgets a file.
     pub fn forget(&self, url: &Address) {
         if let Some(number) = number(url) {
@@ -183,6 +198,25 @@ mod tests {
         }
         store.forget(&place);
         assert_eq!(store.find(&place), None);
+    }
+
+    #[test]
+    fn another_machine_takes_what_is_remembered_unless_it_knows_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = Store::new(folder.path().join("here"), 1 << 20);
+        let there = Store::new(folder.path().join("there"), 1 << 20);
+        let place = url("root://host:1094//data/f.root");
+        assert_eq!(here.exported(&place), None);
+        here.keep(&place, &entry());
+        let exported = here.exported(&place).unwrap();
+        assert_eq!(there.adopt(&place, &exported[1..]), None);
+        assert_eq!(there.find(&place), None);
+        assert_eq!(there.adopt(&place, &exported), Some(()));
+        assert_eq!(there.find(&place), Some(entry()));
+        let newer = Entry { pieces: vec![(0, Bytes::from_static(b"toor"))], ..entry() };
+        there.keep(&place, &newer);
+        assert_eq!(there.adopt(&place, &exported), Some(()));
+        assert_eq!(there.find(&place), Some(newer));
     }
 
     #[test]

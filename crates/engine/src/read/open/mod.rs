@@ -2,6 +2,7 @@
 
 pub(crate) mod friends;
 pub mod objects;
+pub mod presumed;
 pub mod resolve;
 pub(crate) mod table;
 

@@ -96,11 +96,8 @@ impl XrootdServer {
         client.silence_max = config.silence_timeout;
         (client.authentication, client.excluded) = opening::methods(&config.wallet, user);
         let is_encrypted = parsed.is_encrypted();
-        let scheme = if is_encrypted { "roots" } else { "root" };
-        let name = format!("{scheme}://{}", parsed.address());
-        let store = Store::of(config);
-        let notes = Notes::new(store.as_ref().map(Store::parent), "servers");
-        let remembered = Remembered::new(notes, &format!("{user}@{name}"));
+        let name = name(&parsed);
+        let remembered = remembered(&parsed, config);
         let profile = remembered.profile();
         let pages = Arc::new(Pages::new(config.checksums));
         pages.learn(profile.flags);
@@ -215,6 +212,31 @@ impl Server for XrootdServer {
             self.alive.fetch_sub(1, Ordering::Relaxed);
             link.send(ConnectionEvent::Disconnected { error });
         })
+    }
+}
+
+fn name(parsed: &xrootd::url::Url) -> String {
+    let scheme = if parsed.is_encrypted() { "roots" } else { "root" };
+    format!("{scheme}://{}", parsed.address())
+}
+
+/// What is remembered of the server of an address, for who asks.
+fn remembered(parsed: &xrootd::url::Url, config: &Config) -> Remembered {
+    let user = parsed.user.as_deref().unwrap_or(&config.user);
+    let store = Store::of(config);
+    let notes = Notes::new(store.as_ref().map(Store::parent), "servers");
+    Remembered::new(notes, &format!("{user}@{}", name(parsed)))
+}
+
+/// What is noted of the server of an address, as text; `None` where that is nothing.
+pub(crate) fn noted(url: &Address, config: &Config) -> Option<String> {
+    remembered(url.to_xrootd()?, config).text()
+}
+
+/// Takes what another machine has noted of the server of an address, where nothing is noted here.
+pub(crate) fn adopt_note(url: &Address, config: &Config, text: &str) {
+    if let Some(parsed) = url.to_xrootd() {
+        remembered(parsed, config).adopt(text);
     }
 }
 

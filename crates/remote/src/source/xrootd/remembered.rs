@@ -86,6 +86,20 @@ impl Remembered {
         }
     }
 
+    /// The note as text, for another machine.
+    pub fn text(&self) -> Option<String> {
+        serde_json::to_string(&self.notes.load::<Note>(self.number)?).ok()
+    }
+
+    /// Takes what another machine has noted, where nothing is noted here.
+    pub fn adopt(&self, text: &str) {
+        if self.notes.load::<Note>(self.number).is_none()
+            && let Ok(note) = serde_json::from_str::<Note>(text)
+        {
+            self.notes.save(self.number, &note);
+        }
+    }
+
     /// Remembers what has been learnt, if it is worth it and new: `before` is what was known.
     pub fn learn(&self, before: &Profile, now: &Profile) {
         let note = note(now);
@@ -148,6 +162,10 @@ mod tests {
         server("a").learn(&unknown, &welcomes);
         assert_eq!(server("a").profile(), welcomes);
         assert_eq!(server("b").profile(), unknown);
+        server("b").adopt("no note");
+        assert_eq!(server("b").text(), None);
+        server("b").adopt(&server("a").text().unwrap());
+        assert_eq!(server("b").profile(), welcomes);
         std::fs::write(folder.path().join("farroot-servers").join("x"), "{").unwrap();
         assert_eq!(server("a").profile(), welcomes);
     }
