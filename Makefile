@@ -111,6 +111,10 @@ bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, st
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sources.py
 
+bench-posix: $(VENV)/.bench-ready ## a local disk and a slow mount that have nothing in memory
+	$(MAKE) extension-release
+	$(BIN)/python bench/posix.py
+
 bench-sites: $(VENV)/.bench-ready ## servers that want a credential: TLS, tokens, gsi, Kerberos
 	$(CARGO) build --release $(LOCKED) -p farroot-lab
 	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte

@@ -59,6 +59,7 @@ def summary(peer: Peer, link: str, rows: list[dict], figure: str) -> dict:
             "link_bytes",
             "connections",
             "idle_bytes",
+            "disk_bytes",
             "needed_bytes",
             "stalls",
             "serial_round_trips",

@@ -111,6 +111,7 @@ def run(
     so many `threads` also the part of their time is said in which they waited: its stalls.
     """
     before = link()
+    disk_bytes = read_from_disk()
     idle_bytes = memory("VmRSS")
     cpu = time.process_time()
     begun = time.perf_counter()
@@ -119,7 +120,9 @@ def run(
     cpu_s = time.process_time() - cpu
     after = link()
     peak = memory("VmHWM")
+    disk_bytes = read_from_disk() - disk_bytes
     measured = {"time_s": time_s, "cpu_s": cpu_s, "peak_bytes": peak, "idle_bytes": idle_bytes}
+    measured["disk_bytes"] = disk_bytes
     measured |= {key: after[key] - before[key] for key in after}
     if threads:
         measured["waited"] = max(1 - cpu_s / (min(threads, os.cpu_count() or 1) * time_s), 0.0)
@@ -132,6 +135,15 @@ def run(
     # Some peers hang or crash while they tidy up; their time has been printed.
     sys.stdout.flush()
     os._exit(0)
+
+
+def read_from_disk() -> int:
+    """Bytes that this process has had a disk read so far; 0 where the kernel does not count."""
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return int(next(line for line in lines if line.startswith("read_bytes:")).split()[1])
 
 
 def memory(field: str) -> int:

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -28,6 +30,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// Largest piece read and handed on at once: nearly every basket is shorter, so that none has to be
 /// joined, and a cancel is heard soon enough.
 pub const PIECE_BYTES: u64 = 16 << 20;
+
+/// Ranges are scattered where so many times their bytes lie between the first and the last: from
+/// where on reading ahead brings mostly what is not wanted (`bench/`, experiment `posix`).
+#[cfg(any(target_os = "linux", test))]
+const SCATTERED: u64 = 4;
 
 /// The file system of this machine.
 #[derive(Debug, Default)]
@@ -264,6 +271,7 @@ impl Reader {
         segments: &[Range<u64>],
     ) -> std::result::Result<(), Ended> {
         self.link.send(ConnectionEvent::Sent { request });
+        announce(&open.file, segments);
         for segment in segments {
             let end = segment.end.min(open.info.size);
             let mut at = segment.start;
@@ -302,6 +310,42 @@ impl Reader {
     }
 }
 
+/// Has the disk bring scattered ranges side by side, if they are not in memory: read one by one
+/// each would wait for the disk, and what the kernel reads ahead of it is mostly not wanted. Of
+/// ranges that lie close together the kernel's own reading ahead is better.
+#[cfg(target_os = "linux")]
+fn announce(file: &File, segments: &[Range<u64>]) {
+    if !are_scattered(segments) || segments.first().is_none_or(|first| is_in_memory(file, first)) {
+        return;
+    }
+    for segment in segments {
+        let length = NonZeroU64::new(segment.end.saturating_sub(segment.start));
+        // Advice that is not taken changes nothing.
+        let _ = rustix::fs::fadvise(file, segment.start, length, rustix::fs::Advice::WillNeed);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn announce(_: &File, _: &[Range<u64>]) {}
+
+/// Whether far less is wanted than lies between the ranges.
+#[cfg(any(target_os = "linux", test))]
+fn are_scattered(segments: &[Range<u64>]) -> bool {
+    let start = segments.iter().map(|segment| segment.start).min().unwrap_or_default();
+    let end = segments.iter().map(|segment| segment.end).max().unwrap_or_default();
+    let wanted: u64 = segments.iter().map(|segment| segment.end - segment.start).sum();
+    segments.len() > 1 && wanted.saturating_mul(SCATTERED) < end - start
+}
+
+/// Whether the first byte can be read without the disk. File systems that cannot tell say no.
+#[cfg(target_os = "linux")]
+fn is_in_memory(file: &File, range: &Range<u64>) -> bool {
+    use rustix::io::{ReadWriteFlags, preadv2};
+    let mut byte = [0];
+    let parts = &mut [std::io::IoSliceMut::new(&mut byte)];
+    preadv2(file, parts, range.start, ReadWriteFlags::NOWAIT).is_ok()
+}
+
 fn request_of(command: &Command) -> Option<RequestTag> {
     match command {
         Command::Open { request, .. }
@@ -330,6 +374,20 @@ mod tests {
         let odd = directory.path().join("50% of #1?.root");
         std::fs::write(&odd, b"root").unwrap();
         assert_eq!(kind(&odd), Ok(4));
+    }
+
+    #[test]
+    fn ranges_with_large_gaps_are_scattered() {
+        for (segments, scattered) in [
+            (vec![], false),
+            (vec![0..10], false),
+            (vec![0..10, 10..20], false),
+            (vec![0..10, 60..70], false),
+            (vec![0..10, 71..81], true),
+            (vec![1_000..1_010, 0..10], true),
+        ] {
+            assert_eq!(are_scattered(&segments), scattered, "{segments:?}");
+        }
     }
 
     /// uproot writes `file:///a%20b` to a file that has the % in its name.
