@@ -7,13 +7,13 @@
 pub mod basket;
 mod beside;
 mod fill;
-mod histogram;
 mod ntuple;
 mod object;
 mod plan;
 mod record;
 mod remake;
 mod source;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -21,12 +21,12 @@ mod union;
 
 pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
 pub use fill::{FilledBasket, may_select};
-pub use histogram::HistogramSum;
 pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
 pub use object::CopiedObject;
 pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart, ends_of_clusters};
 pub use record::SourceRecord;
 pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use source::SourceTree;
+pub use sum::HistogramSum;
 pub use tree::{CopiedTree, Missing};
 pub use union::Counts;

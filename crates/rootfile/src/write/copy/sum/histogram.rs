@@ -1,10 +1,10 @@
 //! Histograms of several files as one: their sum (ROOT: `TH1::Merge` where all axes are the same).
 
-use super::object::CopiedObject;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectRef, Value};
 use crate::write::buffer::Buffer;
+use crate::write::copy::CopiedObject;
 
 /// Set where adding is to make averages (ROOT: `TH1::kIsAverage`).
 const IS_AVERAGE: i64 = 1 << 18;
