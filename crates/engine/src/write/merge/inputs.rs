@@ -10,7 +10,7 @@ use rootfile::directory::Directory;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{CopiedObject, SourceNTuple, SourceTree};
+use rootfile::write::copy::{CopiedObject, ObjectSum, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
 use super::deciding::{self, Decided};
@@ -49,7 +49,8 @@ pub struct InputItem {
 pub enum ItemContent {
     Tree(Arc<SourceTree>),
     NTuple(Box<SourceNTuple>),
-    Histogram(Box<CopiedObject>),
+    /// What is added up.
+    Sum(Box<CopiedObject>),
     Object(Box<CopiedObject>),
     /// What cannot be copied, and why.
     Left(Error),
@@ -61,7 +62,7 @@ impl ItemContent {
         match self {
             ItemContent::Tree(tree) => tree.tree.entries,
             ItemContent::NTuple(ntuple) => ntuple.ntuple.entries,
-            ItemContent::Histogram(_) | ItemContent::Object(_) | ItemContent::Left(_) => 0,
+            ItemContent::Sum(_) | ItemContent::Object(_) | ItemContent::Left(_) => 0,
         }
     }
 }
@@ -197,8 +198,8 @@ fn content(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
         Ok(object) => Box::new(there(object)?),
         Err(why) => return Ok(ItemContent::Left(why.located(url))),
     };
-    match streamers.inherits(&key.class, "TH1") && !streamers.inherits(&key.class, "TH2Poly") {
-        true => Ok(ItemContent::Histogram(object)),
+    match ObjectSum::adds(streamers, &key.class) {
+        true => Ok(ItemContent::Sum(object)),
         false => Ok(ItemContent::Object(object)),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
-    BasketPart, BesideTree, CopiedNTuple, CopiedObject, CopiedTree, HistogramSum, NTuplePart,
-    Remake, TreePart,
+    BasketPart, BesideTree, CopiedNTuple, CopiedObject, CopiedTree, NTuplePart, ObjectSum, Remake,
+    TreePart,
 };
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
@@ -52,7 +52,7 @@ pub struct Output {
 pub enum OutputContent {
     Tree(Box<CopiedTree>),
     NTuple(Box<CopiedNTuple>),
-    Histogram(Box<HistogramSum>),
+    Sum(Box<ObjectSum>),
     Object(Box<CopiedObject>),
     Left,
 }
@@ -240,8 +240,8 @@ impl MergePlan {
                 let part = ntuple.plan(&more, missing).map_err(located)?;
                 Ok(Some(CopiedPart::NTuple(part)))
             }
-            (OutputContent::Histogram(sum), ItemContent::Histogram(more)) => {
-                sum.add(&more).map(|()| None).map_err(located)
+            (OutputContent::Sum(sum), ItemContent::Sum(more)) => {
+                sum.add(*more).map(|()| None).map_err(located)
             }
             (OutputContent::Object(first), ItemContent::Object(more)) => {
                 output.differs |= !first.is_like(&more);
@@ -268,9 +268,9 @@ impl MergePlan {
                     *content = OutputContent::NTuple(Box::new(ntuple));
                     Ok(Some(CopiedPart::NTuple(part)))
                 }
-                ItemContent::Histogram(first) => {
-                    let sum = HistogramSum::new(*first).map_err(located)?;
-                    *content = OutputContent::Histogram(Box::new(sum));
+                ItemContent::Sum(first) => {
+                    let sum = ObjectSum::new(*first).map_err(located)?;
+                    *content = OutputContent::Sum(Box::new(sum));
                     Ok(None)
                 }
                 ItemContent::Object(first) => {
@@ -352,9 +352,10 @@ impl MergePlan {
                     report.tables.push((path, finished.1));
                     writer.put(directory, &name, finished.0);
                 }
-                OutputContent::Histogram(sum) => {
+                OutputContent::Sum(sum) => {
                     report.histograms += 1;
-                    writer.put(directory, &name, Arc::new(sum.finish()));
+                    let sum = sum.finish().located(url)?;
+                    writer.put(directory, &name, Arc::new(sum));
                 }
                 OutputContent::Object(object) => {
                     report.objects += 1;

@@ -27,6 +27,6 @@ pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart, ends_of_clusters}
 pub use record::SourceRecord;
 pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use source::SourceTree;
-pub use sum::HistogramSum;
+pub use sum::ObjectSum;
 pub use tree::{CopiedTree, Missing};
 pub use union::Counts;

@@ -49,6 +49,10 @@ pub(crate) struct Edits {
     pub added: BTreeMap<Object, Vec<Object>>,
     /// Objects that another one stands for.
     pub replaced: BTreeMap<Object, Object>,
+    /// Bytes in place of those of an object that a pointer leads to.
+    pub bodies: BTreeMap<Object, Vec<u8>>,
+    /// Objects that a member is to point to, by its position in its object.
+    pub pointed: BTreeMap<(Object, usize), Object>,
 }
 
 impl SourceRecord {
@@ -213,7 +217,10 @@ impl<'a> Copier<'a> {
         };
         self.written.insert(object, to.reference());
         let class = source.objects.get(object.1).class();
-        to.pointed(class, |to| self.copy(object.0, body..end, mark + 1, to));
+        match self.edits.bodies.get(&object) {
+            Some(bytes) => to.pointed(class, |to| to.bytes(bytes)),
+            None => to.pointed(class, |to| self.copy(object.0, body..end, mark + 1, to)),
+        }
     }
 
     fn is_dropped(&self, object: Object) -> bool {
@@ -244,9 +251,11 @@ impl<'a> Copier<'a> {
             Marked::Null | Marked::Lost => to.null(),
             Marked::Reference(id) | Marked::Object { id, .. } => self.pointer((record, id), to),
             Marked::Member { object, member } => {
-                match self.edits.members.get(&((record, object), member)) {
-                    Some(bytes) => to.bytes(bytes),
-                    None => self.copy(record, at..end, mark + 1, to),
+                let (edits, member) = (self.edits, ((record, object), member));
+                match (edits.members.get(&member), edits.pointed.get(&member)) {
+                    (Some(bytes), _) => to.bytes(bytes),
+                    (None, Some(target)) => self.pointer(*target, to),
+                    (None, None) => self.copy(record, at..end, mark + 1, to),
                 }
             }
             Marked::Items { object, first } => self.items(record, mark, (object, first), to),

@@ -1,15 +1,18 @@
-//! Histograms of several files as one: their sum (ROOT: `TH1::Merge` where all axes are the same).
+//! Histograms and profiles of the same axes, or with labels (ROOT: `TH1Merger`).
 
+use super::cells::{self, add_extra, array_of, reals};
+use super::labels::{AxisBins, SumAxis};
+use super::members::{extra, number, real, set_real};
 use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectRef, Value};
 use crate::write::buffer::Buffer;
-use crate::write::copy::CopiedObject;
+use crate::write::copy::record::Edits;
 
 /// Set where adding is to make averages (ROOT: `TH1::kIsAverage`).
 const IS_AVERAGE: i64 = 1 << 18;
 /// Numbers of a histogram that are sums.
-const SUMS: [&str; 14] = [
+pub const SUMS: [&str; 14] = [
     "fEntries", "fTsumw", "fTsumw2", "fTsumwx", "fTsumwx2", "fTsumwy", "fTsumwy2", "fTsumwxy",
     "fTsumwz", "fTsumwz2", "fTsumwxz", "fTsumwyz", "fTsumwt", "fTsumwt2",
 ];
@@ -20,92 +23,269 @@ const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
 /// A histogram that others are added to.
 #[derive(Debug)]
 pub struct HistogramSum {
-    object: CopiedObject,
     sums: Vec<(&'static str, f64)>,
+    axes: Vec<SumAxis>,
+    is_profile: bool,
     /// Of the histogram and its member: which bytes the bins are.
     place: (ObjectId, usize),
     bins: Numbers,
-    errors: Extra,
+    errors: Vec<f64>,
     /// Of a profile: entries of each bin, and their squared weights.
-    bin_entries: Extra,
-    bin_errors: Extra,
+    bin_entries: Vec<f64>,
+    bin_errors: Vec<f64>,
+    is_larger: bool,
 }
 
-/// An array that some histograms have.
-type Extra = Vec<f64>;
+/// How many bins an axis has with those for what is below and above.
+fn cells_of(axis: &SumAxis) -> usize {
+    axis.bins + 2
+}
 
 impl HistogramSum {
     /// Begins with the first.
     ///
     /// # Errors
-    /// `Unsupported` for averages, histograms whose entries are still in a buffer, and classes
-    /// whose bins are no array.
-    pub fn new(object: CopiedObject) -> Result<HistogramSum> {
-        check(object.root())?;
-        let root = object.root();
+    /// As [`super::ObjectSum::new`].
+    pub fn new(root: ObjectRef<'_>) -> Result<HistogramSum> {
+        check(root)?;
         let (place, bins) = bins(root)?;
-        let sums = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
-        Ok(HistogramSum {
-            sums: sums.collect(),
+        let axes = axes(root)?.into_iter().map(|(name, axis)| SumAxis::new(axis, name));
+        let mut histogram = HistogramSum {
+            sums: Vec::new(),
+            axes: axes.collect::<Result<_>>()?,
+            is_profile: root.member("fBinEntries").is_some(),
             place,
             bins,
             errors: extra(root, "fSumw2"),
             bin_entries: extra(root, "fBinEntries"),
             bin_errors: extra(root, "fBinSumw2"),
-            object,
-        })
+            is_larger: false,
+        };
+        histogram.sums = histogram.statistics(root, &histogram.axes)?;
+        Ok(histogram)
     }
 
-    /// Adds another one.
+    /// Adds another one; whether labels of its record, which is to have that position, are used.
     ///
     /// # Errors
-    /// `Unsupported` where its class, axes or labels are others; as [`HistogramSum::new`].
-    pub fn add(&mut self, other: &CopiedObject) -> Result<()> {
-        let (mine, their) = (self.object.root(), other.root());
+    /// As [`super::ObjectSum::add`].
+    pub fn add(
+        &mut self,
+        (mine, their): (ObjectRef<'_>, ObjectRef<'_>),
+        record: usize,
+    ) -> Result<bool> {
         check(their)?;
-        if mine.class() != their.class() {
-            let what = format!("a {} where the first input has a {}", their.class(), mine.class());
-            return Err(Error::unsupported(what));
-        }
-        for axis in AXES {
-            check_axis(mine, their, axis)?;
-        }
         let (_, more) = bins(their)?;
         let more_errors = extra(their, "fSumw2");
+        let is_empty = number(their, "fEntries") == Some(0.0)
+            && reals(&more).iter().chain(&more_errors).all(|bin| *bin == 0.0);
+        let (my_axes, their_axes) = (axes(mine)?, axes(their)?);
+        let pairs = self.axes.iter().zip(my_axes.iter().zip(&their_axes));
+        let compared = pairs.map(|(axis, ((_, mine), (_, their)))| axis.compare(*mine, *their));
+        let compared: Vec<AxisBins> = match compared.collect::<Result<_>>() {
+            Ok(compared) => compared,
+            // As in ROOT, it does not matter what labels it has.
+            Err(_) if is_empty && self.has_labels(&their_axes)? => return Ok(false),
+            Err(why) => return Err(why),
+        };
+        let their_own = their_axes.iter().map(|(name, axis)| SumAxis::new(*axis, name));
+        let their_own = their_own.collect::<Result<Vec<_>>>()?;
+        let sums = self.statistics(their, &their_own)?;
+        let before: usize = self.axes.iter().map(SumAxis::added).sum();
+        let is_same = compared.iter().all(|bins| matches!(bins, AxisBins::Same));
+        let places = match is_same {
+            true if more.len() != self.bins.len() => {
+                return Err(Error::unsupported("another number of bins than in the first input"));
+            }
+            true => None,
+            false => Some(self.places(&compared, (&their_own, &more, &more_errors), record)?),
+        };
+        let place = |at: usize| places.as_ref().map_or(Some(at), |all| all.get(at).copied()?);
         let (now, then) = (reals(&self.bins), reals(&more));
-        add_extra(&mut self.errors, &more_errors, (&now, &then))?;
+        add_extra(&mut self.errors, &more_errors, (&now, &then), place)?;
         let (entries, more_entries) = (self.bin_entries.clone(), extra(their, "fBinEntries"));
         let more_bin_errors = extra(their, "fBinSumw2");
-        add_extra(&mut self.bin_errors, &more_bin_errors, (&entries, &more_entries))?;
-        add_extra(&mut self.bin_entries, &more_entries, (&[], &[]))?;
-        add_bins(&mut self.bins, &more)?;
-        for (name, sum) in &mut self.sums {
-            *sum += number(their, name).unwrap_or(0.0);
+        add_extra(&mut self.bin_errors, &more_bin_errors, (&entries, &more_entries), place)?;
+        add_extra(&mut self.bin_entries, &more_entries, (&[], &[]), place)?;
+        cells::add(&mut self.bins, &more, place)?;
+        for ((_, sum), (_, more)) in self.sums.iter_mut().zip(sums) {
+            *sum += more;
         }
+        Ok(self.axes.iter().map(SumAxis::added).sum::<usize>() > before)
+    }
+
+    fn has_labels(&self, theirs: &[(&'static str, ObjectRef<'_>)]) -> Result<bool> {
+        let mut all = theirs.iter().map(|(_, axis)| super::labels::of(*axis));
+        let mine = self.axes.iter().any(SumAxis::has_labels);
+        Ok(mine || all.try_fold(false, |any, labels| labels.map(|all| any || !all.is_empty()))?)
+    }
+
+    /// Where the bins of another histogram are; `None` for empty ones. Axes grow where they must.
+    fn places(
+        &mut self,
+        compared: &[AxisBins],
+        (axes, bins, errors): (&[SumAxis], &Numbers, &[f64]),
+        record: usize,
+    ) -> Result<Vec<Option<usize>>> {
+        let contents = reals(bins);
+        let mut all: Vec<Option<Vec<usize>>> = Vec::with_capacity(contents.len());
+        for (at, content) in contents.iter().enumerate() {
+            if *content == 0.0 && errors.get(at).is_none_or(|error| *error == 0.0) {
+                all.push(None);
+                continue;
+            }
+            let mut rest = at;
+            let mut place = Vec::with_capacity(axes.len());
+            for (number, axis) in axes.iter().enumerate() {
+                let bin = rest % cells_of(axis);
+                rest /= cells_of(axis);
+                let before: Vec<usize> = self.axes.iter().map(cells_of).collect();
+                let (bin, is_larger) = self.axes[number].place(&compared[number], bin, record)?;
+                if is_larger {
+                    self.enlarge(&before)?;
+                }
+                place.push(bin);
+            }
+            all.push(Some(place));
+        }
+        let last: Vec<usize> = self.axes.iter().map(cells_of).collect();
+        Ok(all.into_iter().map(|place| place.map(|place| position(&place, &last))).collect())
+    }
+
+    /// Gives the bins the places that they have on larger axes.
+    fn enlarge(&mut self, before: &[usize]) -> Result<()> {
+        let now: Vec<usize> = self.axes.iter().map(cells_of).collect();
+        let count = now.iter().try_fold(1usize, |all, cells| all.checked_mul(*cells));
+        let count = count.filter(|count| *count <= i32::MAX as usize);
+        let count = count.ok_or_else(|| Error::limit("a histogram of too many labels"))?;
+        let place = |at: usize| {
+            let mut rest = at;
+            let bins = before.iter().zip(&now).map(|(before, now)| {
+                let bin = rest % before;
+                rest /= before;
+                if bin + 1 == *before { now - 1 } else { bin }
+            });
+            let bins: Vec<usize> = bins.collect();
+            Some(position(&bins, &now))
+        };
+        let mut bins = cells::zeros(&self.bins, count)?;
+        cells::add(&mut bins, &self.bins, place)?;
+        self.bins = bins;
+        for all in [&mut self.errors, &mut self.bin_entries, &mut self.bin_errors] {
+            if !all.is_empty() {
+                let mut larger = vec![0.0; count];
+                add_extra(&mut larger, all, (&[], &[]), place)?;
+                *all = larger;
+            }
+        }
+        self.is_larger = true;
         Ok(())
     }
 
-    /// The sum as an object.
-    pub fn finish(self) -> CopiedObject {
-        let HistogramSum { mut object, sums, place, bins, errors, bin_entries, bin_errors } = self;
-        let arrays = [("fSumw2", errors), ("fBinEntries", bin_entries), ("fBinSumw2", bin_errors)];
-        let record = object.records[0].clone();
-        let root = record.root();
-        for (name, sum) in sums {
-            let mut to = Buffer::default();
-            to.f64(sum);
-            object.edits.set_bytes((0, root), name, to);
+    /// The numbers that are sums. Those of a histogram whose bins were set, not filled, are made
+    /// from these, as in ROOT's `GetStats`.
+    fn statistics(
+        &self,
+        root: ObjectRef<'_>,
+        axes: &[SumAxis],
+    ) -> Result<Vec<(&'static str, f64)>> {
+        let all = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
+        let mut all: Vec<(&'static str, f64)> = all.collect();
+        let is_set = real(root, "fTsumw") == 0.0 && real(root, "fEntries") > 0.0;
+        if !is_set || self.is_profile {
+            return Ok(all);
         }
+        let (contents, errors) = (reals(&bins(root)?.1), extra(root, "fSumw2"));
+        let edges = self::axes(root)?.into_iter().map(|(_, axis)| extra(axis, "fXbins"));
+        let edges: Vec<Vec<f64>> = edges.collect();
+        for (at, content) in contents.iter().enumerate() {
+            let mut rest = at;
+            let (mut centres, mut is_within) = ([0.0; 3], true);
+            for (number, axis) in axes.iter().enumerate() {
+                let bin = rest % cells_of(axis);
+                rest /= cells_of(axis);
+                is_within &= bin > 0 && bin <= axis.bins;
+                if is_within && axis.has_centres() {
+                    centres[number] = axis.centre(&edges[number], bin);
+                }
+            }
+            if is_within {
+                let error = errors.get(at).copied().unwrap_or(content.abs());
+                let moments = moments(*content, error, centres);
+                for (name, sum) in &mut all {
+                    *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, m)| *m);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What is changed of the first one.
+    ///
+    /// # Errors
+    /// `Limit`.
+    pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
+        for (name, sum) in &self.sums {
+            set_real(root, name, *sum, edits);
+        }
+        let arrays = [
+            ("fSumw2", &self.errors),
+            ("fBinEntries", &self.bin_entries),
+            ("fBinSumw2", &self.bin_errors),
+        ];
         for (name, array) in arrays {
-            object.edits.set_bytes((0, root), name, array_of(&Numbers::F64(array)));
+            edits.set_bytes((0, root), name, array_of(&Numbers::F64(array.clone())));
         }
-        let (owner, member) = place;
-        object.edits.members.insert(((0, owner), member), array_of(&bins).into_vec());
-        object
+        if self.is_larger {
+            edits.set((0, root), "fNcells", &[self.bins.len() as i64])?;
+        }
+        for (axis, (_, place)) in self.axes.iter().zip(axes(root)?) {
+            axis.edit(place, edits)?;
+        }
+        let (owner, member) = self.place;
+        let bytes: Buffer = array_of(&self.bins);
+        edits.members.insert(((0, owner), member), bytes.into_vec());
+        Ok(())
     }
 }
 
-fn check(histogram: ObjectRef<'_>) -> Result<()> {
+/// What a bin adds to the sums.
+fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11] {
+    [
+        ("fTsumw", w),
+        ("fTsumw2", error),
+        ("fTsumwx", w * x),
+        ("fTsumwx2", w * x * x),
+        ("fTsumwy", w * y),
+        ("fTsumwy2", w * y * y),
+        ("fTsumwxy", w * x * y),
+        ("fTsumwz", w * z),
+        ("fTsumwz2", w * z * z),
+        ("fTsumwxz", w * x * z),
+        ("fTsumwyz", w * y * z),
+    ]
+}
+
+/// The number of a bin by those of its axes.
+fn position(bins: &[usize], cells: &[usize]) -> usize {
+    bins.iter().zip(cells).rev().fold(0, |all, (bin, cells)| all * cells + bin)
+}
+
+/// The axes that a histogram has, as many as it has dimensions.
+fn axes(histogram: ObjectRef<'_>) -> Result<Vec<(&'static str, ObjectRef<'_>)>> {
+    let dimensions = match histogram {
+        of if of.base("TH3").is_some() => 3,
+        of if of.base("TH2").is_some() => 2,
+        _ => 1,
+    };
+    let axis = |name| match histogram.pointed(name)? {
+        Some(axis) => Ok((name, axis)),
+        None => Err(Error::corrupt(format!("a histogram without {name}"))),
+    };
+    AXES.into_iter().take(dimensions).map(axis).collect()
+}
+
+pub fn check(histogram: ObjectRef<'_>) -> Result<()> {
     if histogram.int("fBits")? & IS_AVERAGE != 0 {
         return Err(Error::unsupported("a histogram of averages (TH1::kIsAverage) has no sum"));
     }
@@ -117,38 +297,6 @@ fn check(histogram: ObjectRef<'_>) -> Result<()> {
     }
 }
 
-fn check_axis(mine: ObjectRef<'_>, their: ObjectRef<'_>, name: &str) -> Result<()> {
-    let (Some(mine), Some(their)) = (mine.pointed(name)?, their.pointed(name)?) else {
-        return Ok(());
-    };
-    for member in ["fNbins", "fXmin", "fXmax"] {
-        if mine.member(member) != their.member(member) {
-            let what = format!("{name}: other bins than in the first input ({member})");
-            return Err(Error::unsupported(what));
-        }
-    }
-    if extra(mine, "fXbins") != extra(their, "fXbins") {
-        return Err(Error::unsupported(format!("{name}: other edges than in the first input")));
-    }
-    match labels(mine)? == labels(their)? {
-        true => Ok(()),
-        false => Err(Error::unsupported(format!("{name}: other labels than in the first input"))),
-    }
-}
-
-/// The labels of an axis, and the bins that they are of.
-fn labels(axis: ObjectRef<'_>) -> Result<Vec<(i64, String)>> {
-    if axis.member("fLabels").is_none() {
-        return Ok(Vec::new());
-    }
-    let labels = axis.objects("fLabels")?.into_iter().flatten();
-    let mut all = labels
-        .map(|label| Ok((label.int("fUniqueID")?, label.string("fString")?)))
-        .collect::<Result<Vec<_>>>()?;
-    all.sort();
-    Ok(all)
-}
-
 /// The bins, and which member of which object they are.
 fn bins(histogram: ObjectRef<'_>) -> Result<((ObjectId, usize), Numbers)> {
     let found = BINS.into_iter().find_map(|class| {
@@ -158,86 +306,4 @@ fn bins(histogram: ObjectRef<'_>) -> Result<((ObjectId, usize), Numbers)> {
     });
     let class = histogram.class();
     found.ok_or_else(|| Error::unsupported(format!("the sum of objects of class {class}")))
-}
-
-fn number(histogram: ObjectRef<'_>, name: &str) -> Option<f64> {
-    match histogram.member(name)? {
-        Value::Float(number) => Some(*number),
-        _ => None,
-    }
-}
-
-/// The numbers of a `TArrayD`; none where there is none.
-fn extra(object: ObjectRef<'_>, name: &str) -> Extra {
-    let array = object.member(name).and_then(|_| object.pointed(name).ok().flatten());
-    match array.and_then(|array| array.member("fArray")) {
-        Some(Value::Numbers(Numbers::F64(numbers))) => numbers.clone(),
-        _ => Vec::new(),
-    }
-}
-
-fn reals(numbers: &Numbers) -> Vec<f64> {
-    match numbers {
-        Numbers::I8(all) => all.iter().map(|n| f64::from(*n)).collect(),
-        Numbers::I16(all) => all.iter().map(|n| f64::from(*n)).collect(),
-        Numbers::I32(all) => all.iter().map(|n| f64::from(*n)).collect(),
-        Numbers::I64(all) => all.iter().map(|n| *n as f64).collect(),
-        Numbers::F32(all) => all.iter().map(|n| f64::from(*n)).collect(),
-        Numbers::F64(all) => all.clone(),
-        _ => Vec::new(),
-    }
-}
-
-/// Adds an array that one of both may lack; it is then as the other numbers of that one say.
-fn add_extra(sum: &mut Extra, more: &Extra, without: (&[f64], &[f64])) -> Result<()> {
-    let other = match (sum.is_empty(), more.is_empty()) {
-        (true, true) => return Ok(()),
-        (true, false) => {
-            *sum = without.0.to_vec();
-            more
-        }
-        (false, true) => without.1,
-        (false, false) => more,
-    };
-    if sum.len() != other.len() {
-        return Err(Error::corrupt("arrays of a histogram that are not of one length"));
-    }
-    sum.iter_mut().zip(other).for_each(|(sum, more)| *sum += more);
-    Ok(())
-}
-
-/// Adds bins in their own type; whole numbers stop at its limits, as in ROOT.
-fn add_bins(sum: &mut Numbers, more: &Numbers) -> Result<()> {
-    fn each<T: Copy>(sum: &mut [T], more: &[T], add: impl Fn(T, T) -> T) -> Result<()> {
-        if sum.len() != more.len() {
-            return Err(Error::unsupported("another number of bins than in the first input"));
-        }
-        sum.iter_mut().zip(more).for_each(|(sum, more)| *sum = add(*sum, *more));
-        Ok(())
-    }
-    match (sum, more) {
-        (Numbers::I8(sum), Numbers::I8(more)) => each(sum, more, i8::saturating_add),
-        (Numbers::I16(sum), Numbers::I16(more)) => each(sum, more, i16::saturating_add),
-        (Numbers::I32(sum), Numbers::I32(more)) => each(sum, more, i32::saturating_add),
-        (Numbers::I64(sum), Numbers::I64(more)) => each(sum, more, i64::saturating_add),
-        (Numbers::F32(sum), Numbers::F32(more)) => each(sum, more, |a, b| a + b),
-        (Numbers::F64(sum), Numbers::F64(more)) => each(sum, more, |a, b| a + b),
-        _ => Err(Error::unsupported("bins of another type than in the first input")),
-    }
-}
-
-/// As a `TArray` is written: how many, and the numbers.
-fn array_of(numbers: &Numbers) -> Buffer {
-    let mut to = Buffer::default();
-    to.u32(numbers.len() as u32);
-    match numbers {
-        Numbers::I8(all) => all.iter().for_each(|n| to.i8(*n)),
-        Numbers::I16(all) => all.iter().for_each(|n| to.i16(*n)),
-        Numbers::I32(all) => all.iter().for_each(|n| to.i32(*n)),
-        Numbers::I64(all) => all.iter().for_each(|n| to.i64(*n)),
-        Numbers::F32(all) => all.iter().for_each(|n| to.f32(*n)),
-        Numbers::F64(all) => all.iter().for_each(|n| to.f64(*n)),
-        _ => {}
-    }
-    to
 }

@@ -1,5 +1,169 @@
-//! Objects of several files as one: their sum.
+//! Objects of several files as one: what `hadd` adds up.
+//!
+//! What ROOT does with each class was read in `TH1Merger`, `TGraph::Merge`, `TEfficiency::Merge`,
+//! `THnBase::Merge` and `TParameter::Merge`, and is compared with `hadd` in the tests.
 
+mod cells;
+mod dense;
+mod graph;
 mod histogram;
+mod labels;
+mod members;
+mod parameter;
+mod poly;
+mod sparse;
 
-pub use histogram::HistogramSum;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::object::ObjectRef;
+use crate::streamer::Streamers;
+use crate::write::copy::object::CopiedObject;
+use dense::DenseSum;
+use graph::GraphSum;
+use histogram::HistogramSum;
+use members::{real, set_real};
+use parameter::ParameterSum;
+use poly::PolySum;
+use sparse::SparseSum;
+
+/// An object that others are added to.
+#[derive(Debug)]
+pub struct ObjectSum {
+    object: CopiedObject,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Histogram(Box<HistogramSum>),
+    /// The histograms of those that passed and of all, and the weight.
+    Efficiency(Box<(HistogramSum, HistogramSum)>, f64),
+    Graph(GraphSum),
+    Dense(DenseSum),
+    Sparse(SparseSum),
+    Poly(PolySum),
+    Parameter(ParameterSum),
+}
+
+impl ObjectSum {
+    /// Whether objects of a class are added up.
+    pub fn adds(streamers: &Streamers, class: &str) -> bool {
+        let is = |base: &str| class == base || streamers.inherits(class, base);
+        is("TH1")
+            || is("TEfficiency")
+            || (is("TGraph") && !is("TGraphMultiErrors"))
+            || is("THn")
+            || is("THnSparse")
+            || ParameterSum::is_class(class)
+    }
+
+    /// Begins with the first.
+    ///
+    /// # Errors
+    /// `Unsupported` for averages, histograms whose entries are still in a buffer, and classes
+    /// whose bins are no array.
+    pub fn new(object: CopiedObject) -> Result<ObjectSum> {
+        let kind = Kind::of(object.root())?;
+        Ok(ObjectSum { object, kind })
+    }
+
+    /// Adds another one.
+    ///
+    /// # Errors
+    /// `Unsupported` where its class or its axes are others; as [`ObjectSum::new`].
+    pub fn add(&mut self, other: CopiedObject) -> Result<()> {
+        if self.object.root().class() != other.root().class() {
+            let (mine, their) = (self.object.root().class(), other.root().class());
+            let what = format!("a {their} where the first input has a {mine}");
+            return Err(Error::unsupported(what));
+        }
+        // What it refers to of the other one's objects is of the record behind all others.
+        let next = self.object.records.len();
+        let (mine, their) = (self.object.root(), other.root());
+        let is_used = match &mut self.kind {
+            Kind::Histogram(sum) => sum.add((mine, their), next)?,
+            Kind::Efficiency(sums, weight) => {
+                let [passed, total] = histograms(their)?;
+                let [my_passed, my_total] = histograms(mine)?;
+                let passed = sums.0.add((my_passed, passed), next)?;
+                let total = sums.1.add((my_total, total), next)?;
+                let more = real(their, "fWeight");
+                *weight = *weight * more / (*weight + more);
+                passed | total
+            }
+            Kind::Graph(sum) => sum.add(their)?,
+            Kind::Dense(sum) => sum.add(mine, their)?,
+            Kind::Sparse(sum) if sum.is_empty() => {
+                // It has no part yet that could take bins.
+                self.kind = Kind::of(their)?;
+                self.object = other;
+                return Ok(());
+            }
+            Kind::Sparse(sum) => sum.add((mine, their), next)?,
+            Kind::Poly(sum) => sum.add(mine, their)?,
+            Kind::Parameter(sum) => sum.add(their)?,
+        };
+        if is_used {
+            self.object.records.push(other.records[0].clone());
+        }
+        Ok(())
+    }
+
+    /// The sum as an object.
+    ///
+    /// # Errors
+    /// `Limit` for numbers that its members cannot hold.
+    pub fn finish(self) -> Result<CopiedObject> {
+        let ObjectSum { mut object, kind } = self;
+        let record = Arc::clone(&object.records[0]);
+        let (root, edits) = (record.root(), &mut object.edits);
+        match kind {
+            Kind::Histogram(sum) => sum.edit(root, edits)?,
+            Kind::Efficiency(sums, weight) => {
+                let [passed, total] = histograms(root)?;
+                sums.0.edit(passed, edits)?;
+                sums.1.edit(total, edits)?;
+                set_real(root, "fWeight", weight, edits);
+            }
+            Kind::Graph(sum) => sum.edit(root, edits)?,
+            Kind::Dense(sum) => sum.edit(root, edits),
+            Kind::Sparse(sum) => sum.edit(root, edits)?,
+            Kind::Poly(sum) => sum.edit(root, edits)?,
+            Kind::Parameter(sum) => sum.edit(root, edits)?,
+        }
+        Ok(object)
+    }
+}
+
+impl Kind {
+    fn of(root: ObjectRef<'_>) -> Result<Kind> {
+        let is = |base: &str| root.base(base).is_some();
+        Ok(if is("TH2Poly") {
+            Kind::Poly(PolySum::new(root)?)
+        } else if is("TH1") {
+            Kind::Histogram(Box::new(HistogramSum::new(root)?))
+        } else if is("TEfficiency") {
+            let [passed, total] = histograms(root)?;
+            let sums = (HistogramSum::new(passed)?, HistogramSum::new(total)?);
+            Kind::Efficiency(Box::new(sums), real(root, "fWeight"))
+        } else if is("TGraph") {
+            Kind::Graph(GraphSum::new(root)?)
+        } else if is("THnSparse") {
+            Kind::Sparse(SparseSum::new(root)?)
+        } else if is("THnBase") {
+            Kind::Dense(DenseSum::new(root)?)
+        } else {
+            Kind::Parameter(ParameterSum::new(root)?)
+        })
+    }
+}
+
+/// The histograms of an efficiency: those that passed, and all.
+fn histograms(efficiency: ObjectRef<'_>) -> Result<[ObjectRef<'_>; 2]> {
+    let histogram = |name| {
+        let found = efficiency.pointed(name)?;
+        found.ok_or_else(|| Error::unsupported(format!("an efficiency without {name}")))
+    };
+    Ok([histogram("fPassedHistogram")?, histogram("fTotalHistogram")?])
+}

@@ -1,0 +1,137 @@
+//! Numbers of bins in their own type.
+
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+use crate::write::buffer::Buffer;
+
+/// As reals; none of other types.
+pub fn reals(numbers: &Numbers) -> Vec<f64> {
+    match numbers {
+        Numbers::I8(all) => all.iter().map(|n| f64::from(*n)).collect(),
+        Numbers::I16(all) => all.iter().map(|n| f64::from(*n)).collect(),
+        Numbers::I32(all) => all.iter().map(|n| f64::from(*n)).collect(),
+        Numbers::I64(all) => all.iter().map(|n| *n as f64).collect(),
+        Numbers::F32(all) => all.iter().map(|n| f64::from(*n)).collect(),
+        Numbers::F64(all) => all.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Adds bins in their own type to those that `place` gives, where it gives one; whole numbers stop
+/// at their type's limits, as in ROOT.
+///
+/// # Errors
+/// `Unsupported` where the types differ, or a place is not there.
+pub fn add(
+    sum: &mut Numbers,
+    more: &Numbers,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<()> {
+    fn each<T: Copy>(
+        (sum, more): (&mut [T], &[T]),
+        place: impl Fn(usize) -> Option<usize>,
+        add: impl Fn(T, T) -> T,
+    ) -> Result<()> {
+        for (at, more) in more.iter().enumerate() {
+            let Some(place) = place(at) else { continue };
+            let other = || Error::unsupported("another number of bins than in the first input");
+            let sum = sum.get_mut(place).ok_or_else(other)?;
+            *sum = add(*sum, *more);
+        }
+        Ok(())
+    }
+    match (sum, more) {
+        (Numbers::I8(sum), Numbers::I8(more)) => each((sum, more), place, i8::saturating_add),
+        (Numbers::I16(sum), Numbers::I16(more)) => each((sum, more), place, i16::saturating_add),
+        (Numbers::I32(sum), Numbers::I32(more)) => each((sum, more), place, i32::saturating_add),
+        (Numbers::I64(sum), Numbers::I64(more)) => each((sum, more), place, i64::saturating_add),
+        (Numbers::F32(sum), Numbers::F32(more)) => each((sum, more), place, |a, b| a + b),
+        (Numbers::F64(sum), Numbers::F64(more)) => each((sum, more), place, |a, b| a + b),
+        _ => Err(Error::unsupported("bins of another type than in the first input")),
+    }
+}
+
+/// So many zeros of the type of others.
+///
+/// # Errors
+/// `Unsupported` for types that bins do not have.
+pub fn zeros(like: &Numbers, count: usize) -> Result<Numbers> {
+    Ok(match like {
+        Numbers::I8(_) => Numbers::I8(vec![0; count]),
+        Numbers::I16(_) => Numbers::I16(vec![0; count]),
+        Numbers::I32(_) => Numbers::I32(vec![0; count]),
+        Numbers::I64(_) => Numbers::I64(vec![0; count]),
+        Numbers::F32(_) => Numbers::F32(vec![0.0; count]),
+        Numbers::F64(_) => Numbers::F64(vec![0.0; count]),
+        _ => return Err(Error::unsupported("bins of an unusual type")),
+    })
+}
+
+macro_rules! each {
+    ($numbers:expr, $all:ident => $made:expr) => {
+        match $numbers {
+            Numbers::I8($all) => $made,
+            Numbers::I16($all) => $made,
+            Numbers::I32($all) => $made,
+            Numbers::I64($all) => $made,
+            Numbers::F32($all) => $made,
+            Numbers::F64($all) => $made,
+            _ => {}
+        }
+    };
+}
+
+/// The first so many; `None` where there are fewer.
+pub fn first(numbers: &Numbers, count: usize) -> Option<Numbers> {
+    let mut all = numbers.clone();
+    each!(&mut all, all => all.truncate(count));
+    (all.len() == count).then_some(all)
+}
+
+/// Adds zeros up to so many.
+pub fn extend(numbers: &mut Numbers, count: usize) {
+    each!(numbers, all => all.resize(count, Default::default()));
+}
+
+/// As a `TArray` or a vector is written: how many, and the numbers.
+pub fn array_of(numbers: &Numbers) -> Buffer {
+    let mut to = Buffer::default();
+    to.u32(numbers.len() as u32);
+    match numbers {
+        Numbers::I8(all) => all.iter().for_each(|n| to.i8(*n)),
+        Numbers::I16(all) => all.iter().for_each(|n| to.i16(*n)),
+        Numbers::I32(all) => all.iter().for_each(|n| to.i32(*n)),
+        Numbers::I64(all) => all.iter().for_each(|n| to.i64(*n)),
+        Numbers::F32(all) => all.iter().for_each(|n| to.f32(*n)),
+        Numbers::F64(all) => all.iter().for_each(|n| to.f64(*n)),
+        _ => {}
+    }
+    to
+}
+
+/// Adds an array that one of both may lack; it is then as the other numbers of that one say.
+///
+/// # Errors
+/// `Corrupt` where a place is not there.
+pub fn add_extra(
+    sum: &mut Vec<f64>,
+    more: &[f64],
+    without: (&[f64], &[f64]),
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<()> {
+    let other = match (sum.is_empty(), more.is_empty()) {
+        (true, true) => return Ok(()),
+        (true, false) => {
+            *sum = without.0.to_vec();
+            more
+        }
+        (false, true) => without.1,
+        (false, false) => more,
+    };
+    for (at, more) in other.iter().enumerate() {
+        let Some(place) = place(at) else { continue };
+        let other = || Error::corrupt("arrays of a histogram that are not of one length");
+        *sum.get_mut(place).ok_or_else(other)? += more;
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Parameters (ROOT: `TParameter::Merge`): their sum, or what their bits say.
+
+use super::members::real;
+use crate::array::Number;
+use crate::error::{Error, Result};
+use crate::object::{ObjectRef, Value};
+use crate::streamer::MemberKind;
+use crate::types::scalar::Scalar;
+use crate::write::buffer::Buffer;
+use crate::write::copy::record::Edits;
+
+/// Bits that say what becomes of several: of bools, their product is that all are true.
+const MULTIPLY: i64 = 1 << 16;
+const MAX: i64 = 1 << 17;
+const MIN: i64 = 1 << 18;
+const FIRST: i64 = 1 << 19;
+const LAST: i64 = 1 << 20;
+
+#[derive(Debug)]
+pub struct ParameterSum {
+    value: Of,
+    bits: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Of {
+    Bool(bool),
+    Whole(i64),
+    Real(f64),
+}
+
+impl ParameterSum {
+    pub fn is_class(class: &str) -> bool {
+        let of = class.strip_prefix("TParameter<").and_then(|class| class.strip_suffix('>'));
+        matches!(of, Some("bool" | "int" | "Long64_t" | "long" | "float" | "double"))
+    }
+
+    pub fn new(root: ObjectRef<'_>) -> Result<ParameterSum> {
+        Ok(ParameterSum { value: value(root)?, bits: root.int("fBits")? })
+    }
+
+    pub fn add(&mut self, their: ObjectRef<'_>) -> Result<bool> {
+        let has = |bit: i64| self.bits & bit != 0;
+        let more = value(their)?;
+        self.value = match (self.value, more) {
+            (mine, _) if has(FIRST) => mine,
+            (_, more) if has(LAST) => more,
+            (Of::Bool(mine), Of::Bool(more)) => match has(MULTIPLY) || has(MIN) {
+                true => Of::Bool(mine && more),
+                false => Of::Bool(mine || more),
+            },
+            (Of::Whole(mine), Of::Whole(more)) if has(MULTIPLY) => {
+                Of::Whole(mine.wrapping_mul(more))
+            }
+            (Of::Whole(mine), Of::Whole(more)) if has(MAX) => Of::Whole(mine.max(more)),
+            (Of::Whole(mine), Of::Whole(more)) if has(MIN) => Of::Whole(mine.min(more)),
+            (Of::Whole(mine), Of::Whole(more)) => Of::Whole(mine.wrapping_add(more)),
+            (Of::Real(mine), Of::Real(more)) if has(MULTIPLY) => Of::Real(mine * more),
+            (Of::Real(mine), Of::Real(more)) if has(MAX) => Of::Real(mine.max(more)),
+            (Of::Real(mine), Of::Real(more)) if has(MIN) => Of::Real(mine.min(more)),
+            (Of::Real(mine), Of::Real(more)) => Of::Real(mine + more),
+            _ => return Err(Error::corrupt("a parameter of another type")),
+        };
+        Ok(false)
+    }
+
+    pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
+        let Some((owner, member)) = root.position("fVal") else { return Ok(()) };
+        match self.value {
+            Of::Bool(value) => edits.set((0, root), "fVal", &[i64::from(value)]),
+            Of::Whole(value) => edits.set((0, root), "fVal", &[value]),
+            Of::Real(value) => {
+                let mut to = Buffer::default();
+                match root.of(owner).kind(member) {
+                    MemberKind::Number(Scalar::Number(Number::F32)) => to.f32(value as f32),
+                    _ => to.f64(value),
+                }
+                edits.set_bytes((0, root), "fVal", to);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn value(root: ObjectRef<'_>) -> Result<Of> {
+    Ok(match root.member("fVal") {
+        Some(Value::Bool(value)) => Of::Bool(*value),
+        Some(Value::Float(_)) => Of::Real(real(root, "fVal")),
+        _ => Of::Whole(root.int("fVal")?),
+    })
+}

@@ -1,0 +1,84 @@
+//! Histograms of polygons (ROOT: `TH2Poly::Merge`), of the same polygons in the same order.
+
+use super::cells;
+use super::histogram::{self, SUMS};
+use super::members::{extra, number, real, set_real};
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+use crate::object::{ObjectRef, Value};
+use crate::write::buffer::Buffer;
+use crate::write::copy::record::Edits;
+
+const OVERFLOW: &str = "fOverflow";
+/// What polygons are compared by.
+const EDGES: [&str; 4] = ["fXmin", "fXmax", "fYmin", "fYmax"];
+
+#[derive(Debug)]
+pub struct PolySum {
+    bins: Vec<f64>,
+    /// What is beside all bins, in nine directions.
+    overflow: Vec<f64>,
+    errors: Vec<f64>,
+    sums: Vec<(&'static str, f64)>,
+}
+
+impl PolySum {
+    pub fn new(root: ObjectRef<'_>) -> Result<PolySum> {
+        histogram::check(root)?;
+        let sums = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
+        Ok(PolySum {
+            bins: bins(root)?.into_iter().map(|bin| real(bin, "fContent")).collect(),
+            overflow: overflow(root),
+            errors: extra(root, "fSumw2"),
+            sums: sums.collect(),
+        })
+    }
+
+    pub fn add(&mut self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<bool> {
+        histogram::check(their)?;
+        let (my_bins, their_bins) = (bins(mine)?, bins(their)?);
+        let shape = |bin: &ObjectRef<'_>| EDGES.map(|name| real(*bin, name));
+        let (more_overflow, more_errors) = (overflow(their), extra(their, "fSumw2"));
+        if !my_bins.iter().map(shape).eq(their_bins.iter().map(shape))
+            || more_overflow.len() != self.overflow.len()
+            || more_errors.len() != self.errors.len()
+        {
+            return Err(Error::unsupported("other polygons or errors than in the first input"));
+        }
+        for (sum, bin) in self.bins.iter_mut().zip(their_bins) {
+            *sum += real(bin, "fContent");
+        }
+        cells::add_extra(&mut self.overflow, &more_overflow, (&[], &[]), Some)?;
+        cells::add_extra(&mut self.errors, &more_errors, (&[], &[]), Some)?;
+        for (name, sum) in &mut self.sums {
+            *sum += real(their, name);
+        }
+        Ok(false)
+    }
+
+    pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
+        for (bin, sum) in bins(root)?.into_iter().zip(&self.bins) {
+            set_real(bin, "fContent", *sum, edits);
+        }
+        for (name, sum) in &self.sums {
+            set_real(root, name, *sum, edits);
+        }
+        let mut to = Buffer::default();
+        self.overflow.iter().for_each(|number| to.f64(*number));
+        edits.set_bytes((0, root), OVERFLOW, to);
+        let errors = cells::array_of(&Numbers::F64(self.errors.clone()));
+        edits.set_bytes((0, root), "fSumw2", errors);
+        Ok(())
+    }
+}
+
+fn bins(root: ObjectRef<'_>) -> Result<Vec<ObjectRef<'_>>> {
+    Ok(root.objects("fBins")?.into_iter().flatten().collect())
+}
+
+fn overflow(root: ObjectRef<'_>) -> Vec<f64> {
+    match root.member(OVERFLOW) {
+        Some(Value::Numbers(Numbers::F64(all))) => all.clone(),
+        _ => Vec::new(),
+    }
+}
