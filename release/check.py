@@ -75,14 +75,25 @@ def check_contents(wheel: Path) -> None:
 
 
 def check_source(archive: Path) -> None:
-    """Cargo finds each crate, and the lock file fits."""
+    """Cargo finds each crate, and takes all others in the versions of the lock file."""
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as source:
         source.extractall(folder, filter="data")
         (top,) = Path(folder).iterdir()
         for name in ("Cargo.lock", "PKG-INFO", "pyproject.toml"):
             if not (top / name).exists():
                 raise CheckError(f"{archive.name}: {name} is missing")
-        run("cargo", "metadata", "--locked", "--format-version=1", folder=top / "python")
+        before = locked(top)
+        # Without --locked: crates of the workspace that a wheel does not need are not there, and
+        # Cargo strikes them from the lock file.
+        run("cargo", "metadata", "--format-version=1", folder=top / "python")
+        if others := locked(top) - before:
+            raise CheckError(f"{archive.name}: {sorted(others)[0]} is not in its lock file")
+
+
+def locked(folder: Path) -> set[tuple[str, str]]:
+    """Names and versions in a lock file."""
+    packages = tomllib.loads((folder / "Cargo.lock").read_text())["package"]
+    return {(package["name"], package["version"]) for package in packages}
 
 
 def check_recipe() -> None:
