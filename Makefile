@@ -22,7 +22,7 @@ PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml ben
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
 	test-features interop extension extension-quick extension-release \
-	demo docs fuzz xrootd s3 wheel sdist release-check clean
+	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,13 @@ extension-release: $(VENV)/.ready ## the same, optimised
 
 demo: extension-quick ## three columns over an emulated 100 ms link, beside uproot
 	$(BIN)/python demo/demo.py
+
+demo-cluster: extension-quick $(VENV)/.cluster-ready ## a histogram on a local cluster of Dask, of which a worker is killed
+	$(BIN)/python demo/cluster.py
+
+$(VENV)/.cluster-ready: demo/requirements.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
 
 docs: $(VENV)/.docs-ready ## the site of docs/, with its notebooks run: build/site/index.html
 	$(MAKE) extension

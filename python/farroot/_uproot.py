@@ -74,7 +74,7 @@ ARGUMENTS = {
     ),
     "max_num_elements": Word("farroot decides how many ranges a request has"),
     "max_width": Word("columns are as wide as needed; show(limit=...) bounds rows", defaults=(80,)),
-    "minimal_ttree_metadata": Word("what a tree needs is read with it", defaults=(True,)),
+    "minimal_ttree_metadata": Word("what a tree needs is read with it", defaults=(True, False)),
     "num_fallback_workers": Word(_CONNECTIONS, defaults=(10,)),
     "num_workers": Word(_CONNECTIONS, defaults=(1,)),
     "object_cache": Word("objects are read anew each time and yours to keep", defaults=(100,)),
