@@ -125,7 +125,7 @@ def test_filter_leaves_out_what_the_first_lacks(tmp_path: Path) -> None:
     output = tmp_path / "all.root"
     merged(output, [few, more], missing="filter")
     ntuple = farroot.open(output)["Events"]
-    assert [name for name in ntuple if "." not in name] == ["number", "records"]
+    assert ntuple.keys(recursive=False) == ["number", "records"]
     assert ak.to_list(ntuple["records"].array()) == 2 * ak.to_list(COLUMNS["records"][0])
     with pytest.raises(farroot.UnsupportedError, match=r"more\.root.*that this one lacks|text"):
         farroot.merge(output, [more, few], missing="filter", overwrite=True)
