@@ -24,6 +24,8 @@ from uproot.reading import ReadOnlyDirectory, ReadOnlyFile
 import farroot
 from farroot import _uproot, exceptions
 
+TESTDATA = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata"
+
 #: Classes of uproot and those that stand for them here.
 CLASSES = [
     (HasBranches, farroot.Tree),
@@ -206,6 +208,19 @@ def test_every_attribute_is_there_or_explained(made: Path, corpus: Path) -> None
                 getattr(one, name)
             assert name in _uproot.ATTRIBUTES, (mine.__name__, name, str(told.value))
     assert not hasattr(file, "mktree")
+
+
+def test_what_the_page_says_is_not_there_is_refused(made: Path) -> None:
+    """Rows of docs/python.md: ways into uproot's own machinery, which its tests take."""
+    file = farroot.open(made)
+    tree = file["events"]
+    ntuple = farroot.open(TESTDATA / "ntuple_fields.root")["events"]
+    names = [(file, "class_named"), (file, "key"), (tree["int32"], "cache_key")]
+    names += [(tree["int32"], "basket")]
+    names += [(ntuple, name) for name in ("header", "footer", "page_link_list", "member")]
+    for one, name in names:
+        with pytest.raises(farroot.NoAttributeError):
+            getattr(one, name)
 
 
 def test_a_column_is_no_attribute(made: Path) -> None:
