@@ -21,7 +21,7 @@ PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml ben
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
-	test-features interop extension extension-quick extension-release \
+	test-features interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
@@ -77,6 +77,11 @@ interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs
 	$(MAKE) extension
 	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest -m interop
+
+coffea: $(VENV)/.ready ## the tests under coffea, which this installs into .venv (560 MB)
+	$(MAKE) extension
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coffea~=2026.9.0'
+	cd python && $(BIN)/python -m pytest tests/test_coffea.py
 
 RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
 # Of the whole workspace, so that what other tests share is not compiled with other features again.

@@ -88,7 +88,7 @@ class Suite:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when != "call" and report.outcome == "passed":
             return
-        if self._uses or report.outcome == "failed":
+        if self._uses:
             self.outcomes[report.nodeid] = (report.outcome, _reason(report))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -33,7 +33,7 @@ def need_coffea() -> None:
     """Skips without coffea."""
     if importlib.util.find_spec("coffea") is None:
         pytest.skip(
-            "COFFEA IS NOT INSTALLED: farroot.coffea is not tested (pip install 'coffea>=2026.9')",
+            "COFFEA IS NOT INSTALLED: farroot.coffea is not tested (make coffea installs it)",
             allow_module_level=True,
         )
 
