@@ -37,6 +37,7 @@ FILES = {
     "wide": ("wide", "Events", (2_000, 200)),
     "objects": ("objects", None, (200, 10_000_000)),
     "histograms": ("histograms", None, (100, 100)),
+    "directories": ("histograms", None, (1_000, 20)),
     "small": ("nano", "Events", (1_000, 500)),
 }
 

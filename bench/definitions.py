@@ -682,6 +682,16 @@ EXPERIMENTS = {
             Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
         ),
     ),
+    "merge-directories": Experiment(
+        about="8 files of 1,000 directories of 20 histograms each into one: memory at its highest",
+        file="directories",
+        copies=8,
+        figure="peak_bytes",
+        peers=(
+            Peer("hadd", "hadd", "local", ("--flags=-f", "--tree=")),
+            Peer("farroot merge", "farroot_merge", "local", ("--tree=",)),
+        ),
+    ),
     **{
         f"skim-{name}": Experiment(
             about=f"skim of 110 MB at 100 ms and 1 Gbit/s to a local file, {about}",

@@ -216,9 +216,9 @@ def written(target: Path, folder: tempfile.TemporaryDirectory[str]) -> dict[str,
     return answer | {"file_bytes": file_bytes}
 
 
-def entries_in(target: Path, tree: str) -> dict[str, Any]:
-    """How many entries a file has got, by uproot."""
+def entries_in(target: Path, tree: str | None) -> dict[str, Any]:
+    """How many entries a file has got, by uproot; of one without a tree, how many objects."""
     import uproot
 
     with uproot.open(target) as file:
-        return {"entries": int(file[tree].num_entries)}
+        return {"entries": int(file[tree].num_entries) if tree else len(file.keys(recursive=True))}
