@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def written(path: Path, names: tuple[str, ...], **how: Any) -> Path:
 
 def checked(path: Path) -> Path:
     """A file in which nothing is found that should not be."""
-    done = subprocess.run(["farroot", "check", str(path)], capture_output=True, text=True)
+    command = [sys.executable, "-m", "farroot", "check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return path
 
