@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::vec::IntoIter;
 
 use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
@@ -31,12 +32,35 @@ pub struct Input {
     pub info: FileInfo,
     pub infos: Vec<StreamerInfo>,
     /// Every object and table, by directory and in the order of the keys.
-    pub items: Vec<InputItem>,
+    pub items: Items,
     pub processes: Processes,
     /// What is taken of the table of which a part is wanted.
     pub decided: Option<Decided>,
     /// The file itself, where it is copied at once.
     pub file: Option<Arc<RemoteFile>>,
+}
+
+/// The objects and tables of an input. Objects are decoded one by one, when they are merged:
+/// decoded, a histogram of 100 bins takes 20 times the memory of its record.
+pub struct Items {
+    file: File,
+    /// The records of all keys.
+    known: Known,
+    /// Directory, key, and the table where it is one.
+    left: IntoIter<(String, Key, Option<ItemContent>)>,
+}
+
+impl Iterator for Items {
+    type Item = Result<InputItem>;
+
+    fn next(&mut self) -> Option<Result<InputItem>> {
+        let (directory, key, table) = self.left.next()?;
+        let content = match table {
+            Some(table) => Ok(table),
+            None => object(&self.file, &self.known, &key),
+        };
+        Some(content.map(|content| InputItem { directory, name: key.name, content }))
+    }
 }
 
 /// An object or table of an input.
@@ -101,17 +125,16 @@ impl Input {
         let mut items = Vec::with_capacity(keys.len());
         let mut processes = Processes::new();
         for (directory, key) in keys {
-            let content = match rootfile::ntuple::is_class(&key.class) {
-                true => ItemContent::NTuple(Box::new(ntuple(&file, &key).await?)),
-                false => content(&file, &known, &key)?,
-            };
-            match (processes::number(&directory, &key), content) {
-                (Some(number), ItemContent::Object(process)) => {
-                    processes.insert(number, process);
-                }
-                (_, content) => items.push(InputItem { directory, name: key.name, content }),
+            if let Some(number) = processes::number(&directory, &key)
+                && let ItemContent::Object(process) = object(&file, &known, &key)?
+            {
+                processes.insert(number, process);
+                continue;
             }
+            let table = table(&file, &known, &key).await?;
+            items.push((directory, key, table));
         }
+        let items = Items { file: file.clone(), known, left: items.into_iter() };
         let only = options.only.as_ref();
         let decided = match only.filter(|only| only.reads()) {
             Some(only) => Some(deciding::decide(session, &file, only, options.compression).await?),
@@ -182,23 +205,27 @@ fn records(
     }
 }
 
-/// An RNTuple, whose metadata are in several places.
-async fn ntuple(file: &File, key: &Key) -> Result<SourceNTuple> {
-    file.reading(|format, known| SourceNTuple::read(format, known, key)).await
+/// The tree or RNTuple of a key, if it is one.
+async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<ItemContent>> {
+    if rootfile::ntuple::is_class(&key.class) {
+        // Its metadata are in several places.
+        let ntuple = file.reading(|format, known| SourceNTuple::read(format, known, key)).await?;
+        return Ok(Some(ItemContent::NTuple(Box::new(ntuple))));
+    }
+    if !file.format().is_tree(key) {
+        return Ok(None);
+    }
+    let tree = SourceTree::read(file.format(), known, key).located(file.url())?;
+    Ok(Some(ItemContent::Tree(Arc::new(there(tree)?))))
 }
 
-fn content(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
-    let (format, url) = (file.format(), file.url());
-    let streamers = &format.classes.streamers;
-    if format.is_tree(key) {
-        let tree = SourceTree::read(format, known, key).located(url)?;
-        return Ok(ItemContent::Tree(Arc::new(there(tree)?)));
-    }
-    let object = match CopiedObject::read(format, known, key) {
+/// The object of a key.
+fn object(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
+    let object = match CopiedObject::read(file.format(), known, key) {
         Ok(object) => Box::new(there(object)?),
-        Err(why) => return Ok(ItemContent::Left(why.located(url))),
+        Err(why) => return Ok(ItemContent::Left(why.located(file.url()))),
     };
-    match ObjectSum::adds(streamers, &key.class) {
+    match ObjectSum::adds(&file.format().classes.streamers, &key.class) {
         true => Ok(ItemContent::Sum(object)),
         false => Ok(ItemContent::Object(object)),
     }

@@ -120,6 +120,7 @@ impl MergePlan {
         let only = self.options.only.as_ref().map(|only| only.table.clone());
         let mut entries = None;
         for item in items {
+            let item = item?;
             let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
                 Some(at) => *at,
                 None => self.begin(&item),

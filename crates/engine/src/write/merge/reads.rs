@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 use remote::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
 
-use super::inputs::Input;
+use super::inputs::{Input, is_local};
 use super::options::MergeOptions;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -14,6 +14,8 @@ use crate::read::file::session::Session;
 /// Inputs whose metadata are read side by side, and those whose columns are read as well.
 const INPUTS_AHEAD: usize = 8;
 const DECIDED_AHEAD: usize = 4;
+/// Inputs on a disk of this machine, which are read as fast as they are merged.
+const LOCAL_AHEAD: usize = 2;
 
 /// Inputs, in their order.
 pub struct Reads {
@@ -67,8 +69,15 @@ impl Reads {
 
     fn begin(&mut self) {
         let reads = self.options.only.as_ref().is_some_and(|only| only.reads());
-        let most = if reads { DECIDED_AHEAD } else { INPUTS_AHEAD };
-        while self.reading.len() < most {
+        while let Some(next) = self.left.as_slice().first() {
+            let most = match reads {
+                true => DECIDED_AHEAD,
+                false if is_local(next) => LOCAL_AHEAD,
+                false => INPUTS_AHEAD,
+            };
+            if self.reading.len() >= most {
+                return;
+            }
             let Some(address) = self.left.next() else { return };
             let (session, options) = (self.session.clone(), self.options.clone());
             let open = self.first.take();
