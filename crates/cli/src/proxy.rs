@@ -12,6 +12,7 @@ use remote::display::shown_lines;
 use crate::outcome::Outcome;
 use crate::reading::ended;
 use crate::run::random_text;
+use crate::serve::ProtectionArguments;
 use crate::setup::own_proxy;
 use crate::user_proxy::{Door, Ends};
 
@@ -45,6 +46,8 @@ pub struct ProxyArguments {
     /// without a port the usual one of its scheme, with :* any; may be given several times
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<Origin>,
+    #[command(flatten)]
+    protection: ProtectionArguments,
     /// Connections in all
     #[arg(long, default_value_t = Limits::default().connections)]
     connections: usize,
@@ -66,6 +69,7 @@ pub struct ProxyArguments {
 pub fn run(arguments: ProxyArguments) -> Outcome {
     let ProxyArguments { port, http_port, address, mine, for_commands, origins, .. } = arguments;
     let ProxyArguments { connections, connections_per_address, access_log, report, .. } = arguments;
+    let protection = arguments.protection.read();
     let limits = Limits { connections, connections_per_address, ..Limits::default() };
     let own = match (mine, for_commands) {
         (true, _) => Some(own_proxy()?),
@@ -82,7 +86,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
     let forwarding = Forwarding { settings, origins, secret, access_log };
     let prefix = forwarding.prefix();
     let content = Content::Far(Box::new(forwarding));
-    let config = Config { address, port, http_port, limits, ..Config::of(content) };
+    let config = Config { address, port, http_port, limits, protection, ..Config::of(content) };
     let server = Arc::new(started(config)?);
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;

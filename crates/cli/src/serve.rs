@@ -50,15 +50,8 @@ pub struct ServeArguments {
     /// --token or --users
     #[arg(long)]
     writable: bool,
-    /// Certificate (with those that lead to its authority) and key, PEM: https:// and roots://
-    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
-    tls: Vec<PathBuf>,
-    /// A file with bearer tokens, one a line: who shows one may read; needs --tls
-    #[arg(long, value_name = "FILE", requires = "tls")]
-    token: Option<PathBuf>,
-    /// A file with user:password on each line, for HTTP; needs --tls
-    #[arg(long, value_name = "FILE", requires = "tls")]
-    users: Option<PathBuf>,
+    #[command(flatten)]
+    protection: ProtectionArguments,
     /// Connections in all
     #[arg(long, default_value_t = Limits::default().connections)]
     connections: usize,
@@ -112,6 +105,28 @@ less than 16 KiB of their answers in {} s.",
     )
 }
 
+/// Who may connect to a server of this command, and how.
+#[derive(Debug, Args)]
+pub struct ProtectionArguments {
+    /// Certificate (with those that lead to its authority) and key, PEM: https:// and roots://
+    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
+    tls: Vec<PathBuf>,
+    /// A file with bearer tokens, one a line: who shows one may read; needs --tls
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    token: Option<PathBuf>,
+    /// A file with user:password on each line, for HTTP; needs --tls
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    users: Option<PathBuf>,
+}
+
+impl ProtectionArguments {
+    pub fn read(self) -> Protection {
+        let tls = <[PathBuf; 2]>::try_from(self.tls).ok();
+        let tls = tls.map(|[certificate, key]| (certificate, key));
+        Protection { tls, tokens: self.token, users: self.users }
+    }
+}
+
 /// Serves until Ctrl-C.
 ///
 /// # Errors
@@ -120,11 +135,10 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
-    let ServeArguments { writable, tls, token, users, .. } = arguments;
-    let tls = <[PathBuf; 2]>::try_from(tls).ok().map(|[certificate, key]| (certificate, key));
+    let ServeArguments { writable, protection, .. } = arguments;
     let content = Content::Folder { path: dir.clone(), hidden, writable };
     let config = Config {
-        protection: Protection { tls, tokens: token, users },
+        protection: protection.read(),
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,
         port,

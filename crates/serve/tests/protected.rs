@@ -1,10 +1,10 @@
 //! A protected server in one command, read by farroot's own client.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use credentials::{Choice, Surroundings, TokenFrom, Wallet};
-use farroot_serve::{Config, Protection, Server};
+use farroot_serve::{Config, Content, Forwarding, Protection, Server};
 use futures::StreamExt;
 use rcgen::{CertificateParams, KeyPair};
 use remote::fetch::{Urgency, Want};
@@ -14,6 +14,18 @@ use remote::{Error, ErrorKind, Remote};
 const CONTENT: &[u8] = b"0123456789";
 
 fn start(folder: &Path, tokens: bool, users: bool) -> Server {
+    let protection = protection(folder, tokens, users);
+    Server::start(Config { protection, ..Config::new(files(folder)) }).unwrap()
+}
+
+fn files(folder: &Path) -> PathBuf {
+    let files = folder.join("files");
+    std::fs::create_dir_all(&files).unwrap();
+    std::fs::write(files.join("f.root"), CONTENT).unwrap();
+    files
+}
+
+fn protection(folder: &Path, tokens: bool, users: bool) -> Protection {
     let key = KeyPair::generate().unwrap();
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
     let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
@@ -22,15 +34,11 @@ fn start(folder: &Path, tokens: bool, users: bool) -> Server {
         std::fs::write(&path, text).unwrap();
         path
     };
-    let files = folder.join("files");
-    std::fs::create_dir_all(&files).unwrap();
-    std::fs::write(files.join("f.root"), CONTENT).unwrap();
-    let protection = Protection {
+    Protection {
         tls: Some((write("cert.pem", &certificate.pem()), write("key.pem", &key.serialize_pem()))),
         tokens: tokens.then(|| write("tokens", "# of tests\nmarker-token\n")),
         users: users.then(|| write("users", "ada:marker-password\n")),
-    };
-    Server::start(Config { protection, ..Config::new(files) }).unwrap()
+    }
 }
 
 fn read(folder: &Path, url: &str, token: Option<&str>) -> Result<Vec<u8>, Error> {
@@ -89,6 +97,29 @@ fn a_token_of_the_list_may_read_and_nothing_else() {
     let error = read(folder.path(), &format!("{plain}f.root"), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
     assert!(error.to_string().contains("write https://"), "{error}");
+}
+
+/// Of its clients the proxy wants TLS and a token; its origin is public.
+#[test]
+fn a_proxy_is_protected_as_a_folder_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let origin = Server::start(Config::new(files(folder.path()))).unwrap();
+    let settings = remote::Config::default();
+    let far = Forwarding { settings, origins: Vec::new(), secret: None, access_log: None };
+    let protection = protection(folder.path(), true, false);
+    let content = Content::Far(Box::new(far));
+    let proxy = Server::start(Config { protection, ..Config::of(content) }).unwrap();
+    let over_xrootd = format!("{}{}f.root", proxy.root_url(), origin.root_url());
+    let over_http = format!("{}{}f.root", proxy.http_url(), origin.http_url());
+    assert!(over_xrootd.starts_with("roots://") && over_http.starts_with("https://"));
+    for url in [over_xrootd, over_http] {
+        let bytes = read(folder.path(), &url, Some("marker-token"));
+        assert_eq!(bytes.expect(&url), CONTENT);
+        for token in [Some("marker-other"), None] {
+            let error = read(folder.path(), &url, token).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{error}");
+        }
+    }
 }
 
 #[test]
