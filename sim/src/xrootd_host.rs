@@ -94,7 +94,7 @@ pub struct Behaviour {
     pub service: Duration,
     /// Where its files are; without disks, in memory.
     pub disks: Option<Arc<Disks>>,
-    /// Takes files, which are here from their open on.
+    /// Files that clients write, present from their open on; `None`: writes are refused.
     pub takes: Option<TakenFiles>,
 }
 
@@ -166,7 +166,7 @@ fn introduction(number: u8, behaviour: &Behaviour) -> ServerConfig {
     config
 }
 
-/// Longest write that is served: longer than any that is sent.
+/// Longest write that the server accepts: longer than any write of the client.
 const WRITE_BYTES_MAX: u32 = 8 << 20;
 
 /// Answers of fewer bytes travel with others, and their heads, in one piece.
@@ -460,7 +460,7 @@ impl Connection {
         }
     }
 
-    /// Does what has to do with files that are written; gives back any other request.
+    /// Answers requests on files that the client writes; returns any other request.
     fn take_written(&mut self, tag: Tag, request: Request) -> Option<Request> {
         let Some(taken) = self.behaviour.lock().takes.clone() else { return Some(request) };
         let mut files = taken.lock();

@@ -27,8 +27,8 @@ fn reading_ahead_takes_what_the_server_allows() {
     }
 }
 
-/// Where all wait for the disks, what is read ahead for one delays what another waits for: once,
-/// jobs that read ahead had made less of their time than ROOT's, which do not.
+/// While all jobs wait for the disks, one job's read-ahead delays another job's reads. Regression:
+/// jobs with read-ahead were less efficient than ROOT's, which have none.
 #[test]
 fn reading_ahead_takes_nothing_from_other_jobs() {
     let dataset = dataset(6);

@@ -1,5 +1,5 @@
-//! What clients of a proxy wait for, in virtual time: many small reads, many clients of one file,
-//! and many files of one shape.
+//! How long clients of a proxy wait, in virtual time: many small reads, many clients of one file,
+//! and many files of the same structure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const RTT: Duration = Duration::from_millis(100);
 const EVENTS: &[u8] = include_bytes!("../testdata/small_events.root");
 const TRAINED: &str = include_str!("../testdata/requests/root_trained_cache.txt");
 
-/// Opens at servers, of which each asks for the first bytes.
+/// The number of opens at servers: each requests the file's first bytes.
 fn opens(engine: &Engine) -> usize {
     let records = engine.trace().records();
     let is_open =
@@ -25,7 +25,7 @@ fn opens(engine: &Engine) -> usize {
     records.requests.iter().filter(|request| is_open(&request.segments)).count()
 }
 
-/// The same reads took a cache with blocks 2.06 s at this distance, one by one 2.0 s.
+/// At this distance the same reads take 2.06 s through a block cache, and 2.0 s one by one.
 #[test]
 fn small_reads_that_are_sent_together_cost_one_open_and_one_round_trip() {
     let content: Bytes = (0..8_000_000u32).map(|at| (at / 251) as u8).collect::<Vec<_>>().into();
@@ -46,8 +46,8 @@ fn small_reads_that_are_sent_together_cost_one_open_and_one_round_trip() {
     assert_eq!(opens, 1);
 }
 
-/// ROOT's requests by so many clients at once: the time of the slowest, the bytes that came, and
-/// the opens at the server.
+/// Plays ROOT's requests by `count` clients at once: the time of the slowest client, the bytes
+/// received, and the opens at the server.
 fn clients(count: usize) -> (Duration, u64, usize) {
     let requests = vectors(TRAINED);
     farroot_sim::run(async {
@@ -78,7 +78,7 @@ fn eight_clients_of_one_file_cost_the_server_what_one_does() {
     assert_eq!(opens, 1);
 }
 
-/// A client without a proxy waits for the open, and once for each of its requests: ten times.
+/// Without a proxy a client waits ten round trips: for the open and for each of nine requests.
 #[test]
 fn files_of_one_shape_take_half_the_round_trips_after_the_first() {
     let requests = vectors(TRAINED);

@@ -1,5 +1,5 @@
-//! Skims of files far away: what decides is fetched once, each input is opened once, and one is
-//! decided about while another is copied.
+//! Skims of remote files: columns of the cut are fetched once, each input is opened once, and the
+//! cut of one input runs while another is copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const ENTRIES: u64 = 6_000;
 const INPUTS: usize = 6;
 
-/// What a skim took.
+/// The result and the cost of a skim.
 struct Taken {
     report: SkimReport,
     bytes: u64,
@@ -35,13 +35,13 @@ fn world(link: Link) -> World {
     world
 }
 
-/// Keeps the entries for which `stays` holds, and looks at one column to do so.
+/// A cut that reads one column and keeps the entries for which `stays` holds.
 fn cut(stays: fn(u64) -> bool) -> Cut {
     let decide = move |batch: Batch| Ok(batch.entries.map(stays).collect());
     Cut::new(["flat_5"], decide)
 }
 
-/// Skims some columns of the first files, on a link of any bandwidth.
+/// Skims some columns of the first `inputs` files, on a link of unlimited bandwidth.
 fn skim(inputs: usize, cut: Option<Cut>) -> Taken {
     farroot_sim::run(async {
         let engine: Engine = farroot_sim::engine(&world(Link::delay(RTT)));
@@ -70,16 +70,16 @@ fn skim(inputs: usize, cut: Option<Cut>) -> Taken {
     })
 }
 
-/// Of a cut that leaves all its columns were fetched twice, to decide and to copy.
+/// Regression: a cut that keeps all entries fetched its columns twice, to decide and to copy.
 #[test]
 fn what_decides_is_not_fetched_again() {
     let (all, cut) = (skim(1, None), skim(1, Some(cut(|_| true))));
     assert_eq!(cut.report.inputs[0].2, ENTRIES);
-    // What lies between baskets that are copied, and is read with them, is not kept.
+    // Gaps between copied baskets, which are read with them, are not kept.
     assert!(cut.bytes <= all.bytes, "{} {}", cut.bytes, all.bytes);
 }
 
-/// Inputs of which nothing is left were opened again to copy nothing.
+/// Regression: inputs without any selected entry were opened again for the copy.
 #[test]
 fn an_input_is_opened_once() {
     let all = skim(INPUTS, Some(cut(|_| false)));
@@ -91,7 +91,7 @@ fn an_input_is_opened_once() {
 fn one_is_decided_about_while_another_is_copied() {
     let (one, all) = (skim(1, Some(cut(|_| true))), skim(INPUTS, Some(cut(|_| true))));
     assert_eq!(all.report.inputs.iter().map(|input| input.2).sum::<u64>(), 6 * ENTRIES);
-    // One after the other they take as many round trips each.
+    // One after another, each further input would take as many round trips as the first.
     let further = all.trips - one.trips;
     assert!(further <= 1.5 * (INPUTS - 1) as f64, "{} {}", one.trips, all.trips);
 }

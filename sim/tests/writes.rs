@@ -1,4 +1,4 @@
-//! How long files take that are written to a server: exact, since time is virtual.
+//! The time to write a file to a server: exact, since time is virtual.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use remote::CreateOptions;
 const RTT: Duration = Duration::from_millis(100);
 const ADDRESS: &str = "root://server:1094//new.root";
 
-/// Writes a file of so many bytes as a writer of ROOT files does, forward and then its beginning
-/// once more; returns the time that it took, from nothing.
+/// Writes a file of `len` bytes as ROOT's writer does, first to last byte and then the header
+/// again; returns the time from before the connection to the end.
 fn written(len: usize, link: Link, options: CreateOptions) -> Duration {
     let taken = TakenFiles::default();
     let (place, piece) = (taken.clone(), Bytes::from(vec![7; 1 << 20]));
@@ -43,8 +43,8 @@ fn written(len: usize, link: Link, options: CreateOptions) -> Duration {
 
 const OVER: CreateOptions = CreateOptions { overwrite: true, in_place: false, size: None };
 
-/// Open, all bytes and a sync leave with the login; close and the checksum, and then the name of a
-/// file that replaces another, each wait for what was asked before.
+/// The client sends the open, all bytes and a sync with the login. Close and checksum wait for
+/// their answers, and the rename over an existing file waits for those of close and checksum.
 #[test]
 fn a_short_file_takes_two_round_trips_once_connected_and_its_name_a_third() {
     let connecting = 1.0;
@@ -54,8 +54,8 @@ fn a_short_file_takes_two_round_trips_once_connected_and_its_name_a_third() {
     }
 }
 
-/// What is on its way is enough for the link: a long file takes as long as its bytes. A simulated
-/// socket holds 4 MiB, which fill no faster link of this delay.
+/// Enough bytes are in flight for the link: a long file takes the time of its bytes. A simulated
+/// socket holds 4 MiB, too little for a faster link of this delay.
 #[test]
 fn a_long_file_fills_the_link() {
     let rate = 62_500_000;

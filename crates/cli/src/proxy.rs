@@ -90,7 +90,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
     let server = Arc::new(started(config)?);
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
-    // One that runs for good serves as well without commands that find it.
+    // `farroot proxy --mine` serves even where `farroot run` cannot find it.
     let door = match prefix.is_empty() {
         true => None,
         false => Some(runtime.block_on(async { Door::open() })),
@@ -100,7 +100,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
     }
     // Not as for other verbs, which have done their work when the reader of a pipe ends.
     let announced = match for_commands {
-        // The command that has started it reads one line.
+        // `farroot run`, which started this process, reads one line.
         true => writeln!(io::stdout(), "ready"),
         false => announce(&server, &forwards),
     };

@@ -60,11 +60,11 @@ pub struct RunArguments {
     command: Vec<OsString>,
 }
 
-/// What the command reads through.
+/// The proxy that the command reads through.
 enum Proxy {
-    /// One that others may read through, too.
+    /// Another process, shared with other commands.
     Shared(Claim),
-    /// In this process, with what its clients name in front of every path.
+    /// In this process; the secret that its clients name in front of every path.
     Own(Server, String),
 }
 
@@ -84,7 +84,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let folder = PrivateFolder::new(&id, &proxy.root(), chosen.as_ref().map(AsRef::as_ref))
         .map_err(|error| format!("cannot write the client plug-in's configuration: {error}"))?;
     let ended = runtime.block_on(async {
-        // Before the command, which may be sent one as soon as it is there.
+        // Before the command starts: a signal may come as soon as it runs.
         let signals = Signals::taken()
             .map_err(|error| format!("cannot pass signals on to a command: {error}"))?;
         let mut child = command(arguments, &folder, &proxy.http())
@@ -104,7 +104,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
 /// Starts a proxy for this command alone.
 ///
 /// # Errors
-/// What is in the way, for the terminal.
+/// Why the proxy cannot start, for the terminal.
 fn own(arguments: &RunArguments) -> Result<Proxy, Failure> {
     let forwarding = Forwarding {
         settings: remote::Config::from_env()?,
@@ -117,7 +117,7 @@ fn own(arguments: &RunArguments) -> Result<Proxy, Failure> {
 }
 
 impl Proxy {
-    /// What stands before an origin's address of XRootD.
+    /// The prefix for an origin's `root://` address.
     fn root(&self) -> String {
         match self {
             Proxy::Shared(claim) => claim.root.clone(),
@@ -125,7 +125,7 @@ impl Proxy {
         }
     }
 
-    /// What stands before an origin's address of HTTP.
+    /// The prefix for an origin's `http://` or `https://` address.
     fn http(&self) -> String {
         match self {
             Proxy::Shared(claim) => claim.http.clone(),
@@ -133,7 +133,7 @@ impl Proxy {
         }
     }
 
-    /// The command has ended: what was read, in a line.
+    /// Ends the use of the proxy once the command has ended; returns one line on what was read.
     async fn end(self) -> String {
         match self {
             Proxy::Shared(claim) => claim.end().await.unwrap_or_else(|| {
@@ -169,11 +169,11 @@ fn not_started(arguments: &RunArguments, error: &io::Error) -> Failure {
     Failure::Status(NO_COMMAND)
 }
 
-/// Signals that are for the command.
+/// Signals that `farroot run` passes on to the command.
 struct Signals(Vec<(tokio::signal::unix::Signal, Signal)>);
 
 impl Signals {
-    /// From now on they do not end this process.
+    /// Takes over the signals: from now on they do not end this process.
     fn taken() -> io::Result<Self> {
         let passed =
             [Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::USR1, Signal::USR2];

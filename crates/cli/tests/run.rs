@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serve::{Config, Server};
 
-/// The user's folder while this machine is up, for one test: proxies in it are this test's.
+/// `XDG_RUNTIME_DIR` of one test: the proxies in it belong to this test.
 struct Runtime(tempfile::TempDir);
 
 impl Runtime {
@@ -31,7 +31,7 @@ impl Runtime {
         self.farroot().args(["run", "--", "sh", "-c", script]).output().expect("it runs")
     }
 
-    /// Starts a command that prints where its proxy is, and ends with its input.
+    /// Starts a command that prints its proxy's address and runs until its input ends.
     fn waiting(&self) -> Waiting {
         let script = "grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf; read line; exit 5";
         let mut child = self
@@ -46,7 +46,7 @@ impl Runtime {
         Waiting { child, lines }
     }
 
-    /// Where proxies listen now.
+    /// The sockets of the running proxies.
     fn sockets(&self) -> Vec<PathBuf> {
         let there = fs::read_dir(self.0.path().join("farroot")).unwrap();
         let there = there.map(|entry| entry.unwrap().path());
@@ -64,7 +64,7 @@ impl Waiting {
         self.lines.next().unwrap().unwrap()
     }
 
-    /// Lets it end: its status and what farroot said.
+    /// Ends the command: its exit status, and standard error.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.child.stdin.take());
         let output = self.child.wait_with_output().unwrap();
@@ -79,7 +79,7 @@ fn shell(script: &str) -> Output {
 #[test]
 fn commands_at_the_same_time_share_a_proxy_that_ends_with_the_last() {
     let runtime = Runtime::new();
-    // All are started before any is looked at.
+    // Start all three before reading the output of any.
     let mut commands = [runtime.waiting(), runtime.waiting(), runtime.waiting()];
     let proxies = commands.each_mut().map(Waiting::proxy);
     assert!(proxies.iter().all(|proxy| *proxy == proxies[0]), "{proxies:?}");
@@ -95,7 +95,7 @@ fn commands_at_the_same_time_share_a_proxy_that_ends_with_the_last() {
         let (status, said) = command.end();
         assert_eq!((status, said.contains("nothing was read")), (Some(5), true), "{said}");
     }
-    // A socket that a proxy has left behind is in the way of none.
+    // The next proxy replaces a socket that an earlier one left behind.
     let mut next = runtime.waiting();
     assert_ne!(next.proxy(), proxies[0], "a secret is used by one proxy");
     assert_eq!(runtime.sockets(), socket);
@@ -119,14 +119,14 @@ fn other_settings_and_a_command_alone_have_proxies_of_their_own() {
     assert_eq!(seen(runtime.farroot().arg("run")), proxy);
     assert_ne!(seen(runtime.farroot().args(["run", "--alone"])), proxy);
     assert_ne!(seen(runtime.farroot().env("BEARER_TOKEN", "another").arg("run")), proxy);
-    // Where no folder is the user's own, none is shared, and commands are run all the same.
+    // Other users can enter the folder: no proxy is shared, and the command still runs.
     let folder = runtime.0.path().join("farroot");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_ne!(seen(runtime.farroot().arg("run")), proxy);
     shared.end();
 }
 
-/// The processes that commands of one test have started, by what is in their environment.
+/// The proxies that the commands of one test have started, found by their environment.
 #[cfg(target_os = "linux")]
 fn proxies_of(runtime: &Runtime) -> Vec<rustix::process::Pid> {
     let mine = format!("XDG_RUNTIME_DIR={}\0", runtime.0.path().display());

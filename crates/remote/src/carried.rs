@@ -1,25 +1,25 @@
-//! What is remembered of a file, carried to another machine.
+//! Remembered metadata of a file, for transfer to another machine.
 
 use crate::Remote;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::xrootd;
 
-/// What one machine remembers of a file and of its server. It is believed as little as what a
-/// machine remembers by itself: the file's own word decides.
+/// What one machine remembers of a file and of its server. The receiver checks it against the file
+/// itself, like an entry of its own store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMemory {
     /// An entry of the store of metadata.
     pub metadata: Vec<u8>,
-    /// What an XRootD server allows at the beginning of a connection.
+    /// What an XRootD server allows in the handshake and login, as text.
     pub server: Option<String>,
 }
 
 impl Remote {
-    /// What is remembered of a file; `None` where that is nothing, as of local files, of servers
-    /// that do not say when a file changed, or where the settings keep nothing.
+    /// What is remembered of a file; `None` if nothing is: for local files, for servers that do not
+    /// say when a file changed, and without a store.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is no address.
+    /// `InvalidArgument` for text that is not an address.
     pub async fn remembered(&self, address: &str) -> Result<Option<FileMemory>> {
         let Some(store) = self.store() else { return Ok(None) };
         let locations = self.locations(address).await?;
@@ -32,7 +32,7 @@ impl Remote {
     /// settings allow it.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is no address, and for what [`Remote::remembered`] has not given.
+    /// `InvalidArgument` for text that is not an address, and for metadata of another version.
     pub async fn remember(&self, address: &str, memory: &FileMemory) -> Result<()> {
         let Some(store) = self.store() else { return Ok(()) };
         let locations = self.locations(address).await?;

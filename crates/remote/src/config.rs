@@ -28,12 +28,12 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
-    /// Connections of all processes of the user on this machine to one server at the most, of
-    /// which each process has one at least; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Of a batch
-    /// node's 64 jobs each would have 16.
+    /// Most connections to one server from all processes of the user on this machine; each process
+    /// has at least one; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it, 64 jobs on a batch
+    /// node would have 16 each.
     pub connections_shared: u32,
-    /// Where processes say how many of them they have; `None`, as by default without the
-    /// environment, sets no limit.
+    /// Folder for the locks with which processes count those connections; `None`, the default
+    /// without [`Config::from_env`], sets no limit.
     pub runtime_folder: Option<PathBuf>,
     /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
     /// basket by itself, to see what that costs).
@@ -212,8 +212,8 @@ fn cache_folder() -> Option<PathBuf> {
     folder.is_absolute().then_some(folder)
 }
 
-/// Where this platform wants what processes of one user tell each other, or the folder for what can
-/// be made again.
+/// The platform's folder for files that processes of one user share at run time, or else the cache
+/// folder.
 fn runtime_folder() -> Option<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
     let folder = strategy.runtime_dir().filter(|folder| folder.is_dir());

@@ -1,8 +1,8 @@
-//! Locks of single bytes of a file, by which processes show each other what is in use.
+//! Locks on single bytes of a file, by which processes show each other what they use.
 //!
 //! They are Linux's open file description locks (fcntl(2), `F_OFD_SETLK`): the kernel frees them
-//! when the file is closed, so also when a process is killed. Two handles of one process exclude
-//! each other as two processes do. Nothing here waits. Elsewhere no lock can be had.
+//! when the file is closed, also by the end of a killed process. Two open files of one process
+//! exclude each other as two processes do. No function here waits. Other systems: no lock succeeds.
 
 use std::fs::File;
 use std::ops::Range;
@@ -10,17 +10,17 @@ use std::ops::Range;
 #[cfg(target_os = "linux")]
 use nix::{fcntl, libc};
 
-/// Locks bytes of a file for this handle alone; false where another has any of them.
+/// Locks bytes of a file exclusively; false if another handle has a lock on any of them.
 pub fn lock(file: &File, bytes: Range<u64>) -> bool {
     set(file, Kind::Alone, bytes)
 }
 
-/// Locks bytes of a file beside others that do the same, in place of what this handle has there.
+/// Takes a shared lock in place of this handle's own; false if another handle's is exclusive.
 pub fn share(file: &File, bytes: Range<u64>) -> bool {
     set(file, Kind::Shared, bytes)
 }
 
-/// Frees bytes of a file.
+/// Frees this handle's locks on bytes of a file.
 pub fn unlock(file: &File, bytes: Range<u64>) {
     set(file, Kind::None, bytes);
 }
@@ -37,7 +37,7 @@ fn set(file: &File, kind: Kind, bytes: Range<u64>) -> bool {
     fcntl::fcntl(file, fcntl::FcntlArg::F_OFD_SETLK(&described(kind, &bytes))).is_ok()
 }
 
-/// The first byte of a range that another handle has locked for itself or shares.
+/// The first byte of a range on which another handle has a lock, exclusive or shared.
 #[cfg(target_os = "linux")]
 pub fn first_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
     let mut found = described(Kind::Alone, &bytes);

@@ -1,8 +1,8 @@
-//! Places for connections to one server, which the processes of a user on this machine share.
+//! Slots for connections to one server, which the processes of a user on this machine share.
 //!
-//! A file has a byte for each place, and locks ([`crate::locks`]) say which are taken; the kernel
-//! frees those of a process that has ended. Further bytes say who has connections to the server,
-//! and who has fewer than its share and waits.
+//! A file has a byte for each slot; a lock on it ([`crate::locks`]) takes the slot, and the kernel
+//! frees the locks of a process that has ended. Locks on further bytes show which processes use the
+//! server, and which have fewer slots than their share and wait.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,21 +18,21 @@ use twox_hash::XxHash64;
 use crate::locks;
 use crate::store::folder::Folder;
 
-/// Where the bytes of the processes begin that have connections.
+/// Offset of the bytes that processes lock while they use the server.
 const PROCESSES: u64 = 1 << 20;
-/// Where those of the processes begin that wait.
+/// Offset of the bytes that processes lock while they wait.
 const WAITING: u64 = 1 << 21;
-/// Processes that are counted at the most.
+/// Most processes that share the slots of a server.
 const PROCESSES_MAX: u64 = 4096;
-/// How often a file is opened anew that another process has just removed.
+/// Attempts to open a file, since another process may remove it meanwhile.
 const TRIES: u32 = 4;
 
-/// One process's part in the connections to a server. Dropping it frees what it holds.
+/// One process's part in the slots of a server. Dropping it frees its locks.
 #[derive(Debug)]
 pub struct Slots {
     path: PathBuf,
     file: File,
-    /// Places in all.
+    /// The number of slots.
     most: u32,
     /// The number of this process.
     number: u64,
@@ -40,7 +40,7 @@ pub struct Slots {
     is_waiting: AtomicBool,
 }
 
-/// A place that is taken. Dropping it gives it back.
+/// A slot that this process has taken. Dropping it frees the slot.
 #[derive(Debug)]
 pub struct Slot {
     of: Arc<Slots>,
@@ -55,8 +55,8 @@ impl Drop for Slot {
 }
 
 impl Slots {
-    /// Those of a server, by its name, in a folder of farroot's own within `parent`. `None` where
-    /// they cannot be shared.
+    /// Opens the slots of the server of this name, in farroot's own folder within `parent`. `None`
+    /// where they cannot be shared, as on a network file system.
     pub fn open(parent: &Path, server: &str, most: u32) -> Option<Arc<Self>> {
         let folder = Folder::new(parent, "connections");
         let folder = folder.claimed().ok()?;
@@ -78,17 +78,17 @@ impl Slots {
         is_named.then_some(Slots { path, file, most, number, taken, is_waiting })
     }
 
-    /// Takes a place; `None` where none is free.
+    /// Takes a slot; `None` if none is free.
     pub fn take(self: &Arc<Self>) -> Option<Slot> {
         let mut taken = self.taken.lock();
-        // Its own locks would not be in its way.
+        // Locks of one handle do not exclude each other: skip the slots taken here.
         let mut others = (0..u64::from(self.most)).filter(|place| !taken.contains(place));
         let number = others.find(|place| locks::lock(&self.file, byte(*place)))?;
         taken.insert(number);
         Some(Slot { of: self.clone(), number })
     }
 
-    /// Tells the others whether this process has fewer places than its share, and waits for more.
+    /// Shows other processes whether this one waits: it has fewer slots than its share.
     pub fn set_waiting(&self, is_waiting: bool) {
         if self.is_waiting.swap(is_waiting, Ordering::Relaxed) == is_waiting {
             return;
@@ -105,7 +105,7 @@ impl Slots {
         locks::first_locked(&self.file, WAITING..WAITING + PROCESSES_MAX).is_some()
     }
 
-    /// The places that this process may always have: one at least.
+    /// The slots to which this process is entitled: an equal part of all, at least one.
     pub fn share(&self) -> u32 {
         let mut processes = 1;
         let mut from = PROCESSES;
@@ -118,7 +118,7 @@ impl Slots {
 }
 
 impl Drop for Slots {
-    /// The last process to leave a server removes its file.
+    /// The last process that uses the server removes the file.
     fn drop(&mut self) {
         if locks::first_locked(&self.file, PROCESSES..PROCESSES + PROCESSES_MAX).is_none() {
             let _ = std::fs::remove_file(&self.path);

@@ -75,8 +75,8 @@ impl RoundTrip {
         self.guess = Some(self.guess.map_or(sample, |guess| guess.min(sample)));
     }
 
-    /// What the beginnings of connections suggest: the way alone, without what a busy server takes
-    /// for an answer.
+    /// The round trip that connection setups and the caller's hint suggest: the network alone,
+    /// without the time that a busy server takes to answer.
     pub(crate) fn distance(&self) -> Option<Time> {
         self.guess
     }

@@ -143,8 +143,8 @@ impl Scheduler {
         self.note_heard(Some(on));
     }
 
-    /// Of a request that is just to be sent only these parts are, ascending: what else it asks for
-    /// is queued again, for those who still want it. Without any part there is no request.
+    /// Reduces a request that is about to be sent to the ascending `parts`; queues the rest again
+    /// for the wants that remain. Without any part the request is dropped.
     pub fn send_only(&mut self, now: Time, id: RequestId, parts: Vec<Range<u64>>) {
         self.advance(now);
         let Some(request) = self.requests.get_mut(&id) else { return };
@@ -422,7 +422,7 @@ impl Scheduler {
     }
 }
 
-/// What is left of a range without these parts, which are ascending and disjoint.
+/// The rest of a range without these parts, which are ascending and disjoint.
 fn without(range: &Range<u64>, parts: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = Vec::new();
     let mut at = range.start;

@@ -57,19 +57,19 @@ impl Default for ServerTraits {
 /// A round trip across a continent; used while nothing is known.
 const ROUND_TRIP_GUESS: Time = Time::from_millis(50);
 
-/// Hints fill a link at most so many times over: a longer queue of them would delay what the
-/// consumer waits for. While TCP still doubles its windows, what has been measured is a quarter of
-/// what comes next.
+/// Limit of hinted bytes in flight, as a multiple of the bytes that the link holds: a longer queue
+/// would delay demands. While TCP still doubles its window, the measured rate is a quarter of the
+/// rate to come.
 const HINTS_RATIO: u64 = 4;
 /// Hinted bytes that may always be in flight to a far server.
 const HINTS_MIN: u64 = 2 << 20;
-/// Hints to a near server may take so long to come,
+/// Limit of hinted bytes in flight from a near server, as the time that they take to arrive,
 const NEAR_HINTS: Time = Time::from_millis(10);
-/// and are never fewer bytes.
+/// and the least value of this limit, in bytes.
 const HINTS_LEAST: u64 = 128 << 10;
-/// A round trip in which a disk does not even seek.
+/// Longest round trip to a near server: less than a disk's seek.
 const NEAR: Time = Time::from_millis(2);
-/// What a kernel reads ahead by default: a longer chunk takes further reads of the disk anyway.
+/// The kernel's default read-ahead: a longer chunk takes several reads of the disk anyway.
 const NEAR_CHUNK_BYTES_WHOLE: u64 = 128 << 10;
 /// 100 Mbit/s in bytes per second; used while nothing is known.
 pub(crate) const BANDWIDTH_GUESS: u64 = 12_500_000;
@@ -113,7 +113,7 @@ pub(crate) struct Server {
     pub retry_at: Time,
     /// It refused more connections than this while these were up.
     learnt_max: Option<u32>,
-    /// The caller lets it have no more than this, which may be none.
+    /// Most connections that the caller allows; may be 0.
     pub allowed: Option<u32>,
 }
 
@@ -167,7 +167,7 @@ impl Server {
         most.min(self.allowed.unwrap_or(u32::MAX))
     }
 
-    /// The connections that get requests: those beyond what the caller allows get no more.
+    /// The connections that get requests, at most as many as the caller allows.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = ConnectionId> + Clone {
         self.connections.iter().take(self.allowed.unwrap_or(u32::MAX) as usize).copied()
     }
@@ -190,13 +190,13 @@ impl Server {
         }
     }
 
-    /// On a network so near that what makes an answer late is the server.
+    /// Whether the network is so near that only the server can make an answer late.
     fn is_near(&self) -> bool {
         !self.traits.is_disk && self.round_trip.distance().is_some_and(|rtt| rtt <= NEAR)
     }
 
-    /// Hinted bytes that may be in flight. More delay what the consumer waits for: on a link by
-    /// their own time, and at a busy server near by as much as they wait there themselves.
+    /// Limit of hinted bytes in flight. More would delay demands: on a link by the time of their
+    /// transfer, at a busy near server by their time in its queue.
     pub(crate) fn hints_max(&self) -> u64 {
         match self.is_near() {
             true => bytes_in(self.meter.rate(), NEAR_HINTS).clamp(HINTS_LEAST, HINTS_MIN),
@@ -204,8 +204,8 @@ impl Server {
         }
     }
 
-    /// A chunk of at most so many bytes is not divided among requests. From a near server pieces of
-    /// it would save a few round trips, of which a seek takes longer.
+    /// Length up to which a chunk is not divided among requests. From a near server pieces of it
+    /// would save a few round trips, and a seek takes longer.
     pub(crate) fn chunk_bytes_whole(&self) -> u64 {
         let whole = if self.is_near() { NEAR_CHUNK_BYTES_WHOLE } else { 0 };
         self.traits.chunk_bytes_whole.max(whole)
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!((server.failures, server.retry_at), (1, ms(600)));
     }
 
-    /// A busy disk answers as late as a server on another continent does: once, that was taken for
-    /// a link that holds many bytes, and jobs had filled the disk's queue with what they wanted
+    /// A busy disk answers as late as a server on another continent. Regression: the late answers
+    /// passed for a link that holds many bytes, and jobs filled the disk's queue with reads for
     /// much later.
     #[test]
     fn a_busy_server_is_not_a_far_one() {

@@ -80,8 +80,8 @@ impl Scheduler {
         self.resting.insert((at, name), Resting::Open { file: request.file });
     }
 
-    /// The caller lets a server have no more connections than this from now on; `None`: no fewer
-    /// than without. Those beyond it get no new requests, and are closed when they have none left.
+    /// Limits the connections of a server to `allowed`; `None` removes this limit. Those beyond it
+    /// get no new requests, and are closed when they have none left.
     pub fn allow_connections(&mut self, now: Time, id: ServerId, allowed: Option<u32>) {
         self.advance(now);
         let Some(server) = self.servers.get_mut(&id) else { return };
@@ -90,7 +90,7 @@ impl Scheduler {
         self.close_beyond(id);
     }
 
-    /// Closes connections that have nothing to do, of those beyond what the caller allows.
+    /// Closes the idle ones of the connections beyond the caller's limit.
     pub(crate) fn close_beyond(&mut self, id: ServerId) {
         let Some(server) = self.servers.get(&id) else { return };
         let allowed = server.allowed.unwrap_or(u32::MAX) as usize;
@@ -105,7 +105,7 @@ impl Scheduler {
         }
     }
 
-    /// The caller has not made a connection, which is not the server's fault.
+    /// Drops a connection that the caller has not made; does not count as the server's failure.
     pub fn withhold_connection(&mut self, now: Time, id: ConnectionId) {
         self.advance(now);
         self.forget_connection(id);

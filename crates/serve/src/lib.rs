@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    /// Waits until what was read of far files is in the cache on the disk, where there is one.
+    /// Waits until the bytes read of far files are in the disk cache, if there is one. Blocks.
     pub fn flush(&self) {
         if let Files::Far(far) = &self.files {
             far.flush();

@@ -1,5 +1,5 @@
-//! What a proxy counts: sums that close over any mix of reads, with failures and clients that
-//! leave.
+//! The figures of a proxy: their sums agree for any mix of reads, with failures and clients that
+//! disconnect.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use farroot_serve::{Config, Content, Figures, Forwarding, Server};
 
 const BYTES: u64 = 3_000_000;
 
-/// Numbers that only look random.
+/// Pseudo-random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -35,7 +35,7 @@ fn request(proxy: &Server, path: &str, ranges: &str) -> TcpStream {
     stream
 }
 
-/// The bytes of a file that an answer has.
+/// The number of bytes in an answer's body.
 fn body_of(mut stream: TcpStream) -> u64 {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
@@ -43,7 +43,7 @@ fn body_of(mut stream: TcpStream) -> u64 {
     (answer.len() - head) as u64
 }
 
-/// One client: a few reads of one range each, of which some are left in the middle, some fail.
+/// One client: six reads of one range each; some it abandons, and some fail.
 fn client(proxy: &Server, origin: &str, seed: u64) -> u64 {
     let (mut chance, mut taken) = (Chance(seed), 0);
     for _ in 0..6 {
@@ -51,7 +51,7 @@ fn client(proxy: &Server, origin: &str, seed: u64) -> u64 {
         let end = (start + 1 + chance.below(400_000)).min(BYTES);
         match chance.below(5) {
             0 => {
-                // Left before the answer is there.
+                // Disconnects before the answer.
                 let _ = request(proxy, &format!("/{origin}f"), &format!("{start}-{}", end - 1));
             }
             1 => {
@@ -66,14 +66,14 @@ fn client(proxy: &Server, origin: &str, seed: u64) -> u64 {
     taken
 }
 
-/// All bytes that origins have sent are for something, or said to be for nothing.
+/// Checks that each byte received from origins is counted once.
 fn check(figures: &Figures) {
     let Figures { ways, used, cache, origin_bytes, origin_metadata, delivered, .. } = figures;
     assert_eq!(*delivered, ways.hit + ways.joined + ways.missed, "{figures:?}");
     let ahead = used.bytes_ahead_used + used.bytes_ahead_dropped + figures.predicted_here();
     assert_eq!(used.bytes_ahead_fetched, ahead, "{figures:?}");
     let of_use = ways.missed + ahead + origin_metadata + cache.filled_bytes;
-    // Without the difference being cut off at zero.
+    // `origin_for_nothing` saturates at zero: the sums are equal only if it did not.
     assert_eq!(*origin_bytes, of_use + figures.origin_for_nothing(), "{figures:?}");
 }
 
@@ -129,7 +129,7 @@ fn what_clients_read_one_after_the_other_is_missed_or_hit_to_the_byte() {
     assert_eq!(figures.origin_for_nothing(), 0, "{figures:?}");
     first.flush();
     drop(first);
-    // From the disk, by another proxy.
+    // Another proxy reads from the disk cache.
     let second = proxy(settings);
     assert_eq!(body_of(request(&second, &path, "1000000-1099999")), 100_000);
     let figures = second.figures().unwrap();

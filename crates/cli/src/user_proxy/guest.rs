@@ -1,4 +1,4 @@
-//! A command's side: the proxy that is there, or one that is started.
+//! The side of `farroot run`: connects to the user's proxy, or starts one.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,27 +16,27 @@ use tokio::time::timeout;
 
 use super::socket;
 
-/// How long a proxy that is there may take to answer.
+/// Timeout for the answer of a running proxy.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long one may take to start, and another command to start one.
+/// Timeout for starting a proxy, and for the lock while another command starts one.
 const START: Duration = Duration::from_secs(20);
-/// How long one may write to its cache before a command ends.
+/// Timeout for the proxy to write its cache to the disk when a command ends.
 const FLUSH: Duration = Duration::from_secs(10);
-/// How often a lock is tried.
+/// Pause between two attempts to take the lock.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// What keeps a proxy running, and the way to it.
+/// A connection that keeps a proxy running, and the proxy's addresses.
 #[derive(Debug)]
 pub struct Claim {
     stream: BufReader<UnixStream>,
-    /// Addresses before which nothing but an origin's is missing.
+    /// Prefixes for an origin's `root://` and `https://` addresses, secret included.
     pub root: String,
     pub http: String,
 }
 
 impl Claim {
-    /// The command has ended: what has been read since it joined, in a line. `None` where the proxy
-    /// has ended before.
+    /// Tells the proxy that the command has ended; returns the proxy's line on what was read since
+    /// this command joined. `None` if the proxy ended first or does not answer in time.
     pub async fn end(mut self) -> Option<String> {
         self.stream.write_all(b"ended\n").await.ok()?;
         let end = async {
@@ -48,9 +48,9 @@ impl Claim {
     }
 }
 
-/// The user's proxy with this process's settings that runs and answers; or one that is started now
-/// and ends with the last command that reads through it. `None` where none can be shared; the
-/// caller then has one of its own.
+/// Joins the user's running proxy with this process's settings, or starts one, which ends with the
+/// last command that reads through it. `None` where no proxy can be shared: the caller then starts
+/// its own.
 pub async fn join_or_start() -> Option<Claim> {
     let path = socket().ok()?;
     if let Some(claim) = joined(&path).await {
@@ -65,7 +65,7 @@ pub async fn join_or_start() -> Option<Claim> {
     joined(&path).await
 }
 
-/// A lock that ends with the process at the latest.
+/// Waits for the lock of a file; the kernel frees it when the file is closed or the process ends.
 async fn locked(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     loop {
@@ -77,10 +77,10 @@ async fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Starts this program once more, as a proxy that outlives this command where others read through
-/// it.
+/// Starts this program again as a proxy, which outlives this command while other commands read
+/// through it. Returns when the proxy is ready.
 async fn started() -> io::Result<()> {
-    // In the wheel the program is Python, with words of its own before the verb.
+    // In the wheel the program is Python, with its own arguments before the verb.
     let mut words = std::env::args_os().take_while(|word| word != "run");
     let program = words.next().ok_or(io::ErrorKind::NotFound)?;
     let mut proxy = Command::new(program)
@@ -88,17 +88,17 @@ async fn started() -> io::Result<()> {
         .args(["proxy", "--for-commands"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        // It would keep open what reads this command's errors.
+        // An inherited stderr would keep the reader of this command's pipe waiting.
         .stderr(Stdio::null())
-        // Keys of the terminal are for the command.
+        // Ctrl-C in the terminal must not reach the proxy.
         .process_group(0)
         .spawn()?;
     let said = proxy.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
     line(&mut BufReader::new(said)).await.map(drop)
 }
 
-/// A proxy that answers at a socket, and behind its port as well: in another namespace of networks
-/// that may be another server's.
+/// Joins the proxy that listens on a socket, if its TCP port reaches the same proxy: in another
+/// network namespace the port may belong to another server.
 async fn joined(path: &Path) -> Option<Claim> {
     let claim = async {
         let mut stream = BufReader::new(UnixStream::connect(path).await?);
@@ -110,10 +110,10 @@ async fn joined(path: &Path) -> Option<Claim> {
     timeout(ANSWER, claim).await.ok()?.ok()
 }
 
-/// Asks the port behind a proxy's address for what only the proxy with this secret has.
+/// Requests the metrics at a proxy's address, which needs that proxy's secret.
 ///
 /// # Errors
-/// It is another one.
+/// The port does not answer, or another server does.
 async fn is_it(http: &str) -> io::Result<()> {
     let other = || io::Error::other("another server has the proxy's port");
     let address = Address::parse(http).map_err(|_| other())?;
@@ -131,10 +131,10 @@ async fn is_it(http: &str) -> io::Result<()> {
     }
 }
 
-/// A line without its end.
+/// Reads a line, without its newline.
 ///
 /// # Errors
-/// `UnexpectedEof` where there is no whole one.
+/// `UnexpectedEof` where the stream ends before a newline.
 async fn line(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> io::Result<String> {
     let mut line = String::new();
     stream.read_line(&mut line).await?;

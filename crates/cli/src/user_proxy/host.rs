@@ -1,4 +1,4 @@
-//! The proxy's side: commands that come, and the end when the last has gone.
+//! The proxy's side: accepts commands, and ends the proxy after the last one.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::{socket, summary};
 
-/// How long a proxy that was started for a command waits for it.
+/// How long a proxy started by `farroot run` waits for its first command.
 const FIRST: Duration = Duration::from_secs(20);
 
 /// When a proxy ends.
@@ -20,11 +20,11 @@ const FIRST: Duration = Duration::from_secs(20);
 pub enum Ends {
     /// With the last command that reads through it.
     WithCommands,
-    /// When its user says so.
+    /// On Ctrl-C or SIGTERM.
     WhenTold,
 }
 
-/// Where commands find a proxy. Removed when dropped.
+/// The socket at which commands find a proxy. Dropping it removes the socket.
 #[derive(Debug)]
 pub struct Door {
     listener: UnixListener,
@@ -32,22 +32,22 @@ pub struct Door {
 }
 
 impl Door {
-    /// Takes the place of a proxy that has ended, on the present tokio runtime.
+    /// Binds the socket, in place of one left by a proxy that has ended. Needs a tokio runtime.
     ///
     /// # Errors
-    /// What the file system says; `AddrInUse` where another proxy is there.
+    /// Errors of the file system; `AddrInUse` where another proxy listens on the socket.
     pub fn open() -> io::Result<Self> {
         let path = socket()?;
         if std::os::unix::net::UnixStream::connect(&path).is_ok() {
             return Err(io::ErrorKind::AddrInUse.into());
         }
-        // It may be there without a proxy that listens.
+        // A proxy that was killed leaves its socket.
         let _ = std::fs::remove_file(&path);
         Ok(Door { listener: UnixListener::bind(&path)?, path })
     }
 
-    /// Shows commands the way to a proxy, whose clients name `secret` in front of every path, until
-    /// it ends.
+    /// Sends each command the addresses of `server`, whose clients name `secret` in front of every
+    /// path. With [`Ends::WithCommands`] it returns after the last one, or if none comes in time.
     pub async fn attend(self, server: Arc<Server>, secret: String, ends: Ends) {
         let mut commands = JoinSet::new();
         let mut first = Box::pin(tokio::time::sleep(FIRST));
@@ -61,7 +61,7 @@ impl Door {
                 }
                 Some(stream) = commands.join_next() => {
                     if ends == Ends::WithCommands && commands.is_empty() {
-                        // The last command ends when nothing can be joined any more.
+                        // The socket first: `stream`'s end lets the last command end.
                         drop(self);
                         drop(stream);
                         return;
@@ -80,13 +80,13 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // Before the listener ends: a command that finds nothing here makes a socket of its own.
+        // Before the listener closes: a command that finds no socket starts its own proxy.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Lets one command read: its two lines are the addresses. When it says that it has ended, it is
-/// sent what was read meanwhile. Returns the connection, at the end of which the command ends.
+/// Serves one command: sends two lines, the addresses; after the command's line, which says that it
+/// has ended, one line on what was read. Returns the connection: `farroot run` ends at its close.
 async fn attend(stream: UnixStream, server: Arc<Server>, secret: String) -> BufReader<UnixStream> {
     let before = server.figures().unwrap_or_default();
     let mut stream = BufReader::new(stream);
@@ -95,7 +95,7 @@ async fn attend(stream: UnixStream, server: Arc<Server>, secret: String) -> BufR
         return stream;
     }
     let mut said = String::new();
-    // A command that was killed says nothing.
+    // A `farroot run` that was killed closes without a line.
     if stream.read_line(&mut said).await.is_ok_and(|count| count > 0) {
         let flushing = server.clone();
         let _ = tokio::task::spawn_blocking(move || flushing.flush()).await;

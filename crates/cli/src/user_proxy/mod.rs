@@ -1,10 +1,10 @@
-//! The proxy that commands of one user share, and how they find it.
+//! The proxy that the commands of one user share, and how `farroot run` finds it.
 //!
-//! It listens on a socket in a folder that only this user can enter, under a name that stands for
-//! the settings and credentials in its environment: a command with other ones has another proxy.
-//! Who connects there is sent the proxy's addresses, with the secret in them; as long as that
-//! connection lasts, the proxy does. A socket cannot be stale as a file could: behind the socket of
-//! a proxy that was killed nothing answers, and the next command begins anew.
+//! The proxy listens on a Unix socket in a folder that only this user can enter. The socket's name
+//! is a hash of the settings and credentials in the environment: a command with other settings has
+//! another proxy. The proxy sends its addresses, secret included, over each connection, and runs
+//! while a connection is open. A killed proxy leaves a socket at which connecting fails; the next
+//! command then starts a new proxy.
 
 mod guest;
 mod host;
@@ -21,7 +21,7 @@ pub use self::guest::{Claim, join_or_start};
 pub use self::host::{Door, Ends};
 pub use self::summary::summary;
 
-/// Variables with settings and credentials; all that begin so count.
+/// Prefixes of the environment variables with settings and credentials.
 const SETTINGS: [&str; 13] = [
     "FARROOT_",
     "BEARER_TOKEN",
@@ -37,18 +37,18 @@ const SETTINGS: [&str; 13] = [
     "USER",
     "LOGNAME",
 ];
-/// Set by `farroot run` for its command; it says where to read, not how.
+/// Set by `farroot run` for its command: an address, not a setting.
 const SET_BY_RUN: &str = "FARROOT_PROXY";
 
-/// Where a proxy with this process's settings listens: the path of the socket.
+/// The path of the socket for a proxy with this process's settings.
 ///
 /// # Errors
-/// The folder cannot be made, or others could enter it.
+/// The folder cannot be made, or other users can enter it.
 fn socket() -> io::Result<PathBuf> {
     Ok(folder()?.join(format!("proxy-{:016x}", settings())))
 }
 
-/// The user's own folder, as long as this machine is up.
+/// The user's folder for sockets, in `XDG_RUNTIME_DIR` or else in the folder for temporary files.
 fn folder() -> io::Result<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -60,7 +60,7 @@ fn folder() -> io::Result<PathBuf> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // In a folder for temporary files another user may have made it, or a link.
+    // In `/tmp` another user may have made the folder, or a symbolic link.
     let there = fs::symlink_metadata(&folder)?;
     match there.is_dir() && there.uid() == own && there.mode() & 0o077 == 0 {
         true => Ok(folder),
@@ -68,14 +68,14 @@ fn folder() -> io::Result<PathBuf> {
     }
 }
 
-/// A number for all that a proxy takes from its environment.
+/// A hash of everything that a proxy takes from its environment, and of its version.
 fn settings() -> u64 {
     let is_setting =
         |name: &str| name != SET_BY_RUN && SETTINGS.iter().any(|setting| name.starts_with(setting));
     let mut variables: Vec<_> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_setting)).collect();
     variables.sort();
-    // Files that are named as seen from here are others elsewhere.
+    // A relative path names another file in another working directory.
     let is_near = |(_, value): &(_, OsString)| {
         let path = Path::new(value);
         path.is_relative() && path.exists()

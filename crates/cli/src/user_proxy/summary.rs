@@ -1,9 +1,9 @@
-//! What a proxy has brought, in a line.
+//! What was read through a proxy, in a line.
 
 use ::serve::Figures;
 use remote::report::{count, size};
 
-/// The line that `farroot run` ends with: what was read between two looks at a proxy's figures.
+/// The last line of `farroot run`: what was read between two snapshots of a proxy's figures.
 pub fn summary(before: &Figures, after: &Figures) -> String {
     let more = |of: fn(&Figures) -> u64| of(after).saturating_sub(of(before));
     let opens = more(|figures| figures.opens);

@@ -20,7 +20,7 @@ pub struct CacheCounters {
     pub misses: u64,
     /// Bytes of those.
     pub missed_bytes: u64,
-    /// Bytes that servers have sent for the cache alone, where the mode keeps whole files.
+    /// Bytes fetched only for the cache, where the mode keeps whole files.
     pub filled_bytes: u64,
     /// Bytes that were added to the disk, without the records' headers.
     pub stored_bytes: u64,
@@ -67,7 +67,7 @@ impl Counting {
         add(&self.joined, bytes);
     }
 
-    /// So many bytes came for the cache alone.
+    /// Counts bytes fetched only for the cache.
     pub fn filled(&self, bytes: u64) {
         self.filled_bytes.fetch_add(bytes, Relaxed);
     }

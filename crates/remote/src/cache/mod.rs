@@ -233,13 +233,13 @@ impl Cache {
         self.inner.writer.look(content.clone());
     }
 
-    /// Where processes say what they fetch of the file at an address; `None` where they cannot.
+    /// Opens the log of notices for the file at an address; `None` if it cannot be used.
     pub(crate) fn notices(&self, asked: &Address) -> Option<Arc<Notices>> {
         let address = names::number(asked.anonymous().as_str());
         Notices::open(&self.inner.data, address).map(Arc::new)
     }
 
-    /// Lets go of a file's notices once what was recorded before is on the disk.
+    /// Closes a file's log of notices once the bytes recorded before are on the disk.
     pub(crate) fn leave(&self, notices: Arc<Notices>) {
         self.inner.writer.leave(notices);
     }

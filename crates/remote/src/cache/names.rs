@@ -73,7 +73,7 @@ impl Names {
     }
 }
 
-/// The number of an address, as it is shown.
+/// The number of an anonymous address in names of files: a hash of its text.
 pub fn number(address: &str) -> u64 {
     XxHash64::oneshot(0, address.as_bytes())
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!   <folder>/farroot-names/<number>             an address, and which content it has
 //!   <folder>/farroot-cache/v1/<hh>/<content>/   00000.far, 00000.idx, ..., open, pinned
-//!   <folder>/farroot-cache/v1/notices/<number>  what processes fetch of an address at this moment
+//!   <folder>/farroot-cache/v1/notices/<number>  what processes are fetching of an address
 //!   <folder>/farroot-cache/v1/lock, state       of eviction
 //! ```
 

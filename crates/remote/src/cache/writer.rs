@@ -42,7 +42,7 @@ enum Job {
     Name(Name),
     Use(Arc<HeldContent>),
     Look(Arc<HeldContent>),
-    /// What is written for is dropped.
+    /// Drops the notices, after the records before them are on the disk.
     Leave(Arc<Notices>),
     Flush(Sender<()>),
 }
@@ -86,13 +86,13 @@ impl CacheWriter {
     }
 
     pub fn look(&self, content: Arc<HeldContent>) {
-        // One look sees what all of them would.
+        // A pending refresh serves all who want one.
         if content.begin_look() {
             self.send(Job::Look(content));
         }
     }
 
-    /// Lets go of a file's notices once what was given before is written.
+    /// Drops a file's notices once the bytes recorded before are written.
     pub fn leave(&self, notices: Arc<Notices>) {
         self.send(Job::Leave(notices));
     }

@@ -94,8 +94,8 @@ impl Remote {
         Ok(Copied { source, target, size, resumed: 0, checksum })
     }
 
-    /// What was read is what the source's server has; one without a checksum of these kinds, and a
-    /// disk, say nothing about that.
+    /// Compares the bytes read with the source server's checksum. Passes if the source is on a disk
+    /// or its server has no checksum of these kinds.
     async fn compare_with_source(&self, source: &str, sums: [Option<Checksum>; 2]) -> Result<()> {
         for ours in sums.into_iter().flatten() {
             match self.checksum(source, Some(ours.algorithm())).await {
@@ -109,7 +109,7 @@ impl Remote {
         Ok(())
     }
 
-    /// What the target's server has is what was sent.
+    /// Compares the target server's checksum with that of the sent bytes, and returns it.
     async fn verified(&self, target: &str, written: &Written) -> Result<Checksum> {
         let advice = "without a checksum of the server's a copy cannot be verified";
         let Some(ours) = written.checksum.clone() else {
@@ -123,10 +123,10 @@ impl Remote {
     }
 }
 
-/// Holds the checksum of what was sent against one that a server says.
+/// Compares the checksum of the sent bytes with a server's checksum.
 ///
 /// # Errors
-/// `Corrupt` where they differ; `Unsupported` where the server made one of another kind.
+/// `Corrupt` if they differ; `Unsupported` if the server's is of another kind.
 fn compared(ours: &Checksum, theirs: &Checksum) -> Result<()> {
     if theirs.algorithm() != ours.algorithm() {
         let text = format!("{ours} was sent, and the server made another kind of sum, {theirs}");

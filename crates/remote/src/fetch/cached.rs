@@ -22,7 +22,7 @@ pub enum Via {
     Origin,
     /// At its servers, with another want of the same range.
     Joined,
-    /// From the cache, once another process has fetched it.
+    /// From the cache, after another process has fetched it.
     Awaited,
     /// At its servers, for the cache alone.
     Filling,
@@ -58,7 +58,7 @@ pub struct CacheOpen {
 pub struct OnWay {
     /// Its wants, by group and position.
     pub members: Vec<(u64, usize)>,
-    /// The other processes know that it is fetched here.
+    /// A notice of it is in the log for other processes.
     pub is_announced: bool,
 }
 
@@ -67,8 +67,8 @@ pub struct OnWay {
 pub struct Awaited {
     pub group: u64,
     pub index: usize,
-    /// The number of the process, and `None` once it is not to be waited for: what it has brought
-    /// is looked for one last time.
+    /// The number of the process; `None` if it is not waited for any more, and only one last look
+    /// into the cache is left.
     pub process: Option<u64>,
 }
 
@@ -93,9 +93,9 @@ pub struct Cached {
     pub on_way: BTreeMap<(u64, u64), OnWay>,
     /// Wants that wait for another process.
     pub awaited: Vec<Awaited>,
-    /// Where processes say what they fetch of the file, once that has been looked for.
+    /// The log of notices for the file, once opened; the inner `None`: it cannot be used.
     notices: Option<Option<Arc<Notices>>>,
-    /// Others may have been told of ranges that are on their way.
+    /// A range of `on_way` may be announced.
     has_announced: bool,
     /// Bytes that were handed out, from wherever.
     pub seen_bytes: u64,
@@ -170,19 +170,19 @@ impl Cached {
         }
     }
 
-    /// A want, by group and position, goes to the origin; how it is counted.
+    /// Registers a want, by group and position, for the origin; returns how it is counted.
     pub fn leave(&mut self, range: &Range<u64>, group: u64, index: usize) -> Via {
         let on_way = self.on_way.entry((range.start, range.end)).or_default();
         on_way.members.push((group, index));
         if on_way.members.len() > 1 { Via::Joined } else { Via::Origin }
     }
 
-    /// One has come.
+    /// Removes a want whose bytes have arrived.
     pub fn arrive(&mut self, range: &Range<u64>, group: u64, index: usize) {
         self.end_one(range, group, index);
     }
 
-    /// One will not come: other processes need not wait for it.
+    /// Removes a want that failed or was cancelled, and withdraws its notice if it was the last.
     pub fn come_not(&mut self, range: &Range<u64>, group: u64, index: usize) {
         if self.end_one(range, group, index)
             && let Some(Some(notices)) = &self.notices
@@ -191,7 +191,7 @@ impl Cached {
         }
     }
 
-    /// Whether it was the last of a range of which the other processes know.
+    /// Removes a want; returns whether it was the last one of an announced range.
     fn end_one(&mut self, range: &Range<u64>, group: u64, index: usize) -> bool {
         let key = (range.start, range.end);
         let Some(on_way) = self.on_way.get_mut(&key) else { return false };
@@ -204,7 +204,7 @@ impl Cached {
         is_last && is_announced
     }
 
-    /// The ranges that wait for the origin and have a part in these segments.
+    /// The ranges of `on_way` that overlap these segments.
     pub fn ranges_in(&self, segments: &[Range<u64>]) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         for segment in segments {
@@ -218,7 +218,7 @@ impl Cached {
         ranges
     }
 
-    /// The other processes know that a range is fetched here.
+    /// Notes that a range is announced to other processes.
     pub fn announced(&mut self, range: &Range<u64>) {
         if let Some(on_way) = self.on_way.get_mut(&(range.start, range.end)) {
             on_way.is_announced = true;
@@ -226,8 +226,8 @@ impl Cached {
         }
     }
 
-    /// Where processes say what they fetch of the file; `None` where what is fetched here does not
-    /// get into the cache.
+    /// The log of notices for the file; `None` if it cannot be used, or if the cache does not keep
+    /// the bytes fetched here, whose notices are then withdrawn.
     pub fn notices(&mut self) -> Option<Arc<Notices>> {
         let is_kept = match &self.entry {
             Some(entry) => !entry.content.is_refused() && !entry.content.is_over(),
@@ -248,7 +248,7 @@ impl Cached {
 }
 
 impl Drop for Cached {
-    /// What is on its way will not come; what has come is waited for until it is on the disk.
+    /// Withdraws the pending ranges; the log stays open until the received bytes are on the disk.
     fn drop(&mut self) {
         let Some(Some(notices)) = self.notices.take() else { return };
         let announced = self.on_way.iter().filter(|(_, on_way)| on_way.is_announced);
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::cache::CacheConfig;
 
-    /// Ranges on their way from the origin, each wanted once.
+    /// A cached file with pending ranges of the origin, each with one want.
     fn cached(folder: &std::path::Path, ranges: &[Range<u64>]) -> Cached {
         let folder = Some(folder.to_owned());
         let config = CacheConfig { bytes_max: 1 << 20, folder, ..CacheConfig::default() };

@@ -125,9 +125,9 @@ pub type WantResult = (usize, Result<(Bytes, CameFrom)>);
 /// Where the bytes of a want were when it was answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CameFrom {
-    /// In the cache on the disk, all of them.
+    /// All in the cache on the disk.
     pub is_cached: bool,
-    /// Bytes that a server was sending for another want.
+    /// Number of bytes that were fetched from a server for another want.
     pub joined: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Bytes of a file that were delivered and are wanted again.
+//! Delivered bytes of a file, kept for a second use.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,17 +9,17 @@ use parking_lot::Mutex;
 
 use super::{Fetcher, LentMemory, Want};
 
-/// Bytes that were kept.
+/// Kept bytes of one range; they count as lent memory until dropped.
 #[derive(Debug)]
 pub struct KeptBytes {
-    /// Where in the file they begin.
+    /// Their offset in the file.
     pub start: u64,
     /// The bytes.
     pub bytes: Bytes,
     _counted: LentMemory,
 }
 
-/// What is kept of a file; nothing before [`Keeper::start`].
+/// The kept bytes of a file; none before [`Keeper::start`].
 #[derive(Debug, Default)]
 pub(super) struct Keeper(Mutex<Option<Arc<Mutex<Store>>>>);
 
@@ -31,7 +31,7 @@ struct Store {
     kept: BTreeMap<u64, KeptBytes>,
 }
 
-/// What wants that were asked for together keep.
+/// Keeps the bytes of wants that were asked for together.
 #[derive(Debug)]
 pub(super) struct Keeping {
     store: Arc<Mutex<Store>>,
@@ -77,7 +77,7 @@ impl Keeping {
         if store.bytes + len > store.bytes_max || store.kept.contains_key(&start) {
             return;
         }
-        // What it lies in would be held with it.
+        // A copy: a slice would hold the whole buffer.
         let bytes = Bytes::copy_from_slice(bytes);
         store.bytes += len;
         store.kept.insert(start, KeptBytes { start, bytes, _counted: fetcher.hand_out(len) });

@@ -53,14 +53,14 @@ pub struct Delivery {
     pub index: usize,
     /// The bytes of that want.
     pub bytes: Bytes,
-    /// Where they were.
+    /// Where the bytes were.
     pub from: CameFrom,
     /// Keeps them counted against the memory budget.
     pub reservation: MemoryReservation,
 }
 
 impl Delivery {
-    /// Bytes that a server has sent for this want.
+    /// Bytes that were fetched from a server for this want.
     pub fn fetched(&self) -> u64 {
         match self.from.is_cached {
             true => 0,
@@ -348,24 +348,24 @@ pub struct RemoteFile {
     urls: Arc<[Address]>,
     /// Every place that it is read from is a disk of this machine.
     local: bool,
-    /// What readers want to use again.
+    /// Delivered bytes that a reader will use again.
     keeper: Keeper,
     fetcher: Fetcher,
 }
 
 impl RemoteFile {
-    /// Keeps what is delivered from now on, up to so many bytes: a reader that wants the same
-    /// ranges again takes them from here. They are counted as bytes in the hands of a consumer.
+    /// Keeps the bytes delivered from now on, up to `bytes_max`, for [`RemoteFile::take_kept`].
+    /// They count as bytes in the hands of a consumer.
     pub fn keep(&self, bytes_max: u64) {
         self.keeper.start(bytes_max);
     }
 
-    /// Drops what was kept and not taken, and keeps nothing further.
+    /// Drops the kept bytes, and keeps no further ones.
     pub fn keep_no_more(&self) {
         self.keeper.stop();
     }
 
-    /// The bytes of a range that were kept, once.
+    /// Takes the kept bytes of a range; `None` if they were not kept, or were taken before.
     pub fn take_kept(&self, range: &Range<u64>) -> Option<KeptBytes> {
         self.keeper.take(range)
     }
@@ -489,7 +489,7 @@ pub struct Wants {
     given_up: bool,
     /// Where not everything is sent for at once.
     ahead: Option<Ahead>,
-    /// Where what has come is kept.
+    /// Keeps the delivered bytes, after [`RemoteFile::keep`].
     keeping: Option<Keeping>,
     deliveries: SelectAll<GroupDeliveries>,
     fetcher: Fetcher,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub struct ByteStore {
     pieces: BTreeMap<u64, Bytes>,
-    /// Of these, what has been counted for a want: where each such range ends, by its beginning.
+    /// The ranges of these bytes that [`ByteStore::count`] has counted: end by start.
     counted: BTreeMap<u64, u64>,
 }
 
@@ -69,8 +69,8 @@ impl ByteStore {
         self.held(range.clone()).into_iter().map(part).sum::<u64>() == range.end - range.start
     }
 
-    /// Counts the bytes of `range` for a want that they are handed to; returns how many of them
-    /// have been counted for another.
+    /// Counts the bytes of `range` as handed to a want; returns how many of them were counted
+    /// before, for another want.
     pub fn count(&mut self, range: &Range<u64>) -> u64 {
         let mut others = 0;
         let mut whole = range.clone();

@@ -86,7 +86,7 @@ pub struct FileTally {
     /// Bytes of metadata that were asked for and came, the ends of the file included that came
     /// unasked with the open.
     pub metadata_wanted: u64,
-    /// Of these, bytes that a server has sent because they were asked for so.
+    /// Of these, bytes requested from a server as metadata.
     pub metadata_fetched: u64,
     /// Bytes of baskets that were asked for and came.
     pub baskets_wanted: u64,

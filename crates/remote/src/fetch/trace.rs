@@ -296,8 +296,8 @@ impl Trace {
         records.requests.push_back(record);
     }
 
-    /// Bytes of a file came that a handle wanted, so many of them from a server and for it: of its
-    /// metadata, or of baskets.
+    /// Counts `bytes` of metadata or baskets that a handle wanted and received; `fetched` of them
+    /// came from a server for this want.
     pub(super) fn wanted(&self, file: u32, bytes: u64, fetched: u64, metadata: bool) {
         let mut records = self.records.lock();
         let tally = records.tallies.files.entry(file).or_default();

@@ -105,8 +105,8 @@ impl Upload {
         self.len() == 0
     }
 
-    /// The checksum of all bytes so far; `None` of a kind that is not made on the way, and of a
-    /// file that was there before.
+    /// The checksum of all bytes so far; `None` for an algorithm that is not computed during
+    /// writes, and for a file that existed before.
     pub fn checksum(&self, algorithm: Algorithm) -> Option<Checksum> {
         self.content.checksum(algorithm)
     }

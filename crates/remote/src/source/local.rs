@@ -31,8 +31,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// joined, and a cancel is heard soon enough.
 pub const PIECE_BYTES: u64 = 16 << 20;
 
-/// Ranges are scattered where so many times their bytes lie between the first and the last: from
-/// where on reading ahead brings mostly what is not wanted (`bench/`, experiment `posix`).
+/// Ranges are scattered if they span more than this many times their bytes: then most of the
+/// kernel's read-ahead is not wanted (`bench/`, experiment `posix`).
 #[cfg(any(target_os = "linux", test))]
 const SCATTERED: u64 = 4;
 
@@ -310,9 +310,9 @@ impl Reader {
     }
 }
 
-/// Has the disk bring scattered ranges side by side, if they are not in memory: read one by one
-/// each would wait for the disk, and what the kernel reads ahead of it is mostly not wanted. Of
-/// ranges that lie close together the kernel's own reading ahead is better.
+/// Asks the kernel to read scattered ranges in parallel, unless the first is in memory. Read one by
+/// one, each would wait for the disk, and most of the read-ahead would not be wanted. For ranges
+/// that are close together the kernel's own read-ahead is better.
 #[cfg(target_os = "linux")]
 fn announce(file: &File, segments: &[Range<u64>]) {
     if !are_scattered(segments) || segments.first().is_none_or(|first| is_in_memory(file, first)) {
@@ -320,7 +320,7 @@ fn announce(file: &File, segments: &[Range<u64>]) {
     }
     for segment in segments {
         let length = NonZeroU64::new(segment.end.saturating_sub(segment.start));
-        // Advice that is not taken changes nothing.
+        // Only advice: an error changes nothing.
         let _ = rustix::fs::fadvise(file, segment.start, length, rustix::fs::Advice::WillNeed);
     }
 }
@@ -328,7 +328,7 @@ fn announce(file: &File, segments: &[Range<u64>]) {
 #[cfg(not(target_os = "linux"))]
 fn announce(_: &File, _: &[Range<u64>]) {}
 
-/// Whether far less is wanted than lies between the ranges.
+/// Whether the ranges span more than [`SCATTERED`] times their bytes.
 #[cfg(any(target_os = "linux", test))]
 fn are_scattered(segments: &[Range<u64>]) -> bool {
     let start = segments.iter().map(|segment| segment.start).min().unwrap_or_default();
@@ -337,7 +337,7 @@ fn are_scattered(segments: &[Range<u64>]) -> bool {
     segments.len() > 1 && wanted.saturating_mul(SCATTERED) < end - start
 }
 
-/// Whether the first byte can be read without the disk. File systems that cannot tell say no.
+/// Whether the range's first byte is in memory; false if the file system cannot tell.
 #[cfg(target_os = "linux")]
 fn is_in_memory(file: &File, range: &Range<u64>) -> bool {
     use rustix::io::{ReadWriteFlags, preadv2};

@@ -96,13 +96,13 @@ impl Store {
         let _ = self.folder.save(number, &encode(entry));
     }
 
-    /// What is remembered of a file, for [`Store::adopt`] on another machine.
+    /// The entry of a file, for [`Store::adopt`] on another machine; `None` if there is none.
     pub fn exported(&self, url: &Address) -> Option<Vec<u8>> {
         self.find(url).map(|entry| encode(&entry))
     }
 
-    /// Takes what another machine remembers of a file, where nothing is remembered here; `None`
-    /// for bytes that are no entry.
+    /// Keeps another machine's entry of a file, unless there is one here; `None` for bytes that are
+    /// not an entry.
     pub fn adopt(&self, url: &Address, exported: &[u8]) -> Option<()> {
         let entry = decode(&Bytes::copy_from_slice(exported))?;
         if self.find(url).is_none() {

@@ -1,7 +1,7 @@
-//! Several processes that read one file at the same time: through a cache that they share, where
-//! one of them is killed or stopped, and over connections whose number they share. What is asserted
-//! holds on a loaded machine, too, where a process may be late by a second: how few bytes are
-//! fetched twice where none is late, is measured elsewhere.
+//! Several processes that read one file at the same time: through a shared cache, also while one of
+//! them is killed or stopped, and with a shared limit of connections. The bounds hold on a loaded
+//! machine, too, where a process may be late by a second; how few bytes are fetched twice without
+//! such delays is measured elsewhere.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader, Write};
@@ -31,11 +31,11 @@ const PROCESSES: usize = 8;
 const BASKETS: u64 = 600;
 const BASKET: u64 = 2_500;
 
-/// A server some way off, which counts what it sends.
+/// A server that answers after 40 ms and counts the bytes it sends.
 struct Far {
     url: Url,
     sent: Arc<AtomicU64>,
-    /// Connections at the same time, at the most so far.
+    /// Most connections at the same time so far.
     connections_most: Arc<AtomicU64>,
 }
 
@@ -88,7 +88,7 @@ impl Far {
 #[derive(Clone, Copy, PartialEq)]
 enum Share {
     Cache,
-    /// As many as there are processes.
+    /// A limit of as many as there are processes.
     Connections,
 }
 
@@ -96,7 +96,7 @@ enum Share {
 struct Reader(Child);
 
 impl Reader {
-    /// Starts one, and waits until it is ready to begin.
+    /// Starts a process, and waits until it is ready to read.
     fn start(url: &Url, folder: &Path, share: Share) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["processes::a_reader", "--exact", "--ignored", "--nocapture"]);
@@ -120,7 +120,7 @@ impl Reader {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// Waits for its end: whether it has read the right bytes.
+    /// Waits for the process's end; returns whether it has read the right bytes.
     fn has_read(mut self) -> bool {
         self.0.wait().unwrap().success()
     }
@@ -133,7 +133,7 @@ impl Drop for Reader {
     }
 }
 
-/// What a process of the tests below does.
+/// The process that the tests below start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start it as a process"]
 async fn a_reader() {
@@ -171,7 +171,7 @@ fn baskets() -> Vec<Range<u64>> {
     (0..BASKETS).map(|at| at * 2 * BASKET..(at * 2 + 1) * BASKET).collect()
 }
 
-/// Processes that begin at one moment.
+/// Starts processes that begin to read at the same moment.
 fn begin(far: &Far, folder: &Path, share: Share, count: usize) -> Vec<Reader> {
     let mut readers: Vec<Reader> =
         (0..count).map(|_| Reader::start(&far.url, folder, share)).collect();
@@ -179,13 +179,13 @@ fn begin(far: &Far, folder: &Path, share: Share, count: usize) -> Vec<Reader> {
     readers
 }
 
-/// Waits for its end.
+/// As [`Reader::has_read`], without blocking the runtime.
 async fn has_read(reader: Reader) -> bool {
     tokio::task::spawn_blocking(move || reader.has_read()).await.unwrap()
 }
 
-/// What processes fetch that begin at one moment, as multiples of what one fetches alone. The first
-/// of them gets the signal `meanwhile` when some of it has come.
+/// Bytes that 8 simultaneous processes fetch, as a multiple of the bytes that one process fetches.
+/// After a third of the latter the first process gets the signal `meanwhile`.
 async fn fetched(meanwhile: Option<&'static str>) -> f64 {
     let far = Far::start().await;
     let folder = tempfile::tempdir().unwrap();
@@ -228,8 +228,8 @@ async fn a_process_that_stands_still_holds_up_no_other() {
     assert!(fetched(Some("-STOP")).await < 3.5);
 }
 
-/// Each would have 16. One that waits for longer than a second, as on a loaded machine, has one
-/// beyond what they share.
+/// Without the limit each would have 16. A process that waits for more than a second, as on a
+/// loaded machine, makes a connection beyond the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_share_connections_and_each_has_one() {
     let far = Far::start().await;

@@ -53,7 +53,7 @@ fn waiting_for_memory_costs_nothing() {
     assert!(touched <= 20_000 * 5, "{touched}");
 }
 
-/// Of a request for two wants one has been had from elsewhere; then the whole request.
+/// A request for two wants is reduced to nothing, and the next one to the first want.
 #[test]
 fn what_is_had_from_elsewhere_is_not_sent_for() {
     let mut scheduler = Scheduler::new(Budgets::default());
@@ -92,8 +92,7 @@ fn what_is_had_from_elsewhere_is_not_sent_for() {
     assert!(scheduler.connections.values().all(|connection| connection.in_flight == 0));
 }
 
-/// Other processes need connections: those beyond what is left get no more, and end when they have
-/// answered.
+/// Connections beyond the limit get no further requests, and are closed after their last answer.
 #[test]
 fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
     let four =

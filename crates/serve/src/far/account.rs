@@ -12,10 +12,10 @@ use remote::source::held::CACHE;
 
 /// Figures of a proxy since it was started.
 ///
-/// All bytes that clients were handed are in one part of `ways`. All bytes that origins have sent
-/// are for what clients were handed (`ways.missed`), for predictions (`used.bytes_ahead_fetched`),
-/// for files' metadata (`origin_metadata`), for the cache alone (`cache.filled_bytes`), or for
-/// nothing ([`origin_for_nothing`](Self::origin_for_nothing)).
+/// Each byte delivered to a client counts in one part of `ways`. Each byte received from an origin
+/// counts as a client's miss (`ways.missed`), a prediction (`used.bytes_ahead_fetched`), metadata
+/// (`origin_metadata`), fetched only for the cache (`cache.filled_bytes`), or unused
+/// ([`origin_for_nothing`](Self::origin_for_nothing)).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Files that clients have opened.
@@ -32,26 +32,26 @@ pub struct Figures {
     pub cache: CacheCounters,
     /// Bytes that clients were handed.
     pub delivered: u64,
-    /// Where these were when they were asked for.
+    /// The same by where they were when a client asked for them.
     pub ways: Ways,
     /// Requests to origins, those that failed, and the bytes that came.
     pub origin_requests: u64,
     pub origin_failures: u64,
     pub origin_bytes: u64,
-    /// Bytes of origins for what files say of themselves.
+    /// Bytes received from origins as metadata of files.
     pub origin_metadata: u64,
 }
 
 impl Figures {
-    /// Bytes of origins that were no use: gaps between ranges that were asked for together, what
-    /// came twice, and what came for clients that had left.
+    /// Unused bytes received from origins: gaps between ranges of one request, bytes received
+    /// twice, and bytes for clients that had disconnected.
     pub fn origin_for_nothing(&self) -> u64 {
         let Figures { used, ways, cache, .. } = self;
         let wanted = ways.missed + used.bytes_ahead_fetched;
         self.origin_bytes.saturating_sub(wanted + self.origin_metadata + cache.filled_bytes)
     }
 
-    /// Bytes of origins for predictions that are here, and that no client has asked for yet.
+    /// Predicted bytes received from origins, neither used by a client nor dropped so far.
     pub fn predicted_here(&self) -> u64 {
         let Used { bytes_ahead_fetched, bytes_ahead_used, bytes_ahead_dropped, .. } = self.used;
         bytes_ahead_fetched.saturating_sub(bytes_ahead_used + bytes_ahead_dropped)
@@ -85,17 +85,17 @@ impl Account {
         }
     }
 
-    /// A client is handed bytes, which were there.
+    /// Counts bytes delivered to a client, and where they were.
     pub fn delivered(&self, bytes: u64, ways: Ways) {
         let mut handed_out = self.handed_out.lock();
         handed_out.0 += bytes;
         handed_out.1.add(ways);
     }
 
-    /// All of it.
+    /// A snapshot of all figures.
     pub fn figures(&self, files_open: u64, engine: &Engine) -> Figures {
         let remote = engine.remote();
-        // What is counted here has come from origins, which are looked at last.
+        // Read before the origins' figures, so that those include every byte counted here.
         let (delivered, ways) = *self.handed_out.lock();
         let (used, cache) = (engine.used(), remote.cache_counters());
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {

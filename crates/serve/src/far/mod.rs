@@ -203,7 +203,7 @@ impl FarFiles {
         self.0.engine.remote().report()
     }
 
-    /// Waits until what was read is in the cache on the disk, where there is one.
+    /// Waits until the received bytes are in the disk cache, if there is one. Blocks.
     pub fn flush(&self) {
         self.0.engine.remote().cache().iter().for_each(remote::cache::Cache::flush);
     }

@@ -56,7 +56,7 @@ impl Stream for Batch {
 struct Piece {
     room: Option<Reservation>,
     bytes: Option<Bytes>,
-    /// Where they were.
+    /// Where the bytes were when they were asked for.
     ways: Ways,
 }
 

@@ -37,9 +37,9 @@ pub struct HeldContent {
     segments: Mutex<Segments>,
     /// Nothing more is added: another version of the file has taken its place.
     is_over: AtomicBool,
-    /// What came last was not kept.
+    /// The latest bytes were not kept: the disk is behind or full.
     is_refused: AtomicBool,
-    /// The writer has been asked to look for what others have added.
+    /// The writer thread has still to read what other processes have added.
     is_looked_for: AtomicBool,
 }
 
@@ -99,28 +99,28 @@ impl HeldContent {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether what came last was not kept: the disk is behind or full.
+    /// Whether the latest bytes were not kept: the disk is behind or full.
     pub fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Notes whether what came last was not kept.
+    /// Notes whether the latest bytes were not kept.
     pub fn note_refusal(&self, is_refused: bool) {
         self.is_refused.store(is_refused, Ordering::Relaxed);
     }
 
-    /// False where a look for what others have added is due already.
+    /// Marks a refresh by the writer thread as pending; false if one is pending already.
     pub fn begin_look(&self) -> bool {
         !self.is_looked_for.swap(true, Ordering::Relaxed)
     }
 
-    /// Looks for what others have added.
+    /// Does the pending refresh: reads what other processes have added.
     pub fn end_look(&self) {
         self.refresh();
         self.is_looked_for.store(false, Ordering::Release);
     }
 
-    /// Whether a look is due.
+    /// Whether a refresh is pending.
     pub fn is_looked_for(&self) -> bool {
         self.is_looked_for.load(Ordering::Acquire)
     }

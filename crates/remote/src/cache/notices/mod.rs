@@ -1,18 +1,18 @@
-//! What the processes that share a cache fetch at this moment, so that each range of a file is
-//! fetched by one of them.
+//! Notices of what the processes that share a cache are fetching, so that one of them fetches each
+//! range of a file.
 //!
 //! Each file that is being read has a log beside the cache's data. Before a process asks a server
-//! for ranges it appends a notice of them, and learns on the way what others have appended: the
-//! order of the log says who was first. A notice counts for as long as its process has the log
-//! open, which a lock shows ([`crate::locks`]), so nothing is to be cleaned up after one that was
-//! killed. What came of a notice is not in the log but in the cache.
+//! for ranges it appends a notice of them and reads the notices of other processes: the process
+//! whose notice is first in the log fetches. A notice is valid while its process has the log open,
+//! which a lock shows ([`crate::locks`]); the kernel frees the lock of a process that was killed.
+//! The fetched bytes are in the cache, not in the log.
 //!
 //! ```text
 //!   <folder>/farroot-cache/v1/notices/<number of the address>
 //! ```
 //!
-//! Nothing waits here, and nothing depends on a notice: where the log cannot be used, each process
-//! fetches for itself.
+//! No function here waits, and a process can do without notices: where the log cannot be used, each
+//! process fetches for itself.
 
 pub mod record;
 mod table;
@@ -33,20 +33,20 @@ use crate::locks;
 
 /// The name of the folder.
 const FOLDER: &str = "notices";
-/// A log that is longer takes no more: its processes have been beside each other for long.
+/// Length from which a log takes no further notices: processes have shared it for long.
 const LOG_BYTES_MAX: u64 = 64 << 20;
-/// The byte that all processes share while they have the log open.
+/// The byte on which each process has a shared lock while it has the log open.
 const OPEN: Range<u64> = 0..1;
-/// Where the bytes begin of which each process has locked the one with its number.
+/// Offset of the bytes that processes lock: each the byte at its own number.
 const PROCESSES: u64 = 1 << 32;
-/// Processes beside each other that are looked for a number for, at the most.
+/// Most numbers that a process tries in search of a free one.
 const TRIES_OF_NUMBERS: usize = 1000;
-/// How often a log is opened anew that another process has just removed.
+/// Attempts to open a log, since another process may remove it meanwhile.
 const TRIES: u32 = 4;
-/// A log without a process is removed when it is so old.
+/// Age from which a log that no process has open is removed.
 const ABANDONED_FOR: Duration = Duration::from_secs(600);
 
-/// One process's sight of the notices of one file.
+/// One process's view of the notices of one file.
 #[derive(Debug)]
 pub struct Notices {
     path: PathBuf,
@@ -58,7 +58,7 @@ struct Log {
     file: File,
     /// The number of this process.
     number: u64,
-    /// What lies before is in the table.
+    /// Bytes of the log that are in the table.
     read: u64,
     table: Table,
 }
@@ -80,7 +80,7 @@ impl Notices {
         options.read(true).append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let file = options.open(path).ok()?;
         if locks::lock(&file, OPEN) {
-            // It is this process's alone: what it says is over.
+            // No other process has the log open: its notices are no longer valid.
             file.set_len(0).ok()?;
         }
         let is_shared = locks::share(&file, OPEN);
@@ -89,26 +89,26 @@ impl Notices {
         }
         let mut log = Log { file, number: 0, read: 0, table: Table::default() };
         let last = log.learn(u64::MAX).ok()?;
-        // One that has this number has opened the log at the same moment.
+        // Another process that opened the log at the same moment may have the number.
         let is_free = |number: &u64| locks::lock(&log.file, byte(*number));
         log.number = (last + 1..=PROCESSES_MAX).take(TRIES_OF_NUMBERS).find(is_free)?;
         Some(Notices { path: path.to_owned(), log: Mutex::new(log) })
     }
 
-    /// Puts up notices of those ranges of which no other process has put up any. Returns for each
-    /// range the process that has, and `None` where it is this one.
+    /// Appends notices of the ranges that no other process is fetching. Returns for each range the
+    /// process that fetches it; `None` if it is this one.
     pub fn announce(&self, ranges: &[Range<u64>], now: Duration) -> Vec<Option<u64>> {
         self.log.lock().announce(ranges, now).unwrap_or_else(|_| vec![None; ranges.len()])
     }
 
-    /// Takes back the notices of ranges that will not come.
+    /// Withdraws the notices of ranges that this process will not fetch.
     pub fn withdraw(&self, ranges: &[Range<u64>]) {
-        // Where that fails, others wait a little for nothing.
+        // If that fails, other processes wait in vain until `table::PATIENCE` is over.
         let _ = self.log.lock().append(ranges, Subject::GivenUp);
     }
 
-    /// Learns what others have put up or taken back, and which of the processes that are waited
-    /// for have ended, or bring nothing.
+    /// Reads the new notices of other processes, and checks which of the `waited` processes have
+    /// ended or deliver nothing.
     pub fn refresh(&self, waited: &BTreeSet<u64>, now: Duration) {
         let mut log = self.log.lock();
         let _ = log.learn(u64::MAX);
@@ -125,12 +125,12 @@ impl Notices {
         self.log.lock().table.holder(range, now)
     }
 
-    /// What a process has fetched is here.
+    /// Notes that a range fetched by `process` is in the cache.
     pub fn arrived(&self, process: Option<u64>, range: &Range<u64>, now: Duration) {
         self.log.lock().table.arrived(process, range, now);
     }
 
-    /// What was here of a range is not any more.
+    /// Forgets all notices of a range that could not be read from the cache.
     pub fn forget(&self, range: &Range<u64>) {
         self.log.lock().table.forget(range);
     }
@@ -150,7 +150,7 @@ impl Drop for Notices {
 impl Log {
     fn announce(&mut self, ranges: &[Range<u64>], now: Duration) -> io::Result<Vec<Option<u64>>> {
         self.learn(u64::MAX)?;
-        // One that has ended may have brought it: who is waited for is looked at later.
+        // Not checked: a process that has ended may have fetched the range before. See `refresh`.
         let mut holders: Vec<Option<u64>> =
             ranges.iter().map(|range| self.table.holder(range, now)).collect();
         let free = |holders: &[Option<u64>]| -> Vec<Range<u64>> {
@@ -162,7 +162,7 @@ impl Log {
             return Ok(holders);
         }
         let end = self.append(&ours, Subject::Fetching)?;
-        // What others have appended between the look and the notices stands before these.
+        // Notices that others appended between the read and this append come first.
         let from = self.read;
         self.learn(end - (ours.len() * NOTICE_BYTES) as u64)?;
         if self.read > from {
@@ -181,7 +181,7 @@ impl Log {
         locks::first_locked(&self.file, byte(process)).is_some()
     }
 
-    /// Appends notices, in one write; returns where they end.
+    /// Appends notices in one write; returns the log's offset after them.
     fn append(&mut self, ranges: &[Range<u64>], subject: Subject) -> io::Result<u64> {
         if ranges.is_empty() {
             return Ok(self.read);
@@ -194,8 +194,8 @@ impl Log {
         self.file.stream_position()
     }
 
-    /// Takes in others' notices up to `end`, or to the log's end; returns the largest number of a
-    /// process among all.
+    /// Reads other processes' notices up to `end`, or to the log's end; returns the largest process
+    /// number in what was read.
     fn learn(&mut self, end: u64) -> io::Result<u64> {
         let mut last = 0;
         let mut bytes = [0; 128 * NOTICE_BYTES];
@@ -218,12 +218,12 @@ impl Log {
     }
 }
 
-/// The byte that a process has locked.
+/// The byte that a process locks.
 fn byte(process: u64) -> Range<u64> {
     PROCESSES + process..PROCESSES + process + 1
 }
 
-/// Removes logs that processes have left which were killed.
+/// Removes old logs of processes that were killed.
 pub fn clean(data: &Path) {
     let Ok(entries) = fs::read_dir(data.join(FOLDER)) else { return };
     let is_old = |metadata: &fs::Metadata| {
@@ -233,7 +233,7 @@ pub fn clean(data: &Path) {
     for entry in entries.flatten().filter(|entry| entry.metadata().is_ok_and(|m| is_old(&m))) {
         let mut options = File::options();
         let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(entry.path());
-        // The lock lasts until the log has no name any more.
+        // The lock is held until the log is removed.
         if let Ok(file) = file
             && locks::lock(&file, OPEN)
         {

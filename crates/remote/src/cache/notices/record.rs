@@ -1,11 +1,11 @@
-//! A notice as bytes: nothing here reads or writes a file.
+//! The binary form of a notice. No function here reads or writes a file.
 //!
 //! ```text
 //!   process u64 | begin u64 | end u64 | subject u32 | CRC32C of these
 //! ```
 //!
-//! All numbers are little-endian. A page of memory has a whole number of notices, so what a process
-//! that was killed leaves of some is whole notices.
+//! All numbers are little-endian. A page of memory (4 KiB) holds a whole number of notices, so a
+//! write that is cut short because its process was killed leaves whole notices.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ pub const NOTICE_BYTES: usize = 32;
 /// The largest number of a process.
 pub const PROCESSES_MAX: u64 = 1 << 32;
 
-/// What one process tells the others.
+/// What one process tells the other processes about a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The number of the process among those that have the file open.
+    /// The number of the process among those that have the log open.
     pub process: u64,
     /// Bytes of the file.
     pub range: Range<u64>,
-    /// What about them.
+    /// What the process does about them.
     pub subject: Subject,
 }
 
-/// What a notice says of its range.
+/// What a process does about the range of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// The process has asked a server for it.
+    /// It requests the range from a server.
     Fetching,
-    /// It will not bring what it has asked for within the range.
+    /// It will not fetch what it has announced within the range.
     GivenUp,
 }
 
 const FETCHING: u32 = 1;
 const GIVEN_UP: u32 = 2;
 
-/// A notice as bytes.
+/// The bytes of a notice.
 pub fn encode_notice(notice: &Notice) -> [u8; NOTICE_BYTES] {
     let mut bytes = [0; NOTICE_BYTES];
     let subject = match notice.subject {
@@ -55,7 +55,7 @@ pub fn encode_notice(notice: &Notice) -> [u8; NOTICE_BYTES] {
     bytes
 }
 
-/// The notice with which `bytes` begin; `None` where they do not begin with a whole one.
+/// The notice at the beginning of `bytes`; `None` if they are too short or damaged.
 pub fn decode_notice(bytes: &[u8]) -> Option<Notice> {
     let (bytes, _) = bytes.split_first_chunk::<NOTICE_BYTES>()?;
     let (said, sum) = bytes.split_last_chunk::<4>()?;

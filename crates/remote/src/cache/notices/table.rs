@@ -1,4 +1,4 @@
-//! What other processes have said that they fetch of one file. Pure.
+//! The notices of other processes for one file. No input or output here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use super::record::{Notice, Subject};
 
-/// A process of whose bytes none has come for so long is not waited for.
+/// A process that delivers no byte for this time is not waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// And is not waited for again before so much time has passed.
+/// Pause before such a process is waited for again.
 const IGNORED_FOR: Duration = Duration::from_secs(10);
-/// Notices before the beginning of a range in which one that covers it is looked for: wants of one
-/// file seldom overlap.
+/// Offsets of notices, from a range's start downwards, among which `Table::holder` looks for one
+/// that covers the range: wants of one file seldom overlap.
 const LOOKED_AT: usize = 8;
 
 /// The notices of other processes.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// By where the range begins: where it ends, and the process, in the order of the log.
+    /// By the start of the range: its end and the process, in the order of the log.
     ranges: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// The processes that are waited for, and since when without a byte.
+    /// The processes that are waited for: the time of the last byte, or when the wait began.
     waited: BTreeMap<u64, Duration>,
-    /// Until when nothing is expected of a process.
+    /// The time until which a process is not waited for.
     ignored: BTreeMap<u64, Duration>,
 }
 
 impl Table {
-    /// Another process has put up a notice.
+    /// Adds the notice of another process.
     pub fn take(&mut self, notice: &Notice) {
         let Notice { process, range, subject } = notice;
         match subject {
@@ -39,7 +39,7 @@ impl Table {
         }
     }
 
-    /// The process that fetches all of a range, if it can be waited for.
+    /// The process that fetches all of a range; `None` if none does, or only ignored ones.
     pub fn holder(&self, range: &Range<u64>, now: Duration) -> Option<u64> {
         let before = self.ranges.range(..=range.start).rev().take(LOOKED_AT);
         let covering = before.flat_map(|(_, notices)| notices);
@@ -49,7 +49,7 @@ impl Table {
             .map(|(_, process)| *process)
     }
 
-    /// What one process has fetched of a range is here.
+    /// Notes that a range is in the cache, fetched by `process`.
     pub fn arrived(&mut self, process: Option<u64>, range: &Range<u64>, now: Duration) {
         self.forget(range);
         if let Some(since) = process.and_then(|process| self.waited.get_mut(&process)) {
@@ -57,20 +57,20 @@ impl Table {
         }
     }
 
-    /// Nobody fetches a range any more, as far as is known.
+    /// Forgets all notices that lie within a range.
     pub fn forget(&mut self, range: &Range<u64>) {
         self.retain_within(range, |_| false);
     }
 
-    /// A process has ended.
+    /// Forgets a process that has ended.
     pub fn end(&mut self, process: u64) {
         self.retain_within(&(0..u64::MAX), |other| other != process);
         self.waited.remove(&process);
         self.ignored.remove(&process);
     }
 
-    /// These processes are waited for, and no others. One that has brought nothing for long is not
-    /// waited for any more.
+    /// Sets the processes that are waited for. One that delivers nothing for `PATIENCE` is ignored
+    /// for `IGNORED_FOR`.
     pub fn wait_for(&mut self, processes: &BTreeSet<u64>, now: Duration) {
         self.waited.retain(|process, _| processes.contains(process));
         for process in processes {
@@ -82,7 +82,7 @@ impl Table {
         }
     }
 
-    /// Keeps, of the notices that lie within a range, those of some processes.
+    /// Of the notices that lie within a range, keeps those whose process `keeps` accepts.
     fn retain_within(&mut self, range: &Range<u64>, keeps: impl Fn(u64) -> bool) {
         let mut emptied = Vec::new();
         for (start, notices) in self.ranges.range_mut(range.clone()) {

@@ -52,7 +52,7 @@ fn a_process_that_has_ended_fetches_nothing() {
     two.refresh(&waited, NOW);
     assert_eq!(two.holder(&(100..200), NOW), None);
     assert_eq!(two.announce(&[0..100], NOW), [None]);
-    // One that comes then has another number: what the first has left is not its own.
+    // A later process gets another number than the first, whose notices are still in the log.
     let three = opened(folder.path());
     assert_eq!(number(&three), number(&two) + 1);
 }
@@ -68,7 +68,7 @@ fn the_last_to_leave_removes_the_log() {
     assert_eq!(opened(folder.path()).announce(&[0..1], NOW), [None]);
 }
 
-/// What a process leaves that was killed, and a log that something else has written into.
+/// The notices of a killed process, and a log with bytes of another program.
 #[test]
 fn what_is_left_says_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn what_is_left_says_nothing() {
     assert_eq!(opened(folder.path()).announce(&[50..60], NOW), [None], "out of step: not read");
 }
 
-/// Sixteen that begin at one moment: each range has one that fetches it, and all know which.
+/// Sixteen processes start at once: exactly one of them fetches each range.
 #[test]
 fn of_many_at_once_one_is_first() {
     let folder = tempfile::tempdir().unwrap();

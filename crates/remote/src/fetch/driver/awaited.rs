@@ -1,10 +1,10 @@
-//! Wants that another process fetches, into the cache that both use.
+//! Wants that another process fetches into the cache that both share.
 //!
-//! A process says what it fetches when it sends a request, and what another has said before is left
-//! out of the request: nothing is promised that is not asked for in the same moment, so two
-//! processes cannot wait for each other. What is left out is looked for in the cache until it is
-//! there, the other process gives it up, ends or brings nothing any more; then it is a want of the
-//! origin again.
+//! A process announces ranges at the moment when it sends the request for them, and leaves out of
+//! the request the ranges that another process announced before. No process announces a range
+//! without requesting it at once, so two processes cannot wait for each other. The driver looks for
+//! the ranges that were left out in the cache. If the other process withdraws them, ends or stalls,
+//! the driver requests them from the origin.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,15 +16,15 @@ use super::Driver;
 use crate::fetch::cached::{Awaited, Via};
 use crate::fetch::files::MemberState;
 
-/// How often what is awaited is looked for.
+/// Pause between two looks into the cache for awaited ranges.
 const LOOK_AFTER: Duration = Duration::from_millis(10);
-/// The same where so much is awaited that a look takes long.
+/// The same for more than `MANY` awaited wants, for which a look takes longer.
 const LOOK_AFTER_MANY: Duration = Duration::from_millis(20);
 const MANY: usize = 256;
 
 impl Driver {
-    /// The segments of a request without what other processes fetch. What is left is announced to
-    /// them. None: there is no request.
+    /// The segments of a request without the ranges that other processes fetch. Announces the rest.
+    /// Empty: there is nothing to request.
     pub(super) fn unfetched(
         &mut self,
         request: RequestId,
@@ -56,7 +56,7 @@ impl Driver {
         let is_others = |range: &Range<u64>| others.iter().any(|(other, _)| other == range);
         let parts = own_parts(&segments, &all, is_others);
         if parts.len() > segments.len().max(segments_max) {
-            // More than one request may have: it brings what others bring, too.
+            // Too many segments for one request: fetch the other processes' ranges, too.
             return segments;
         }
         self.scheduler.send_only(now, request, parts.clone());
@@ -66,7 +66,7 @@ impl Driver {
         parts
     }
 
-    /// The wants of a range wait for another process.
+    /// Makes the wants of a range wait for another process.
     fn await_of(&mut self, file: FileId, range: &Range<u64>, process: u64) {
         let now = self.clock.now();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
@@ -87,7 +87,7 @@ impl Driver {
         self.look_at.get_or_insert(now + LOOK_AFTER);
     }
 
-    /// Looks for what other processes fetch, where it is time to.
+    /// Looks into the cache for awaited ranges, if the pause is over.
     pub(super) fn look_for_awaited(&mut self) {
         let now = self.clock.now();
         if self.look_at.is_none_or(|at| at > now) {
@@ -105,7 +105,7 @@ impl Driver {
         self.look_at = (left > 0).then(|| now + pause);
     }
 
-    /// Looks for what is awaited of a file; returns how much still is.
+    /// Looks into the cache for a file's awaited wants; returns how many still wait.
     fn look_for(&mut self, file: FileId, now: Time) -> usize {
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return 0;
@@ -149,7 +149,7 @@ impl Driver {
         left
     }
 
-    /// What another process has fetched is in the cache.
+    /// An awaited want is in the cache: reads it from there.
     fn awaited_came(&mut self, file: FileId, key: u64, index: usize) {
         let Some(group) = self.groups.get(&key) else { return };
         if group.members[index].via != Via::Filling {
@@ -163,7 +163,7 @@ impl Driver {
         self.fill(file);
     }
 
-    /// No other process fetches it any more.
+    /// No other process fetches an awaited want any more: requests it from the origin.
     fn awaited_came_not(&mut self, file: FileId, key: u64, index: usize) {
         let Some(group) = self.groups.get(&key) else { return };
         let member = &group.members[index];
@@ -176,8 +176,8 @@ impl Driver {
     }
 }
 
-/// The parts of `segments` that bring this process's own of `ranges`, which are ascending: what
-/// lies between two of them is brought, too, unless one of the others' lies there.
+/// The parts of `segments` with this process's own of the ascending `ranges`. A part includes the
+/// gap between two own ranges, unless a range of another process lies there.
 fn own_parts(
     segments: &[Range<u64>],
     ranges: &[Range<u64>],

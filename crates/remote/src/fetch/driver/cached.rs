@@ -90,8 +90,8 @@ impl Driver {
         shadow
     }
 
-    /// A want, by group and position, has been answered with these bytes, of which so many came
-    /// for another want.
+    /// Counts a want, by group and position, that was answered with `bytes`; `joined` of them were
+    /// fetched for another want.
     pub(super) fn came(&mut self, (key, index): (u64, usize), bytes: &Bytes, joined: u64) {
         let Some(group) = self.groups.get(&key) else { return };
         let (file, member) = (group.file, &group.members[index]);
@@ -117,7 +117,7 @@ impl Driver {
         }
         if matches!(via, Via::Filling | Via::Origin) {
             cached.keep(range.start, bytes);
-            // Where nothing of it is kept, the other processes are told so.
+            // Withdraws the notices if the cache does not keep the bytes.
             let _ = cached.notices();
         }
         self.fill(file);
@@ -190,7 +190,7 @@ impl Driver {
         true
     }
 
-    /// A want is asked for anew, at this place.
+    /// Asks the scheduler for a want again, at another place.
     pub(super) fn want_again(&mut self, key: u64, index: usize, place: FileId, via: Via) {
         let now = self.clock.now();
         let Some(group) = self.groups.get_mut(&key) else { return };

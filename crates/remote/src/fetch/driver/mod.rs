@@ -68,7 +68,7 @@ pub struct Driver {
     last_fill: u64,
     server_names: BTreeMap<String, ServerId>,
     connections: BTreeMap<ConnectionId, ConnectionState>,
-    /// The places for connections that processes share, of servers to which there are any.
+    /// The shared connection slots of the servers in use.
     slots: BTreeMap<ServerId, ServerSlots>,
     requests: BTreeMap<RequestId, RequestState>,
     groups: BTreeMap<u64, Group>,
@@ -77,7 +77,7 @@ pub struct Driver {
     searches: BTreeSet<(scheduler::Time, FileId)>,
     /// When to compare the sources of a file.
     comparisons: BTreeSet<(scheduler::Time, FileId)>,
-    /// Files of which other processes fetch something that is waited for, and when to look for it.
+    /// Files with wants that other processes fetch, and when to look for those in the cache.
     awaiting: BTreeSet<FileId>,
     look_at: Option<scheduler::Time>,
     finding_sender: mpsc::UnboundedSender<Discovered>,

@@ -1,9 +1,9 @@
-//! How many connections to a server this process may have beside the others of its user.
+//! How many connections to a server this process may have, beside the user's other processes.
 //!
-//! A connection takes one of the places that the processes share. Where none is free it is not
-//! made; a process with fewer than its share says so, and the others close what they have beyond
-//! theirs as soon as it has nothing left to answer. What none of them needs, any may have. A
-//! process that has no connection at all waits a second for one at the most.
+//! A connection takes a slot. If no slot is free, the driver does not connect; a process with fewer
+//! slots than its share then waits, and the other processes close connections beyond their shares
+//! once those are idle. While no process waits, a process may exceed its share. A process without
+//! any connection makes one after a second, slot or not.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -15,30 +15,30 @@ use scheduler::{ConnectionId, ServerId, Time};
 use super::Driver;
 use crate::slots::{Slot, Slots};
 
-/// How often a process with connections looks whether another one waits.
+/// Pause between two looks whether another process waits.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// One that has its share tries for more, each time after twice as long, up to this.
+/// Longest pause before a process with its full share tries for more: each pause doubles.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(2);
-/// One without a connection makes one after this, whether a place is free or not.
+/// Wait after which a process without a connection makes one, whether a slot is free or not.
 const WITHOUT_MAX: Duration = Duration::from_secs(1);
 
-/// One connection may be made, and has its place for as long as this is kept: until it is closed.
+/// The right to make one connection. Holds the connection's slot until the connection closes.
 #[derive(Debug, Default)]
 pub struct Permit {
     _place: Option<Slot>,
 }
 
-/// The places of one server, as the driver uses them.
+/// The slots of one server, as the driver uses them.
 #[derive(Debug)]
 pub struct ServerSlots {
     slots: Arc<Slots>,
     connections: BTreeSet<ConnectionId>,
-    /// Since when a connection is wanted for which there is no place.
+    /// Since when a wanted connection lacks a slot.
     short_since: Option<Time>,
-    /// One has been wanted since the last look.
+    /// A connection has lacked a slot since the last look.
     is_wanted: bool,
     look_at: Time,
-    /// When to try again for a place beyond the share, and how long after that once more.
+    /// When to try again for a slot beyond the share, and the pause after that.
     retry_at: Time,
     pause: Duration,
 }
@@ -56,7 +56,7 @@ impl ServerSlots {
         }
     }
 
-    /// Lets a connection be made, in the place that is taken for it, if there is one.
+    /// Takes a slot for a connection; `None` if the connection may not be made.
     fn let_connect(&mut self, connection: ConnectionId, now: Time) -> Option<Permit> {
         let place = self.slots.take();
         let has_waited = |since: Time| now.saturating_sub(since) >= WITHOUT_MAX;
@@ -71,8 +71,8 @@ impl ServerSlots {
         Some(Permit { _place: place })
     }
 
-    /// How many connections there may be until the next look. Those of a process that has nothing
-    /// to do are the first to go.
+    /// Most connections until the next look; `None`: no limit. If another process waits, an idle
+    /// process may have none.
     fn review(&mut self, now: Time, is_idle: bool) -> Option<u32> {
         if !std::mem::take(&mut self.is_wanted) && now >= self.retry_at {
             self.short_since = None;
@@ -101,7 +101,7 @@ impl ServerSlots {
 }
 
 impl Driver {
-    /// Lets a connection be made; `None` where it may not, of which the scheduler knows afterwards.
+    /// Permits a connection, or withdraws it from the scheduler and returns `None`.
     pub(super) fn let_connect(
         &mut self,
         connection: ConnectionId,
@@ -132,7 +132,7 @@ impl Driver {
         None
     }
 
-    /// A connection has ended.
+    /// Forgets a connection that has ended.
     pub(super) fn leave_slot(&mut self, connection: ConnectionId) {
         for slots in self.slots.values_mut() {
             slots.connections.remove(&connection);
@@ -140,12 +140,12 @@ impl Driver {
         self.drop_slots();
     }
 
-    /// When to look next at what others need.
+    /// When to look next whether other processes wait.
     pub(super) fn next_review(&self) -> Option<Time> {
         self.slots.values().map(|slots| slots.look_at).min()
     }
 
-    /// Gives back what others need, and tries again what they had in use.
+    /// Gives up slots for which other processes wait, and tries again for slots they had in use.
     pub(super) fn review_slots(&mut self) {
         let now = self.clock.now();
         let due = self.slots.iter().filter(|(_, slots)| slots.look_at <= now);
@@ -159,14 +159,14 @@ impl Driver {
             let allowed = slots.review(now, is_idle);
             self.scheduler.allow_connections(now, server, allowed);
             if allowed == Some(0) {
-                // Idle ones are closed; it may have new ones when it has something to do.
+                // The idle connections are closed by now; later requests may open new ones.
                 self.scheduler.allow_connections(now, server, None);
             }
         }
         self.drop_slots();
     }
 
-    /// A server to which there is no connection, and none is wanted, is the others'.
+    /// Leaves the slots of servers to which no connection is open or wanted.
     fn drop_slots(&mut self) {
         self.slots.retain(|_, slots| !slots.connections.is_empty() || slots.short_since.is_some());
     }

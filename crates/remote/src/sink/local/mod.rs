@@ -1,8 +1,8 @@
 //! Files of this machine: written beside their name, and renamed when they are whole.
 //!
 //! What is written is gathered and goes to the disk in runs of some MiB, by a thread on which
-//! blocking is allowed, one run at a time. While it writes one, the next is gathered. Room on the
-//! disk is kept ahead of what is written ([`room`]).
+//! blocking is allowed, one run at a time. While it writes one, the next is gathered. Disk space
+//! is reserved ahead of the writes ([`room`]).
 
 mod room;
 
@@ -366,7 +366,7 @@ impl Disk {
     fn give_up(&self) {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Behind { before, replaced: false } => drop(self.file.set_len(before)),
-            // Of no use any more, and no loss where it stays.
+            // Space that cannot be given back is no error here.
             Place::Behind { .. } => drop(self.room.lock().give_back(&self.file)),
             // A temporary name goes when it is dropped.
             Place::Beside { .. } | Place::Under(_) | Place::Over => {}

@@ -1,33 +1,33 @@
-//! Room on a disk that is kept for a file while it grows: what another process fills meanwhile does
-//! not end a file that has begun, and the file lies in fewer pieces.
+//! Disk space reserved for a file while it grows: other processes that fill the disk do not stop a
+//! file that has begun, and the file has fewer extents.
 //!
-//! Linux has `fallocate` with `FALLOC_FL_KEEP_SIZE` for that; elsewhere, and on file systems that
-//! do not know it, nothing is kept.
+//! Linux has `fallocate` with `FALLOC_FL_KEEP_SIZE` for that; other systems, and file systems
+//! without it, reserve nothing.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// Kept beyond what is written: a cluster of a table, as it is compressed.
+/// Bytes reserved beyond those written: a compressed cluster of a table.
 const AHEAD: u64 = 32 << 20;
-/// Shorter files are written at once.
+/// Files up to this length reserve nothing: they are written at once.
 const LEN_MIN: u64 = 4 << 20;
 
-/// What is kept for one file.
+/// The space reserved for one file.
 #[derive(Debug, Default)]
 pub struct DiskRoom {
-    /// Where it ends; 0 where nothing is kept.
+    /// Offset at which it ends; 0 if nothing is reserved.
     end: u64,
-    /// The file system does not know how.
+    /// The file system cannot reserve space.
     is_unknown: bool,
 }
 
 impl DiskRoom {
-    /// Makes sure that there is room for bytes, and keeps some beyond them. Where the disk has less
-    /// than that, all that it has in halves of it: a file that fits is not refused.
+    /// Reserves space for `bytes` and up to `AHEAD` beyond them: if the disk has less, half as much
+    /// again and again, down to none. A file that fits is not refused.
     ///
     /// # Errors
-    /// That the disk, or a quota, has no room for those bytes: before any of them is written.
+    /// The disk or a quota has no space for `bytes`, of which none is written yet.
     pub fn ensure(&mut self, file: &File, bytes: Range<u64>) -> io::Result<()> {
         if self.is_unknown || bytes.end <= self.end.max(LEN_MIN) {
             return Ok(());
@@ -49,10 +49,10 @@ impl DiskRoom {
         Ok(())
     }
 
-    /// Gives back what lies beyond the file's end.
+    /// Frees the space beyond the file's end.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn give_back(&mut self, file: &File) -> io::Result<()> {
         match std::mem::take(&mut self.end) {
             0 => Ok(()),
@@ -61,11 +61,10 @@ impl DiskRoom {
     }
 }
 
-/// Keeps room for bytes from an offset on, beyond the file's end too; false where that is not known
-/// how.
+/// Reserves `len` bytes from an offset, also beyond the file's end; false if that is unsupported.
 ///
 /// # Errors
-/// Where there is none.
+/// No space is left on the disk or in the quota, or the file would be too long.
 #[cfg(target_os = "linux")]
 fn keep(file: &File, offset: u64, len: u64) -> io::Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -76,7 +75,7 @@ fn keep(file: &File, offset: u64, len: u64) -> io::Result<bool> {
             Ok(()) => return Ok(true),
             Err(Errno::INTR) => {}
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(error.into()),
-            // Writing will say what is wrong, if anything is.
+            // Any other error shows again in the write, if it matters.
             Err(_) => return Ok(false),
         }
     }
@@ -114,7 +113,7 @@ mod tests {
         file.write_all(&vec![1; LEN as usize]).unwrap();
         assert_eq!((file.metadata().unwrap().len(), room.end), (LEN, LEN + AHEAD));
         assert!(taken(&file) >= AHEAD);
-        // What lies within it asks for nothing.
+        // Bytes within the reserved space need no system call.
         room.ensure(&file, LEN..AHEAD).unwrap();
         assert_eq!(room.end, LEN + AHEAD);
         room.give_back(&file).unwrap();

@@ -137,7 +137,7 @@ impl S3File {
                 }
             }
         }
-        // What a server of S3 keeps, and can be asked for.
+        // S3 servers keep CRC-32C and return it on request.
         let checksum = content.checksum(Algorithm::Crc32c);
         Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
     }

@@ -220,7 +220,7 @@ fn name(parsed: &xrootd::url::Url) -> String {
     format!("{scheme}://{}", parsed.address())
 }
 
-/// What is remembered of the server of an address, for who asks.
+/// What is remembered of the server of an address, for its user.
 fn remembered(parsed: &xrootd::url::Url, config: &Config) -> Remembered {
     let user = parsed.user.as_deref().unwrap_or(&config.user);
     let store = Store::of(config);
@@ -228,12 +228,12 @@ fn remembered(parsed: &xrootd::url::Url, config: &Config) -> Remembered {
     Remembered::new(notes, &format!("{user}@{}", name(parsed)))
 }
 
-/// What is noted of the server of an address, as text; `None` where that is nothing.
+/// The note on the server of an address, as text; `None` if there is none.
 pub(crate) fn noted(url: &Address, config: &Config) -> Option<String> {
     remembered(url.to_xrootd()?, config).text()
 }
 
-/// Takes what another machine has noted of the server of an address, where nothing is noted here.
+/// Keeps another machine's note on the server of an address, unless there is a note here.
 pub(crate) fn adopt_note(url: &Address, config: &Config, text: &str) {
     if let Some(parsed) = url.to_xrootd() {
         remembered(parsed, config).adopt(text);

@@ -86,12 +86,12 @@ impl Remembered {
         }
     }
 
-    /// The note as text, for another machine.
+    /// The note as text, for another machine; `None` if there is none.
     pub fn text(&self) -> Option<String> {
         serde_json::to_string(&self.notes.load::<Note>(self.number)?).ok()
     }
 
-    /// Takes what another machine has noted, where nothing is noted here.
+    /// Keeps another machine's note, unless there is one here; ignores text that is no note.
     pub fn adopt(&self, text: &str) {
         if self.notes.load::<Note>(self.number).is_none()
             && let Ok(note) = serde_json::from_str::<Note>(text)

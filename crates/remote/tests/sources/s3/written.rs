@@ -138,7 +138,7 @@ async fn files_are_copied_to_a_bucket_from_any_region() {
     let copied = remote.copy(&sources, target, CopyOptions::default(), &|_| {}).await;
     assert_eq!(copied.unwrap().remove(0).unwrap().size, 20 << 20);
     assert!(fs::read(gateway.bucket.join("d/f.root")).unwrap() == content);
-    // In parts, and as a whole: the server keeps a checksum of the object, which is compared.
+    // Written in parts, and at once: the server's checksum of the whole object is compared.
     let short = folder.path().join("short.root");
     fs::write(&short, &content[..1 << 20]).unwrap();
     let both = [&source, &short].map(|path| path.to_string_lossy().into_owned());
@@ -150,7 +150,7 @@ async fn files_are_copied_to_a_bucket_from_any_region() {
     let from = ["s3://bucket/d/f.root".to_owned()];
     let copied = remote.copy(&from, &back, verified, &|_| {}).await.unwrap().remove(0).unwrap();
     assert_eq!(copied.checksum.unwrap().algorithm(), Algorithm::Crc32c);
-    // An object that came otherwise has none.
+    // An object that was not written over S3 has no checksum.
     fs::write(gateway.bucket.join("other"), &content[..100]).unwrap();
     let from = ["s3://bucket/other".to_owned()];
     let refused = remote.copy(&from, &back, verified, &|_| {}).await.unwrap().remove(0);

@@ -169,7 +169,7 @@ impl Bucket {
         self.request(place, &Asking::get(path, query, range), http2, now)
     }
 
-    /// A question for what is known of an object, its checksums too.
+    /// A `HEAD` request for the properties of an object, with its checksums.
     ///
     /// # Errors
     /// As [`Bucket::get`].

@@ -1,8 +1,7 @@
-//! The checksum that a server of S3 keeps of an object (S3 User Guide, "Checking object
-//! integrity").
+//! The checksum that an S3 server keeps of an object (S3 User Guide, "Checking object integrity").
 //!
-//! It is of the kind that the writer chose, of the whole object or, where the object came in parts,
-//! of the checksums of these. CRC-32C of whole objects can be compared here.
+//! The writer chose its algorithm. After a multipart upload it may be a checksum of the parts'
+//! checksums. Only a CRC-32C of the whole object can be compared here.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,13 +15,13 @@ use crate::source::ConnectionEvent;
 use crate::source::http::exchange::Exchange;
 use crate::source::http::job::{Job, Outcome};
 
-/// The kinds that servers keep, as headers name them behind `x-amz-checksum-`.
+/// Algorithms of S3 checksums, as in the header names `x-amz-checksum-...`.
 const KINDS: [&str; 5] = ["crc32c", "crc64nvme", "crc32", "sha1", "sha256"];
-/// A bucket may be somewhere else, which is asked for once.
+/// Most attempts: a server may say that the bucket is in another region.
 const QUESTIONS_MAX: u32 = 3;
 
 impl Exchange<'_> {
-    /// Asks for the checksum of an object, and sends it as an event.
+    /// Requests the checksum of an object, and sends it to the driver as an event.
     pub async fn object_checksum(&self, job: &Job, wanted: Option<Algorithm>) -> Outcome<()> {
         let Some(bucket) = &self.server.bucket else {
             let text = "an address that is signed is so for reading, not to ask for a checksum";
@@ -42,7 +41,7 @@ impl Exchange<'_> {
             let Some((error, _)) = self.refusal(job.url(), &request, response).await? else {
                 continue;
             };
-            // Refusals of `HEAD` do not say why, nor all of them where the bucket is.
+            // An error answer to `HEAD` lacks the reason, and often the bucket's region.
             let request = bucket.get(job.url(), Some("bytes=0-0"), http2, now)?;
             let response = self.ask(job, &request).await?;
             if response.status().is_success() {
@@ -57,10 +56,10 @@ impl Exchange<'_> {
     }
 }
 
-/// The checksum of the whole object in an answer.
+/// The checksum of the whole object in a response's headers.
 ///
 /// # Errors
-/// `Unsupported`, with what the server has instead.
+/// `Unsupported`, naming what the server keeps instead.
 fn kept(headers: &HeaderMap, wanted: Option<Algorithm>) -> Result<Checksum> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let is_of_parts = text("x-amz-checksum-type").is_some_and(|of| of == "COMPOSITE");
@@ -69,7 +68,7 @@ fn kept(headers: &HeaderMap, wanted: Option<Algorithm>) -> Result<Checksum> {
     let unsupported = |text: String| Err(Error::new(ErrorKind::Unsupported, text));
     match there {
         None => unsupported("the server keeps no checksum of this object".to_owned()),
-        // Base64 has no such mark: the number of parts follows it.
+        // Base64 has no `-`: behind it is the number of parts.
         Some((kind, value)) if is_of_parts || value.contains('-') => {
             let what = "of this object, of its parts' checksums: none of the whole";
             unsupported(format!("the server keeps a {kind} {what}"))
