@@ -19,7 +19,7 @@ impl Raised {
         self.0.lock().take().unwrap_or_else(|| crate::error::exception(py, error))
     }
 
-    /// Keeps an exception of what a function is for, and gives the engine an error.
+    /// Keeps a Python function's first exception; returns the engine's error, begun with `what`.
     pub fn keep(&self, what: &str, error: PyErr) -> Error {
         let why = Error::new(ErrorKind::InvalidArgument, format!("{what}: {error}"));
         self.0.lock().get_or_insert(error);
@@ -27,7 +27,7 @@ impl Raised {
     }
 }
 
-/// What a function comes to that cannot be called any more.
+/// The error of a Python function that cannot be called any more.
 pub fn shut_down() -> Error {
     Error::new(ErrorKind::Cancelled, "the interpreter shuts down")
 }

@@ -27,7 +27,7 @@ impl Function {
 
 impl Compute for Function {
     fn compute(&self, batch: Batch) -> engine::Result<engine::Array> {
-        // None while the interpreter shuts down.
+        // `None` while the interpreter shuts down.
         match Python::try_attach(|py| self.call(py, batch)) {
             Some(Ok(array)) => Ok(array),
             Some(Err(error)) => {
@@ -38,7 +38,7 @@ impl Compute for Function {
     }
 }
 
-/// A new column by a Python function of others, whose exception is kept.
+/// A new column by a Python function of other columns, whose exception `raised` keeps.
 pub fn definition(
     py: Python<'_>,
     (name, columns, function): &(String, Vec<String>, Py<PyAny>),

@@ -1,4 +1,4 @@
-//! What is remembered of files, carried between machines and taken for true until it is not.
+//! Metadata of files, sent from one machine to another and used before the server confirms them.
 
 use engine::FileMemory;
 use parking_lot::Mutex;
@@ -9,10 +9,10 @@ use crate::error::exception;
 use crate::runtime::{Owned, engine, invalid, wait};
 use crate::table::Table;
 
-/// A table of a file that is remembered, to be read before the file is open.
+/// A table by stored metadata, which can be read before the server has answered the open.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Presumed {
-    /// None once it has been confirmed.
+    /// `None` after a call of `confirm`.
     presumed: Owned<Mutex<Option<engine::PresumedTable>>>,
     #[pyo3(get)]
     table: Py<Table>,
@@ -20,7 +20,7 @@ pub struct Presumed {
 
 #[pymethods]
 impl Presumed {
-    /// Waits for the server; whether what was read of the table counts.
+    /// Waits for the server; returns whether the data read of the table are valid.
     fn confirm(&self, py: Python<'_>) -> PyResult<bool> {
         let presumed = self.presumed.here(py)?.lock().take();
         let presumed = presumed.ok_or_else(|| invalid(py, "asked before"))?;
@@ -28,7 +28,7 @@ impl Presumed {
     }
 }
 
-/// The table of a file that is remembered; None where too little is.
+/// A table of a file by its stored metadata; None where these are too little.
 #[pyfunction]
 #[pyo3(signature = (url, path))]
 pub fn open_presumed(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Option<Presumed>> {
@@ -39,7 +39,7 @@ pub fn open_presumed(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<
     Ok(Some(Presumed { presumed: Owned::new(Mutex::new(Some(presumed))), table }))
 }
 
-/// What is remembered of a file: its metadata, and what is known of its server.
+/// What is stored of a file: its metadata, and the limits of its XRootD server; None if nothing.
 #[pyfunction]
 pub fn remembered(py: Python<'_>, url: &str) -> PyResult<Option<(Py<PyBytes>, Option<String>)>> {
     let engine = engine(py)?;
@@ -48,7 +48,7 @@ pub fn remembered(py: Python<'_>, url: &str) -> PyResult<Option<(Py<PyBytes>, Op
     Ok(found.map(|memory| (PyBytes::new(py, &memory.metadata).unbind(), memory.server)))
 }
 
-/// Takes what another machine remembers of a file.
+/// Stores what `remembered` has returned on another machine, unless something is stored already.
 #[pyfunction]
 #[pyo3(signature = (url, metadata, server))]
 pub fn remember(

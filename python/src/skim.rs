@@ -20,7 +20,7 @@ type SkimmedTuple = (String, u64, String, Vec<(String, u64, u64)>, bool, Vec<Str
 pub struct SkimChoice {
     columns: Vec<String>,
     cut: Option<String>,
-    /// Of each new column its name, what it is computed from, and by which function.
+    /// Name, argument columns and function of each new column.
     define: Vec<(String, Vec<String>, Py<PyAny>)>,
     format: Option<String>,
     keep_rest: bool,

@@ -156,8 +156,8 @@ impl Engine {
         self.inner.session.open_table(address, path, Speculation::Eager).await
     }
 
-    /// As [`Engine::open_table`], of a file that is taken for what is remembered of it: what is
-    /// read of it is asked for together with the open. `None` where too little is remembered.
+    /// As [`Engine::open_table`], by the stored metadata of the file, before the server has
+    /// answered the open. `None` where too little of it is stored.
     ///
     /// # Errors
     /// Those of [`Engine::open_table`].
@@ -184,7 +184,7 @@ impl Engine {
         self.inner.watches.watch(&self.inner.session, address).await
     }
 
-    /// What the clients of all watched files have read since the engine was started.
+    /// Bytes and ranges read by the clients of all watched files since the engine was started.
     pub fn used(&self) -> Used {
         self.inner.watches.used()
     }

@@ -168,8 +168,8 @@ impl TableOutput {
         extended.map_err(|error| exception(py, &error))
     }
 
-    /// Adds a few entries of plain types; waits where there is no room for them. `False` where they
-    /// are others, or where it would have to raise: none of them is then taken.
+    /// Adds a few entries of plain types; waits where there is no room for them. `False` for data
+    /// of other types, or in place of an error: no entry is then added.
     fn extend_plain(&self, py: Python<'_>, data: &Bound<'_, PyDict>) -> PyResult<bool> {
         let output = self.output.here(py)?;
         let Some(arrays) = self.columns.arrays(data) else { return Ok(false) };

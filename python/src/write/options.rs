@@ -47,8 +47,8 @@ impl FileOptions {
     }
 }
 
-/// A compression: ROOT's number, and the level of the algorithm's library where another is meant
-/// than ROOT means by it.
+/// A compression: ROOT's number, and a level of the algorithm's library in place of the one that
+/// ROOT's number maps to.
 pub type NumberAndLevel = (u32, Option<i32>);
 
 pub fn compression_of(py: Python<'_>, (number, library): NumberAndLevel) -> PyResult<Compression> {

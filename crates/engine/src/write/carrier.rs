@@ -7,8 +7,8 @@ use remote::{Error, ErrorKind, Result, Upload, Written};
 use super::flow::{Flow, Next};
 use super::options::WriteOptions;
 
-/// Bytes after which the others are told that the place has them. A basket may have a few hundred,
-/// and telling costs a lock.
+/// Bytes written between two calls of [`Flow::carried`], which takes a lock: a basket may have only
+/// a few hundred bytes.
 const TOLD_BYTES: usize = 1 << 20;
 
 /// Runs until the file has ended. Of a file that was there before, what is appended is safe before

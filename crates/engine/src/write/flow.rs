@@ -25,8 +25,8 @@ thread_local! {
     static ENCODERS: RefCell<Encoders> = RefCell::default();
 }
 
-/// Content that a thread takes at a time: of trees with thousands of branches a piece of work has
-/// so little that the lock would cost as much as its compression.
+/// Bytes before compression that a thread takes at a time: with thousands of branches a piece of
+/// work is so small that the lock would cost as much as its compression.
 const WORK_LEN: usize = 32 << 10;
 
 /// A file that is being written, shared by all who write it.
@@ -253,8 +253,8 @@ impl Flow {
         }
     }
 
-    /// The next work, one piece or several small ones. None ends the thread's part, for which
-    /// callers may have waited.
+    /// The next work: one piece, or several small ones. Where there is none, the thread ends, and
+    /// waiting callers are woken.
     fn next_works(self: &Arc<Self>) -> Vec<(u64, Work)> {
         let mut state = self.state.lock();
         let mut works = Vec::new();
@@ -316,9 +316,9 @@ impl Flow {
 }
 
 impl FlowState {
-    /// Whether so many further bytes may be held: as few as there are, or all are needed for the
-    /// first that can be encoded. Of many bytes a quarter of the memory is enough: until there was
-    /// room for all of them at once, threads would have nothing to do.
+    /// Whether the file may hold `more` bytes: they fit into the memory, or no thread or write is
+    /// about to free any. A quarter of the memory is room enough for any number of bytes: threads
+    /// would run out of work during a wait for room for all of them.
     pub fn has_room(&self, memory_bytes: usize, more: usize) -> bool {
         self.held_bytes() + more.min(memory_bytes / 4) <= memory_bytes || !self.is_busy()
     }

@@ -196,7 +196,7 @@ impl Counts {
     }
 }
 
-/// Bytes of arrays.
+/// Bytes of all arrays together.
 pub fn bytes_of(columns: &[Arc<Array>]) -> usize {
     columns.iter().map(|array| array.nbytes()).sum()
 }

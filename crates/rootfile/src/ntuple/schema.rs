@@ -61,7 +61,7 @@ pub struct Field {
     pub array_size: Option<u64>,
     /// The field whose data a projected one shows.
     pub source: Option<u32>,
-    /// Of its class, as ROOT's streamer information has it.
+    /// Checksum of its class, as in ROOT's streamer information.
     pub checksum: Option<u32>,
     /// Fields directly below, in order.
     pub children: Vec<u32>,
@@ -94,8 +94,8 @@ pub struct Schema {
     pub writer: String,
     pub fields: Vec<Field>,
     pub columns: Vec<Column>,
-    /// Lists of further information on types (streamer infos of unsplit objects): how many each
-    /// has, and their bytes. The file has the same streamer infos.
+    /// Lists of extra type information (streamer infos of unsplit objects), of the header and of
+    /// the footer: number of records and their bytes. The file has the same streamer infos.
     pub extra_types: Vec<(usize, Vec<u8>)>,
     paths_len: usize,
 }
@@ -206,7 +206,7 @@ impl Schema {
         let at = reader.clone();
         let (kind, bits, field) = (reader.u16()?, reader.u16()?, reader.u32()?);
         let (flags, representation) = (reader.u16()?, reader.u16()?);
-        // Below zero it is suppressed there, too: another representation has these elements.
+        // Below zero the column is suppressed, too: another representation has these elements.
         let deferred = flags & COLUMN_DEFERRED != 0 && reader.i64()? > 0;
         let range = match flags & COLUMN_RANGE {
             0 => None,
@@ -235,7 +235,7 @@ impl Schema {
         std::iter::successors(Some(field), |id| self.fields.get(*id as usize)?.parent)
     }
 
-    /// The columns of a field, by the ways in which it is stored.
+    /// The columns of a field, one list for each of its representations.
     pub fn representations(&self, field: u32) -> Vec<Vec<u32>> {
         let mut all: Vec<Vec<u32>> = Vec::new();
         let mut last = None;

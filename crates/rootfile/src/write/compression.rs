@@ -25,16 +25,16 @@ pub enum CompressionAlgorithm {
     Zstd,
 }
 
-/// CompressionAlgorithm and level of a file, a table or a column.
+/// Algorithm and level of a file, a table or a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compression {
     pub algorithm: CompressionAlgorithm,
     /// ROOT's level, 1 to 9; 0 does not compress.
     pub level: u8,
-    /// The level of the algorithm's library that is meant, in place of that which ROOT's level
-    /// means: as with ROOT's, its size.
+    /// Level of the algorithm's library, in place of the one that ROOT's level maps to. A lower
+    /// one may be used if it gives about the same size: see [`Compression::is_class`].
     pub library: Option<i32>,
-    /// The level of the library that is used, whatever others would do.
+    /// Level of the algorithm's library that is used without a trial of lower ones.
     pub exact: Option<i32>,
 }
 
@@ -78,7 +78,7 @@ impl Compression {
         algorithm * 100 + u32::from(self.level)
     }
 
-    /// Whether it stands for a size, at whichever level gives that: see
+    /// Whether a lower level of the library may be used if it gives about the same size: see
     /// [`Encoders::lowest_level`].
     pub fn is_class(self) -> bool {
         let tried = self.codec_level() > LEVELS_TRIED[0];
@@ -287,7 +287,7 @@ mod tests {
             encoders.compress(chosen, sample, &mut payload).unwrap();
             assert_eq!(chosen_len, payload.len());
         }
-        // Of reals that do not repeat level 1 of the library leaves no more than its level 5.
+        // For reals without repetitions, level 1 of the library gives the size of its level 5.
         let library = Compression { library: Some(5), ..compression };
         let reals: Vec<u8> = (0..20_000u32).flat_map(|n| (n as f32).sqrt().to_be_bytes()).collect();
         let mut five = Vec::new();

@@ -128,8 +128,8 @@ pub trait TableWriter: Send {
     /// `Unsupported` for arrays of other types or lengths; nothing is then taken.
     fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()>;
 
-    /// A cluster is to end behind so many entries, which are more than have come. Of a table that
-    /// cannot do that, clusters end where they would.
+    /// Ends a cluster behind the first `entries` entries, which are more than the table has so far.
+    /// Tables that cannot do this ignore it.
     fn end_cluster(&mut self, _entries: u64) {}
 
     /// There are no further entries.

@@ -1,4 +1,4 @@
-//! New columns: what is computed from others, entry by entry.
+//! New columns, computed from other columns entry by entry.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use remote::{Error, ErrorKind, Result};
 
 /// Computes a column.
 pub trait Compute: Send + Sync {
-    /// The values of the batch's entries; the batch has the columns that they are computed from, in
-    /// the order in which these were named. Called on any thread, for any part of the entries.
+    /// One value for each entry of the batch, which has the columns of [`Definition::columns`] in
+    /// their order. Called on any thread, for any part of the entries.
     ///
     /// # Errors
-    /// Whatever hinders it; the read ends with it.
+    /// Why the values cannot be computed; the read ends with it.
     fn compute(&self, columns: Batch) -> Result<Array>;
 }
 
-/// A column that is computed.
+/// A new column.
 #[derive(Clone)]
 pub struct Definition {
     pub name: String,
-    /// What it is computed from: columns of the table, and columns that are defined before it.
+    /// Its arguments: columns of the table, and columns that are defined before it.
     pub columns: Vec<ColumnRequest>,
     pub compute: Arc<dyn Compute>,
 }
@@ -35,25 +35,25 @@ impl std::fmt::Debug for Definition {
     }
 }
 
-/// What has to be read and computed for some columns.
+/// Columns to read, and new columns to compute, for the columns that a caller wants.
 #[derive(Debug, Clone)]
 pub(crate) struct Computed {
-    /// Columns of the table, each once.
+    /// Columns of the table to read, each once.
     pub reads: Vec<ColumnRequest>,
-    /// Which of the values each step takes: those that are read come first, then those of the steps
-    /// before it.
+    /// New columns to compute, in order, with the positions of their arguments among the values:
+    /// first the columns that are read, then the results of earlier steps.
     steps: Vec<(Definition, Vec<usize>)>,
-    /// Name and value of what is wanted.
+    /// Name of each wanted column, and its position among the values.
     wanted: Vec<(String, usize)>,
 }
 
-/// Decides by columns of which some are computed.
+/// The predicate of a cut that names new columns: computes these first.
 struct ComputedPredicate {
     computed: Computed,
     predicate: Arc<dyn Predicate>,
 }
 
-/// That each new column has a name of its own.
+/// Checks that each new column has a name, and that no two have the same.
 ///
 /// # Errors
 /// `InvalidArgument` with the name.
@@ -72,7 +72,7 @@ pub(crate) fn check_names(definitions: &[Definition]) -> Result<()> {
 }
 
 impl Computed {
-    /// For columns of which some are defined. A definition does not see those after it.
+    /// The reads and steps for `wanted`. A definition may use columns that are defined before it.
     pub fn new(definitions: &[Definition], wanted: &[ColumnRequest]) -> Computed {
         let mut computed = Computed { reads: Vec::new(), steps: Vec::new(), wanted: Vec::new() };
         let mut needed: Vec<&ColumnRequest> = wanted.iter().collect();
@@ -100,7 +100,7 @@ impl Computed {
         computed
     }
 
-    /// Which of the values so far a column is.
+    /// The position of a column among the values of the reads and of the steps so far.
     fn place(&self, column: &ColumnRequest) -> usize {
         let steps = self.steps.iter().rposition(|(step, _)| step.name == column.name);
         match steps {
@@ -109,11 +109,11 @@ impl Computed {
         }
     }
 
-    /// What is wanted, from a batch of what is read, whose columns are in the order of `reads`.
+    /// The wanted columns, from a batch with the columns of `reads` in their order.
     ///
     /// # Errors
-    /// Those of computing, with the name; `InvalidArgument` where there are not as many values as
-    /// entries.
+    /// As [`Compute::compute`]; `InvalidArgument` with the column's name where there are not as
+    /// many values as entries.
     pub fn batch(&self, batch: Batch) -> Result<Batch> {
         let entries = batch.len();
         let Batch { entries: range, survivors, columns, left_out } = batch;
@@ -146,7 +146,7 @@ impl Predicate for ComputedPredicate {
     }
 }
 
-/// The cut by columns of the table alone: those that are defined are computed for it.
+/// A cut with the same result that reads columns of the table only, and computes the new ones.
 pub(crate) fn cut_of(definitions: &[Definition], cut: &Cut) -> Cut {
     let computed = Computed::new(definitions, &cut.columns);
     if computed.steps.is_empty() {

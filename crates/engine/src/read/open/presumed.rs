@@ -1,4 +1,4 @@
-//! A table of a file that is remembered, read before its server has said that it is the same.
+//! A table opened from stored metadata, before the server has confirmed that the file is the same.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use remote::Result;
 
-/// A table that is there before its file is open. What is read of it is asked for together with
-/// the open, and counts only when [`PresumedTable::confirm`] has said so.
+/// A table that can be read before the server has answered the open of its file. The data are valid
+/// only if [`PresumedTable::confirm`] returns `true`.
 pub struct PresumedTable {
-    /// The table, as it is remembered.
+    /// The table, as the stored metadata describe it.
     pub table: Arc<dyn Table>,
     open: SpeculativeOpen,
 }
 
 impl PresumedTable {
-    /// Begins to open a file and takes it for what is remembered of it; `None` where that is too
-    /// little or where it is another file.
+    /// Begins to open a file, and returns its table by the stored metadata; `None` where these are
+    /// too little, or where the server has another file.
     pub(crate) async fn open(
         session: &Session,
         address: &str,
@@ -27,7 +27,7 @@ impl PresumedTable {
         let Some(open) = session.open_speculatively(address).await? else { return Ok(None) };
         match session.table_of(&open.file, address, path).await {
             Ok(table) => Ok(Some(PresumedTable { table, open })),
-            // An error may be the other file's.
+            // The error may come from metadata of another file.
             Err(error) => {
                 if open.confirm().await? {
                     Err(error)
@@ -38,8 +38,8 @@ impl PresumedTable {
         }
     }
 
-    /// Waits for the server's answer; whether it is the file that was remembered. If it is not,
-    /// what was read of it is another file's, and to be thrown away.
+    /// Waits for the server's answer; returns whether the file is that of the stored metadata. If
+    /// not, the caller must discard all that was read of the table.
     ///
     /// # Errors
     /// Why the file cannot be opened.

@@ -23,7 +23,7 @@ pub struct Arrival {
     /// Its position among the ranges that were asked for together.
     pub index: usize,
     pub bytes: Bytes,
-    /// Where they were when they were asked for.
+    /// Where the bytes were when the client asked for them.
     pub ways: Ways,
     /// As long as the arrival is kept, so much less is read ahead.
     _reservations: Vec<MemoryReservation>,

@@ -58,7 +58,7 @@ impl Watches {
         Ok(Watched { client: shared.client(), _slot: slot })
     }
 
-    /// What all clients of all files have read.
+    /// Bytes and ranges read by all clients of all files.
     pub fn used(&self) -> Used {
         self.tally.used_of_all()
     }

@@ -29,7 +29,7 @@ struct Piece {
     orders: mpsc::UnboundedSender<PieceOrder>,
     position: usize,
     state: State,
-    /// A client has asked for something of it.
+    /// Whether a client has read bytes of it.
     is_used: bool,
 }
 
@@ -40,22 +40,22 @@ enum State {
     Here(Delivery),
 }
 
-/// What becomes of a predicted range that has come.
+/// What happens to a predicted range that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// Clients wait for it.
+    /// Clients waited for it and receive it.
     Now,
-    /// It is kept.
+    /// No client waits for it: it is kept.
     Later,
-    /// It was given up.
+    /// It was given up before.
     Never,
 }
 
 /// A part of a range that a client reads.
 #[derive(Debug)]
 pub enum Part {
-    /// Predicted and here. With it the bytes that a server has sent for the prediction, where this
-    /// is the first that is asked for of it.
+    /// Predicted and here. The number is the bytes received for the whole prediction if this is the
+    /// first read of it, else 0.
     Here(Bytes, u64),
     /// Predicted and on its way: the client wants these bytes of the prediction.
     Coming(oneshot::Receiver<Bytes>, Range<usize>),
@@ -64,7 +64,7 @@ pub enum Part {
 }
 
 impl Piece {
-    /// Bytes that a server has sent for it, if it is here and no client has used it.
+    /// Bytes received for it from a server, if it is here and no client has read any of it; else 0.
     fn kept_in_vain(&self) -> u64 {
         match &self.state {
             State::Here(delivery) if !self.is_used => delivery.fetched(),
@@ -121,8 +121,8 @@ impl Pieces {
         }
     }
 
-    /// Drops what was predicted in vain; returns its bytes, and those of them that servers have
-    /// sent for it.
+    /// Drops predicted ranges for which no client waits. Returns their bytes, and the bytes
+    /// received from servers for those of which no client has read any.
     pub fn give_up(&mut self, ranges: &[Range<u64>]) -> (u64, u64) {
         let (mut dropped, mut fetched) = (0, 0);
         for range in ranges {
@@ -142,7 +142,7 @@ impl Pieces {
         (dropped, fetched)
     }
 
-    /// Bytes that servers have sent for predictions that are here and that no client has used.
+    /// Bytes received from servers for predictions that are here and that no client has read.
     pub fn kept_in_vain(&self) -> u64 {
         self.by_start.values().map(Piece::kept_in_vain).sum()
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-/// Figures of one watched file, of all its clients together, since it was opened; or of all
+/// Bytes and ranges that clients have read: of one watched file since it was opened, or of all
 /// watched files of an engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Used {
@@ -20,26 +20,26 @@ pub struct Used {
     pub bytes_predicted: u64,
     /// Of these, bytes that were asked for because a client wanted them.
     pub bytes_demanded: u64,
-    /// Bytes that were to be fetched because they had been predicted.
+    /// Bytes requested for predictions.
     pub bytes_ahead: u64,
     /// Of those ahead, bytes that were dropped before any client had asked for them.
     pub bytes_unused: u64,
-    /// Bytes that servers have sent for predictions.
+    /// Bytes received from servers for predictions.
     pub bytes_ahead_fetched: u64,
-    /// Of those fetched, bytes of predictions of which a client has asked for something.
+    /// Of those fetched, bytes of predictions that a client has read at least in part.
     pub bytes_ahead_used: u64,
-    /// Of those fetched, bytes of predictions that were dropped before. What is neither is here.
+    /// Of those fetched, bytes of predictions dropped unread. The bytes left are in memory.
     pub bytes_ahead_dropped: u64,
 }
 
 /// Where the bytes of one range were when a client asked for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ways {
-    /// Bytes that were here, in memory or in the cache on the disk.
+    /// Bytes in memory or in the cache on the disk.
     pub hit: u64,
-    /// Bytes that were on their way, for another client or for a prediction.
+    /// Bytes already requested, for another client or for a prediction.
     pub joined: u64,
-    /// Bytes that a server was asked for.
+    /// Bytes requested from a server for this range.
     pub missed: u64,
 }
 
@@ -66,7 +66,7 @@ struct Sums {
     dropped: AtomicU64,
 }
 
-/// The figures of one file, and with them those of all files. A clone counts for the same ones.
+/// Counters of one file and of all files. A clone shares them.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     own: Arc<Sums>,
@@ -74,7 +74,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of one more file.
+    /// Counters of a further file, which share those of all files.
     pub fn of_file(&self) -> Tally {
         Tally { own: Arc::default(), all: self.all.clone() }
     }
@@ -111,27 +111,27 @@ impl Tally {
         self.add(|sums| &sums.unused, bytes);
     }
 
-    /// A server has sent bytes for a prediction.
+    /// Counts bytes received from a server for a prediction.
     pub fn ahead_fetched(&self, bytes: u64) {
         self.add(|sums| &sums.fetched, bytes);
     }
 
-    /// A client has asked for something of them.
+    /// Counts bytes of a prediction that a client reads for the first time.
     pub fn ahead_used(&self, bytes: u64) {
         self.add(|sums| &sums.used, bytes);
     }
 
-    /// They were dropped before.
+    /// Counts bytes of predictions dropped before any client read them.
     pub fn ahead_dropped(&self, bytes: u64) {
         self.add(|sums| &sums.dropped, bytes);
     }
 
-    /// Of the file.
+    /// The counters of the file.
     pub fn used(&self) -> Used {
         self.own.used()
     }
 
-    /// Of all files.
+    /// The counters of all files.
     pub fn used_of_all(&self) -> Used {
         self.all.used()
     }

@@ -35,7 +35,7 @@ const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Inputs that are opened before their turn.
 const OPEN_AHEAD: usize = 8;
 
-/// Position of a table among the outputs, and the numbers of [`CopiedPart::ranges`].
+/// Position of a table among the outputs, and the two numbers of [`CopiedPart::ranges`].
 type Place = (usize, usize, usize);
 
 /// A basket or a page of an input's file.
@@ -54,7 +54,7 @@ struct Chunk {
 struct Asked {
     wants: Wants,
     chunk: Chunk,
-    /// The parts of it that are asked for, where others have been kept.
+    /// The ranges that `wants` fetches: all but those in `kept`, which are in memory.
     parts: Vec<Range<u64>>,
     kept: Vec<KeptBytes>,
     /// Of which input, and its file, which stays open until the chunk has come.
@@ -107,7 +107,7 @@ pub async fn run(
                 (now.read, now.total_bytes) = (now.read.max(plan.inputs.len()), plan.total_bytes());
             }
             Step::Copy(mut asked) => {
-                // Held until it is written.
+                // The reservations are held until the bytes are written.
                 let (bytes, _reservations) = asked.bytes().await?;
                 let Asked { chunk, input, file, .. } = *asked;
                 let input = plan.inputs[input].clone();
@@ -204,7 +204,7 @@ impl Drop for Opening {
 }
 
 impl Asked {
-    /// The bytes of the chunk, and what holds their share of the memory budget.
+    /// The bytes of the chunk, and their reservations of the memory budget.
     async fn bytes(&mut self) -> Result<(Bytes, Vec<MemoryReservation>)> {
         let (mut arrived, mut reservations) = (Vec::new(), Vec::new());
         while let Some(delivery) = self.wants.next().await {
@@ -285,8 +285,8 @@ impl Source {
         self.steps.push_back(Step::Copy(Box::new(asked)));
     }
 
-    /// Goes on to the next input; `false` after the last one, and where it has not been read and
-    /// there is something else to be done.
+    /// Begins the next input; `false` after the last one, and while the next one is being read and
+    /// steps of earlier ones remain.
     async fn next_input(&mut self, plan: &mut MergePlan) -> Result<bool> {
         let at = self.input;
         let file = match plan.inputs.get(at).cloned() {
@@ -313,7 +313,7 @@ impl Source {
         Ok(true)
     }
 
-    /// The file of an input whose metadata have been read before; further ones are opened ahead.
+    /// The file of the next input of the plan, `None` after the last. Opens further ones ahead.
     async fn open(
         &mut self,
         all: &[Arc<PlannedInput>],
@@ -337,7 +337,7 @@ impl Source {
     }
 }
 
-/// All baskets and pages, then the new columns.
+/// Tasks for all baskets and pages in the order of the file, then for the new columns.
 fn tasks(input: &PlannedInput) -> Vec<Task> {
     let copied = chunks(pieces(input), chunk_bytes(input)).into_iter().map(Task::Copy);
     let added =
@@ -414,7 +414,7 @@ fn chunks(mut pieces: Vec<Piece>, most: u64) -> Vec<Chunk> {
 }
 
 impl Chunk {
-    /// What lies between pieces that have been kept.
+    /// The ranges of pieces that have not been kept; neighbours are one range.
     fn without(&self, kept: &[KeptBytes]) -> Vec<Range<u64>> {
         let is_kept = |piece: &Piece| kept.iter().any(|kept| kept.start == piece.range.start);
         let mut parts: Vec<Range<u64>> = Vec::new();
@@ -562,7 +562,7 @@ impl Target {
         Ok(())
     }
 
-    /// Adds baskets of new columns.
+    /// Writes baskets of new columns, or holds them where baskets are made anew.
     fn add(
         &mut self,
         plan: &mut MergePlan,

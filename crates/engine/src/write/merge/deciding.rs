@@ -1,5 +1,5 @@
-//! What is read of an input before it is copied: the columns that a cut decides by, and those that
-//! new columns are computed from. What is copied of them is not fetched again: see
+//! Reads the columns of an input that the cut and the new columns need, before it is copied.
+//! Baskets of these that are copied are not fetched again: see
 //! [`RemoteFile::keep`](remote::fetch::RemoteFile::keep).
 
 use std::iter::Peekable;
@@ -31,27 +31,27 @@ use crate::read::tree::Tree;
 
 /// Bytes of columns that are read at a time.
 const STEP_BYTES: u64 = 32 << 20;
-/// Which part of the memory budget what was read of an input may take until it is copied.
+/// Baskets read of an input are kept until it is copied, in an eighth of the memory budget.
 const KEPT_PART: u64 = 8;
 
-/// What is taken of an input's table.
+/// Which entries of an input's table are copied, and its new columns.
 pub struct Decided {
-    /// What a cut has left; `None` without one.
+    /// Entries that pass the cut; `None` without a cut.
     pub survivors: Option<Survivors>,
-    /// New columns, of entries that are left.
+    /// New columns of these entries.
     pub beside: Option<BesideTree>,
 }
 
 impl Decided {
-    /// What that is of the input's tree. New columns without entries say of which types they are,
-    /// for [`MergePlan::finish`](super::plan::MergePlan::finish).
+    /// The entries and new columns to copy. New columns without entries are left out: their types
+    /// are for [`MergePlan::finish`](super::plan::MergePlan::finish).
     pub fn taken(&self) -> Taken<'_> {
         let beside = self.beside.as_ref().filter(|beside| beside.tree.tree.entries > 0);
         Taken { survivors: self.survivors.as_ref(), beside }
     }
 }
 
-/// Reads what decides about a table of a file, and computes its new columns.
+/// Applies the cut to a table of a file, and computes its new columns.
 pub async fn decide(
     session: &Session,
     file: &File,
@@ -66,7 +66,7 @@ pub async fn decide(
     let cut = only.cut.as_ref().map(|cut| cut_of(&only.define, cut));
     let mut wanted = computed.reads.clone();
     if let (true, Some(cut)) = (wanted.is_empty(), &cut) {
-        // One that is read anyway, as there is no batch of nothing.
+        // A batch needs a column: this one is read for the cut anyway.
         wanted.extend(cut.columns.first().cloned());
     }
     let place = TableLocation { url: url.clone(), open: Some(table.clone()), ..Default::default() };
@@ -103,14 +103,14 @@ pub async fn decide(
     Ok(Decided { survivors, beside })
 }
 
-/// New columns that are being computed.
+/// New columns of one input, while they are computed.
 struct Computing {
     computed: Computed,
     writer: BesideWriter,
     encoders: Encoders,
-    /// Where the clusters of the input end, those that have not come.
+    /// Ends of the input's clusters that are not in the batches so far.
     ends: Peekable<IntoIter<u64>>,
-    /// Entries so far that are left.
+    /// Entries so far that pass the cut.
     entries: u64,
 }
 
@@ -129,7 +129,7 @@ impl Computing {
         }
     }
 
-    /// Computes the columns of a batch.
+    /// Computes the new columns of a batch, and adds them.
     fn take(mut self: Box<Self>, batch: Batch) -> Result<Box<Self>> {
         let survivors = batch.survivors.clone().map(Survivors::new);
         let rank = |entry: u64| match &survivors {
@@ -146,7 +146,7 @@ impl Computing {
         Ok(self)
     }
 
-    /// All columns; `nothing` is a batch without entries, which says of which types they are.
+    /// The new columns; if no entry passes the cut, computed of `nothing`, for their types.
     fn finish(mut self: Box<Self>, nothing: Batch) -> Result<Option<BesideTree>> {
         if self.entries == 0 {
             self.write(nothing)?;
@@ -162,7 +162,7 @@ impl Computing {
     }
 }
 
-/// Does something on one of the decoding threads.
+/// Runs `work` on one of the decoding threads, and returns its result.
 async fn on_thread<A: Send + 'static, T: Send + 'static>(
     decoders: &Decoders,
     argument: A,
@@ -170,7 +170,7 @@ async fn on_thread<A: Send + 'static, T: Send + 'static>(
 ) -> Result<T> {
     let (done, result) = oneshot::channel();
     decoders.spawn(move || {
-        // A receiver that is gone has given the skim up.
+        // Without a receiver the skim has been cancelled.
         let _ = done.send(work(argument));
     });
     let failed = |_| {

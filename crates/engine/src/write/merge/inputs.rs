@@ -34,9 +34,9 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Items,
     pub processes: Processes,
-    /// What is taken of the table of which a part is wanted.
+    /// Entries and new columns of the table that `MergeOptions::only` names.
     pub decided: Option<Decided>,
-    /// The file itself, where it is copied at once.
+    /// The open file, for a skim, which copies each input as soon as it has been read.
     pub file: Option<Arc<RemoteFile>>,
 }
 
@@ -73,7 +73,7 @@ pub struct InputItem {
 pub enum ItemContent {
     Tree(Arc<SourceTree>),
     NTuple(Box<SourceNTuple>),
-    /// What is added up.
+    /// An object that is added to those of the other inputs.
     Sum(Box<CopiedObject>),
     Object(Box<CopiedObject>),
     /// What cannot be copied, and why.

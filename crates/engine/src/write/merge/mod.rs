@@ -4,10 +4,10 @@
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
 //! ```
 //!
-//! Nothing is written before all inputs are known to fit together. Of a skim, each input is copied
-//! once it has been read, while the next ones are read: so it is opened once. Baskets are copied
-//! as they are stored, in the order in which they lie in each input, and what lies side by side is
-//! read and written in one piece.
+//! A merge writes nothing before all inputs are known to fit together. A skim copies each input as
+//! soon as it has been read, while the next ones are read: so it opens each input once. Baskets are
+//! copied as they are stored, in the order in which they lie in each input; neighbours are read and
+//! written in one piece.
 
 mod carrier;
 mod copy;
@@ -35,8 +35,8 @@ pub use options::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missin
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
 
-/// Merges files into a new one; `inputs` are addresses and patterns, of which the first may be
-/// open already.
+/// Merges files into a new one; `inputs` are addresses and patterns, and the first file if the
+/// caller has opened it already.
 pub(crate) async fn merge(
     session: &Session,
     output: &str,
@@ -104,7 +104,7 @@ async fn merge_to(
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let mut reads = Reads::new(session.clone(), (addresses, first), options.clone());
-    // A skim copies each input when it has been read; a merge none before it has seen all.
+    // A skim copies each input once it has been read; a merge reads all of them first.
     if options.only.is_none() {
         while let Some(input) = reads.next(&mut plan.notes).await? {
             plan.add(input)?;

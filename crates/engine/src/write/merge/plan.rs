@@ -30,9 +30,9 @@ pub struct MergePlan {
     processes: Processes,
     pub notes: Vec<String>,
     total_bytes: u64,
-    /// Outputs that have their directory.
+    /// Number of outputs that have their directory.
     begun: usize,
-    /// New columns of an input of which nothing is left: they say of which types they are.
+    /// New columns of an input without entries that pass the cut: they have types only.
     nothing: Option<BesideTree>,
 }
 
@@ -40,7 +40,7 @@ pub struct MergePlan {
 pub struct Output {
     pub path: String,
     pub name: String,
-    /// The path of its directory, and that itself once the first input with it has begun.
+    /// The path of its directory, and that directory, created when the first input with it begins.
     folder: String,
     pub directory: DirectoryId,
     pub content: OutputContent,
@@ -64,7 +64,7 @@ pub struct PlannedInput {
     pub info: FileInfo,
     /// Tables, by their position among the outputs.
     pub tables: Vec<(usize, CopiedPart)>,
-    /// Outputs that this input and those before it have.
+    /// Number of outputs that this input and those before it have.
     outputs: usize,
     /// What is added to the numbers of processes in its baskets.
     pub processes: u16,
@@ -150,8 +150,8 @@ impl MergePlan {
         Ok(())
     }
 
-    /// Begins with an input's tables, when all before it is written: directories and headers of
-    /// those that no input before had come now.
+    /// Creates the directories and RNTuple headers of outputs that this input is the first to have,
+    /// once all inputs before it are written.
     ///
     /// # Errors
     /// As [`FileWriter::directory`].
@@ -285,8 +285,8 @@ impl MergePlan {
         }
     }
 
-    /// Says what stands for the fields that inputs lack, of those from `first` on: when all have
-    /// been added, or where later ones add no fields.
+    /// Plans the zeros of fields that inputs from number `first` on lack. Called when all inputs
+    /// are added, or where later ones add no fields.
     ///
     /// # Errors
     /// As [`CopiedNTuple::complete`].
@@ -304,7 +304,7 @@ impl MergePlan {
         Ok(())
     }
 
-    /// How what is made anew is compressed, but for baskets and pages that an option is about.
+    /// Compression of all that is not copied, unless options name another for baskets and pages.
     pub fn compression(&self) -> Compression {
         self.options.compression
     }
@@ -402,8 +402,8 @@ impl CopiedPart {
         }
     }
 
-    /// Baskets of new columns that begin within entries of what is taken, in their order: the
-    /// output, and the numbers of [`CopiedPart::ranges`].
+    /// Baskets of new columns whose first entry is in `entries`, which count the copied entries of
+    /// the input: `output`, and the numbers of [`CopiedPart::ranges`].
     pub fn beside(&self, output: usize, entries: Range<u64>) -> Vec<(usize, usize, usize)> {
         let CopiedPart::Tree(part) = self else { return Vec::new() };
         let within = part.beside().filter(|(_, _, basket)| entries.contains(&basket.first_entry));

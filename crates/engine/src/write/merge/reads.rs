@@ -1,4 +1,4 @@
-//! Inputs that are read side by side, before their turn.
+//! Inputs that are read concurrently, before they are copied.
 
 use std::collections::VecDeque;
 use std::vec::IntoIter;
@@ -11,23 +11,23 @@ use super::options::MergeOptions;
 use crate::read::file::File;
 use crate::read::file::session::Session;
 
-/// Inputs whose metadata are read side by side, and those whose columns are read as well.
+/// Inputs that are read concurrently: their metadata alone, and with columns.
 const INPUTS_AHEAD: usize = 8;
 const DECIDED_AHEAD: usize = 4;
 /// Inputs on a disk of this machine, which are read as fast as they are merged.
 const LOCAL_AHEAD: usize = 2;
 
-/// Inputs, in their order.
+/// The inputs that are still to be read, in their order.
 pub struct Reads {
     session: Session,
     options: MergeOptions,
     left: IntoIter<String>,
-    /// The first input, where it is open already.
+    /// The first input, if the caller has opened it already.
     first: Option<File>,
     reading: VecDeque<Reading>,
 }
 
-/// A read that is given up with its handle.
+/// The task that reads an input; dropping it aborts the task.
 struct Reading(JoinHandle<Result<Input>>);
 
 impl Drop for Reading {
@@ -51,10 +51,10 @@ impl Reads {
         self.reading.front().is_none_or(|reading| reading.0.is_finished())
     }
 
-    /// The next input; `None` behind the last one.
+    /// The next input; `None` after the last one.
     ///
     /// # Errors
-    /// Why it cannot be read, where it is not left out with a note.
+    /// Why the input cannot be read, unless the options leave it out with a note.
     pub async fn next(&mut self, notes: &mut Vec<String>) -> Result<Option<Input>> {
         loop {
             self.begin();
@@ -87,7 +87,7 @@ impl Reads {
     }
 }
 
-/// The note on an input that cannot be read.
+/// The note on an input that is left out because it cannot be read.
 pub fn left_out(why: &Error) -> String {
     format!("an input is left out: {why}")
 }

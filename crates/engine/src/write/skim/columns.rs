@@ -1,4 +1,4 @@
-//! What is read for a skim that encodes anew, and what is written of it.
+//! Columns that are read and written by a skim that encodes entries anew.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::ScanRequest;
 
-/// Bytes of arrays that are read and written at a time, about.
+/// Approximate bytes of arrays that are read and written at a time.
 const STEP_BYTES: u64 = 32 << 20;
 
-/// The columns that are read: those that are kept, then others that new ones are computed from.
+/// The columns to read: those that are kept, then others that new ones are computed from.
 pub struct EncodedColumns {
     wanted: ColumnSpec,
-    /// How many others there are, behind those that are kept.
+    /// Number of columns behind the kept ones, which only new columns are computed from.
     others: usize,
-    /// The new columns, and where each column is that they are computed from.
+    /// The new columns, and for each of [`Computed::reads`] where a batch has it.
     computed: Option<(Computed, Vec<Place>)>,
 }
 
-/// Where a column is.
+/// Where a batch has a column: among the kept ones, by name, or behind them, by position.
 enum Place {
     Kept(String),
     Other(usize),
@@ -75,7 +75,7 @@ impl EncodedColumns {
         }
     }
 
-    /// The columns that are written, of a batch of those that are read.
+    /// The columns to write: the kept ones of a batch, then the new ones computed from it.
     pub fn computed(&self, mut batch: Batch) -> Result<Batch> {
         let Some((computed, places)) = &self.computed else { return Ok(batch) };
         let others = batch.columns.split_off(batch.columns.len() - self.others);

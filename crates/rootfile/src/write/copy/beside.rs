@@ -1,5 +1,5 @@
-//! Columns that no input has: a tree of its own in memory, whose baskets are then copied as those
-//! of an input are.
+//! New columns of an input, written as a tree in a file in memory. Its baskets are then copied like
+//! those of an input.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::write::schema::{EntryType, TableColumn};
 use crate::write::table::TableWriter;
 use crate::write::tree::{ClusterSize, TreeOptions, TreeWriter};
 
-/// What new columns are called, and how they are written.
+/// Names and compression of new columns.
 #[derive(Debug, Clone)]
 pub struct NewColumns {
     /// The tree that they are added to.
@@ -31,7 +31,7 @@ pub struct NewColumns {
 pub struct BesideWriter {
     columns: NewColumns,
     open: Option<(FileWriter, TableId)>,
-    /// Where clusters are to end that the tree does not know of yet.
+    /// Entries after which clusters are to end, not yet passed to the tree.
     ends: Vec<u64>,
     bytes: Vec<u8>,
 }
@@ -41,26 +41,26 @@ pub struct BesideWriter {
 pub struct BesideTree {
     pub tree: Arc<SourceTree>,
     pub infos: Vec<StreamerInfo>,
-    /// The file that has the baskets.
+    /// The file in memory, with the baskets.
     pub(super) bytes: Bytes,
 }
 
-/// What is taken of an input's tree, and what is added to it.
+/// Which entries of an input's tree are copied, and the new columns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taken<'a> {
-    /// Which of its entries; `None` is all.
+    /// The entries that are copied; `None` for all.
     pub survivors: Option<&'a Survivors>,
-    /// New columns, which have only these entries.
+    /// New columns, with these entries only.
     pub beside: Option<&'a BesideTree>,
 }
 
 impl BesideTree {
-    /// The number of a branch, by its path.
+    /// The number of the branch with a path; `None` where there is none.
     pub(super) fn branch(&self, path: &str) -> Option<usize> {
         self.tree.paths.iter().position(|own| own == path)
     }
 
-    /// What a branch has.
+    /// The baskets of a branch, and its other facts.
     pub(super) fn part(&self, branch: usize) -> Result<(BranchPart, BranchFacts)> {
         let mut part = self.tree.part(branch)?;
         part.held_in(&self.bytes)?;
@@ -73,10 +73,10 @@ impl BesideWriter {
         BesideWriter { columns, open: None, ends: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Adds entries: an array a column. The first ones say of which types the columns are.
+    /// Adds entries: one array a column. The first arrays give the types of the columns.
     ///
     /// # Errors
-    /// `Unsupported` for types that a tree does not hold, and for other ones than before.
+    /// `Unsupported` for types that a tree does not hold, and for other types than before.
     pub fn extend(&mut self, arrays: Vec<Arc<Array>>, encoders: &mut Encoders) -> Result<()> {
         if self.open.is_none() {
             self.open = Some(self.begin(&arrays)?);
@@ -88,12 +88,12 @@ impl BesideWriter {
         self.go_on(encoders)
     }
 
-    /// A cluster is to end behind so many entries, which are more than were added.
+    /// Ends a cluster behind the first `entries` entries, which are more than were added.
     pub fn end_cluster(&mut self, entries: u64) {
         self.ends.push(entries);
     }
 
-    /// All of them; `None` where nothing was added.
+    /// The tree of all new columns; `None` if [`BesideWriter::extend`] was not called.
     ///
     /// # Errors
     /// As [`BesideWriter::extend`].
@@ -136,7 +136,7 @@ impl BesideWriter {
         Ok((file, table))
     }
 
-    /// Encodes what can be, and takes what has a place.
+    /// Encodes all pending baskets, and puts what has an offset into `bytes`.
     fn go_on(&mut self, encoders: &mut Encoders) -> Result<()> {
         let Some((file, _)) = &mut self.open else { return Ok(()) };
         loop {
@@ -153,7 +153,7 @@ impl BesideWriter {
     }
 }
 
-/// What all bytes are there for.
+/// The value of a read for which all bytes are in memory.
 fn there<T>(progress: Progress<T>) -> Result<T> {
     match progress {
         Progress::Ready(value) => Ok(value),

@@ -72,7 +72,7 @@ pub enum BasketPart {
     Stored(Range<u64>),
     /// In the tree's own record: it becomes a record of its own.
     Embedded { bytes: Bytes, entries: usize },
-    /// In memory: a record that says it was at `from`.
+    /// A record in memory, whose key gives `from` as its offset.
     Beside { record: Bytes, from: u64 },
 }
 
@@ -107,7 +107,7 @@ impl TreePart {
         cuts
     }
 
-    /// Baskets of new columns, none of which is in two clusters.
+    /// Baskets of new columns, as [`TreePart::baskets`]; each is within one cluster.
     pub fn beside(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
         let is_beside = |basket: &PlannedBasket| matches!(basket.part, BasketPart::Beside { .. });
         self.baskets().filter(move |(_, _, basket)| is_beside(basket))
@@ -128,7 +128,7 @@ impl TreePart {
 }
 
 impl BasketPart {
-    /// Bytes of its record, where it is one.
+    /// Bytes of its record; `None` for a basket in the tree's record.
     fn len(&self) -> Option<u64> {
         match self {
             BasketPart::Stored(range) => Some(range.end - range.start),
@@ -185,7 +185,7 @@ impl BranchPart {
         Ok(BranchPart { is_lacking: false, baskets })
     }
 
-    /// Takes baskets out of the file in memory that has them.
+    /// Replaces the ranges of baskets by their records, from the file in memory.
     pub fn held_in(&mut self, file: &Bytes) -> Result<()> {
         for basket in &mut self.baskets {
             let BasketPart::Stored(range) = &basket.part else { continue };
@@ -266,7 +266,7 @@ impl Survivors {
     }
 }
 
-/// Where the clusters of a tree end.
+/// The number of entries up to the end of each cluster of a tree.
 pub fn ends_of_clusters(tree: &Tree) -> Vec<u64> {
     cluster_ends(&clusters(tree)).collect()
 }

@@ -49,9 +49,9 @@ pub(crate) struct Edits {
     pub added: BTreeMap<Object, Vec<Object>>,
     /// Objects that another one stands for.
     pub replaced: BTreeMap<Object, Object>,
-    /// Bytes in place of those of an object that a pointer leads to.
+    /// New bytes of objects that a pointer leads to.
     pub bodies: BTreeMap<Object, Vec<u8>>,
-    /// Objects that a member is to point to, by its position in its object.
+    /// New objects that pointers lead to, by the object of the pointer and its position there.
     pub pointed: BTreeMap<(Object, usize), Object>,
 }
 

@@ -17,9 +17,9 @@ pub struct SourceTree {
     pub tree: Tree,
     pub(super) class: String,
     pub(super) record: Arc<SourceRecord>,
-    /// For each branch the object that has its baskets.
+    /// For each branch the object in `record` that has its baskets.
     columns: Vec<ObjectId>,
-    /// Names of each branch and those above it.
+    /// The path of each branch: the names of the branches above it and its own, joined by `/`.
     pub(super) paths: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl SourceTree {
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
     }
 
-    /// Whether it has objects, which may refer to others.
+    /// Whether a branch has objects, which may refer to others (`TRef`).
     pub fn may_refer(&self) -> bool {
         self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
     }
@@ -69,7 +69,7 @@ impl SourceTree {
     }
 }
 
-/// The names of each branch and those above it.
+/// The path of each branch.
 fn paths(tree: &Tree) -> Vec<String> {
     let mut paths: Vec<String> = Vec::with_capacity(tree.branches.len());
     for branch in &tree.branches {

@@ -70,7 +70,7 @@ pub(super) struct CopiedBranch {
     /// Of which source it is, and its number there.
     pub origin: (usize, usize),
     is_left_out: bool,
-    /// No input has it.
+    /// Whether it is a new column, which no input has.
     pub is_new: bool,
     /// Of each basket its length, its first entry and its offset in the output.
     lens: Vec<i64>,
@@ -238,7 +238,7 @@ impl CopiedTree {
         }
     }
 
-    /// What a branch has in an input.
+    /// The baskets of a branch in an input, and its other facts.
     fn part_of(
         &self,
         at: usize,
@@ -255,7 +255,7 @@ impl CopiedTree {
         Ok((part, facts))
     }
 
-    /// What a new column has beside an input.
+    /// The baskets of a new column for an input, and its other facts.
     fn part_beside(
         &self,
         at: usize,

@@ -47,7 +47,7 @@ impl CopiedTree {
         Ok(())
     }
 
-    /// Adds new columns, where those of the inputs before are not there already.
+    /// Adds the branches of new columns, unless they were added with an input before.
     ///
     /// # Errors
     /// `Unsupported` where an input has a branch of that name.

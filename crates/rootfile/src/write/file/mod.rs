@@ -289,7 +289,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Of a table a cluster is to end behind so many entries: see [`TableWriter::end_cluster`].
+    /// Ends a cluster of a table behind `entries` entries: see [`TableWriter::end_cluster`].
     pub fn end_cluster(&mut self, table: TableId, entries: u64) {
         self.tables[table.0].writer.end_cluster(entries);
     }

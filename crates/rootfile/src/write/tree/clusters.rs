@@ -31,7 +31,7 @@ pub(super) struct Clusters {
     ranges: Vec<(u64, u64)>,
     /// The first entry that is in no range.
     range_start: u64,
-    /// Where callers want clusters to end that have not been cut.
+    /// Entries behind which the caller wants later clusters to end, in order.
     ends: VecDeque<u64>,
     sample_len: u64,
     /// Bytes of one entry before compression, in the sample.
@@ -78,7 +78,7 @@ impl Clusters {
         self.start
     }
 
-    /// A cluster is to end behind so many entries.
+    /// Ends a cluster behind the first `entries` entries, if these are more than at the last call.
     pub fn end_at(&mut self, entries: u64) {
         if entries > self.ends.back().copied().unwrap_or(self.start) {
             self.ends.push_back(entries);
@@ -190,7 +190,7 @@ impl Clusters {
         last(0, count, |entries| bytes(entries) <= 2 * CONTENT_LEN_MAX).max(1)
     }
 
-    /// This cluster ends where a caller wants it to; those after it have as many entries as before.
+    /// Ends this cluster at `end`; those after it have as many entries as those before.
     fn end_early(&mut self, end: u64) {
         let Some(usual) = self.entries.filter(|usual| end - self.start < *usual) else { return };
         if self.start > self.range_start {

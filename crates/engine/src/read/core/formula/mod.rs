@@ -217,8 +217,8 @@ impl Cut {
 }
 
 impl Definition {
-    /// A column by a formula of numbers, one an entry, such as `Muon_pt_sum / nMuon`. Integers
-    /// become 64-bit ones. Whether its columns are there is found out when it is used.
+    /// A new column by a formula such as `Muon_pt_sum / nMuon`, with one number an entry. Integer
+    /// results have 64 bits. A column that the table lacks is an error of the read.
     ///
     /// # Errors
     /// As [`Cut::parse`].

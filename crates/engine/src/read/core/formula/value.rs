@@ -110,7 +110,7 @@ impl Value {
         }
     }
 
-    /// A column, of a constant so many.
+    /// The values as a column; a constant is repeated `entries` times.
     pub fn into_array(self, entries: usize) -> Array {
         let numbers = match self {
             Value::Int(one) => Numbers::I64(vec![one; entries]),

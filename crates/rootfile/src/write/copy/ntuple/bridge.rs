@@ -1,6 +1,6 @@
-//! Where the columns of an input are in the output, and of which it has zeros instead.
+//! Which columns of an input become which ones of the output, and the zeros for fields it lacks.
 //!
-//! How many zeros follows from the metadata: fields at the top have one for each entry, those in a
+//! The number follows from the metadata: fields at the top need a zero for each entry, those in a
 //! collection as many as another column in it has elements.
 
 use super::layout::UnionSchema;
@@ -11,38 +11,38 @@ use crate::write::copy::Missing;
 
 /// Bytes of a page of zeros.
 const PAGE_BYTES: u64 = 1 << 20;
-/// Pages of zeros that an input may have: they take no room, but their places do.
+/// Pages of zeros of an input at most: they share their bytes, but each is listed in a page list.
 const PAGES_MAX: u64 = 1 << 22;
 
-/// What an input's schema has for the fields of the output.
+/// What inputs of one schema have for the fields of the output.
 #[derive(Debug)]
 pub struct Bridge {
     /// By field of the output.
     fields: Vec<Bridged>,
 }
 
-/// What an input has for a field of the output.
+/// What inputs of one schema have for a field of the output.
 #[derive(Debug, Default)]
 struct Bridged {
-    /// Its columns there, by the output's representations.
+    /// Number of each representation in the output, and its columns in the input.
     stored: Vec<(usize, Vec<u32>)>,
-    /// Where elements may be lacking: how many there have to be, and the representation of zeros.
+    /// Elements that a cluster must have, and the representation of zeros; `None` if not needed.
     zeros: Option<(Level, usize)>,
-    /// Why zeros are no objects of this type.
+    /// Why zeros cannot be written for this field.
     refused: Option<&'static str>,
 }
 
-/// How many elements a cluster has at some place of the schema.
+/// The number of elements that a field must have in a cluster.
 #[derive(Debug, Clone, PartialEq)]
 enum Level {
-    /// So many for each entry.
+    /// This number for each entry.
     Entries(u64),
-    /// Those of one of these columns, times the first number, by the second.
+    /// The elements of these columns, times the first number, divided by the second.
     Like(Vec<u32>, u64, u64),
     None,
 }
 
-/// What a cluster has for a field of the output.
+/// What a cluster of an input has for a field of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldPages<'a> {
     pub representation: usize,
@@ -53,11 +53,11 @@ pub struct FieldPages<'a> {
 }
 
 impl Bridge {
-    /// For an input of that schema, whose fields are those of the output.
+    /// The bridge for inputs of `schema`; `fields` are the numbers of its fields in the output.
     ///
     /// # Errors
-    /// `Unsupported` for a field that the input must have, and where it cannot be told how many
-    /// items there are.
+    /// `Unsupported` for a field that the input must have, and where no column tells the number of
+    /// items.
     pub fn new(
         layout: &UnionSchema,
         (schema, fields): (&Schema, &[Option<u32>]),
@@ -75,10 +75,10 @@ impl Bridge {
         Ok(Bridge { fields: bridged.collect::<Result<_>>()? })
     }
 
-    /// That all that an input lacks can be filled.
+    /// Checks that zeros can be written for all that an input lacks.
     ///
     /// # Errors
-    /// `Unsupported` for objects of which zeros are none; `Limit`.
+    /// `Unsupported` for fields that cannot be zeros; `Limit` for too many pages of zeros.
     pub fn check(&self, layout: &UnionSchema, part: &NTuplePart) -> Result<()> {
         let mut pages = 0u64;
         for cluster in &part.clusters {
@@ -108,7 +108,7 @@ impl Bridge {
     }
 }
 
-/// Pages of so many elements that are zero: elements and bytes of each.
+/// Pages for `elements` zeros of `bits` bits: the number of elements and the bytes of each page.
 pub fn zero_pages(elements: u64, bits: u16) -> impl Iterator<Item = (i32, usize)> {
     let each = PAGE_BYTES * 8 / u64::from(bits.max(1));
     let pages = (0..elements).step_by(each as usize).map(move |at| (elements - at).min(each));
@@ -137,11 +137,11 @@ impl Bridged {
     }
 }
 
-/// What it takes to count elements.
+/// The schemas from which numbers of elements follow.
 struct Levels<'a> {
     layout: &'a UnionSchema,
     schema: &'a Schema,
-    /// The input's field, by field of the output.
+    /// For each field of the output the number of the input's field; `None` where it lacks it.
     theirs: &'a [Option<u32>],
     missing: Missing,
 }
@@ -177,7 +177,7 @@ impl Levels<'_> {
         Ok(Bridged { stored, zeros, refused })
     }
 
-    /// That a field may be lacking: at the top, in what is lacking, or in a record of no type.
+    /// Checks that a field may be lacking: at the top, in a lacking field or in an untyped record.
     fn check_lacking(&self, place: usize) -> Result<()> {
         if self.missing != Missing::Union {
             return Err(Error::unsupported("a field of the first input that this one lacks"));
@@ -194,7 +194,7 @@ impl Levels<'_> {
         }
     }
 
-    /// How often a field is there.
+    /// The number of values of a field in a cluster.
     fn level(&self, place: usize) -> Result<Level> {
         let Some(parent) = self.layout.fields[place].field.parent else {
             return Ok(Level::Entries(1));
@@ -217,7 +217,7 @@ impl Levels<'_> {
         }
     }
 
-    /// The columns that have as many elements, or so many times as many, as a field is there.
+    /// A collection's items from columns in its field `id`, `by` elements each; `None` if unknown.
     fn like(&self, id: u32, by: u64) -> Option<Level> {
         let Field { columns, source: None, role, array_size, children, .. } =
             &self.schema.fields[id as usize]

@@ -1,4 +1,4 @@
-//! The fields and columns of an output, put together of those of all inputs.
+//! The fields and columns of an output, merged from those of all inputs.
 //!
 //! Fields of one path are the same field. Where inputs encode one in several ways, it has several
 //! representations in the output, of which each cluster has one.
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::ntuple::{Column, Field, Role, Schema};
 use crate::write::copy::Missing;
 
-/// A column of quantised reals, whose zero bits are no zero, and the one of reals as they are.
+/// The column type of quantised reals, whose zero bits mean the range's minimum; and plain floats.
 const QUANTISED: u16 = 0x1d;
 const REAL32: Storage = Storage { kind: 0x0c, bits: 32, range: None };
 
@@ -25,24 +25,24 @@ pub struct Storage {
 /// A field of the output.
 #[derive(Debug)]
 pub struct UnionField {
-    /// Its parent and its source are fields of the output.
+    /// `parent` and `source` are numbers of fields of the output.
     pub field: Field,
-    /// The ways in which it is stored; of projected ones none.
+    /// The columns of each representation; empty for projected fields.
     pub representations: Vec<Vec<Storage>>,
 }
 
-/// A column of the output: its field, representation and position there.
+/// A column of the output: its field, the field's representation, and the position in that.
 pub type ColumnPlace = (usize, usize, usize);
 
 /// All fields of the output.
 #[derive(Debug, Default)]
 pub struct UnionSchema {
     pub fields: Vec<UnionField>,
-    /// By parent and name.
+    /// The number of each field, by parent and name.
     places: BTreeMap<(Option<u32>, String), u32>,
     extra_types: Vec<(usize, Vec<u8>)>,
     inputs: usize,
-    /// Whether it is not what the first input's header says.
+    /// Whether a new header is written, as the first input's does not describe all of it.
     pub is_extended: bool,
 }
 
@@ -51,42 +51,42 @@ impl Storage {
         Storage { kind: column.kind, bits: column.bits, range: column.range }
     }
 
-    /// Whether zero bits are zeros.
+    /// Whether the value of zero bits is 0.
     fn has_zeros(self) -> bool {
         self.kind != QUANTISED || self.range.is_some_and(|(min, _)| min == 0.0)
     }
 }
 
 impl UnionField {
-    /// Of one element of a column; 0 where there is no such column.
+    /// Bits of one element of a column; 0 where there is no such column.
     pub fn bits(&self, representation: usize, position: usize) -> u16 {
         let columns = self.representations.get(representation);
         columns.and_then(|columns| columns.get(position)).map_or(0, |storage| storage.bits)
     }
 
-    /// A representation that zeros can have.
+    /// The first representation in which zero bits are zeros; `None` where there is none.
     pub fn zeros(&self) -> Option<usize> {
         let has_zeros = |all: &Vec<Storage>| all.iter().all(|storage| storage.has_zeros());
         self.representations.iter().position(has_zeros)
     }
 
-    /// Whether zeros may stand in all representations.
+    /// Whether zero bits are zeros in all representations.
     pub fn has_zeros_only(&self) -> bool {
         self.representations.iter().flatten().all(|storage| storage.has_zeros())
     }
 
-    /// Whether fields that other inputs have in it may be added: C++ has no type for it.
+    /// Whether fields of other inputs may be added in it: an untyped record, of no C++ class.
     pub fn is_open(&self) -> bool {
         self.field.role == Role::Record && self.field.typename.is_empty()
     }
 }
 
 impl UnionSchema {
-    /// Adds the fields of a further input: which field of the output each is, `None` for those
-    /// that are left out.
+    /// Adds the fields of a further input. Returns for each its number in the output, `None` for
+    /// those that are left out.
     ///
     /// # Errors
-    /// `Unsupported` with the field that is another one than in the inputs before; `Corrupt`.
+    /// `Unsupported` with the field that differs from that of the inputs before; `Corrupt`.
     pub fn add(&mut self, schema: &Schema, missing: Missing) -> Result<Vec<Option<u32>>> {
         let before = self.fields.len();
         let mut taken = vec![false; before];
@@ -131,7 +131,7 @@ impl UnionSchema {
         Ok(fields)
     }
 
-    /// That a field is of the type that it is of in the inputs before.
+    /// Checks that a field has the same type as in the inputs before.
     fn check_type(&self, place: usize, their: &Field) -> Result<()> {
         let mine = &self.fields[place].field;
         let same = |of: &Field| (of.type_version, of.role, of.array_size, of.source.is_some());
@@ -145,7 +145,7 @@ impl UnionSchema {
         Err(Error::unsupported(what).within(&self.path(place)))
     }
 
-    /// Makes place for a field that the inputs before lack, if it is to have one.
+    /// Adds a field that the inputs before lack; `None` where such fields are left out.
     fn place(
         &mut self,
         field: &Field,
@@ -176,8 +176,8 @@ impl UnionSchema {
         Ok(Some(place))
     }
 
-    /// Says what new projected fields show; that the others show what they did in the inputs
-    /// before.
+    /// Sets the sources of new projected fields, and checks that the sources of the others are the
+    /// same as in the inputs before.
     fn sources(&mut self, schema: &Schema, fields: &[Option<u32>], before: usize) -> Result<()> {
         for (field, place) in schema.fields.iter().zip(fields) {
             let Some(place) = place.map(|place| place as usize) else { continue };
@@ -219,7 +219,7 @@ impl UnionSchema {
         Ok(())
     }
 
-    /// Gives a field a representation that zeros can have.
+    /// Adds a representation for zeros to a field that has none.
     fn make_zeros(&mut self, at: usize) {
         let field = &mut self.fields[at];
         if !field.representations.is_empty() && field.zeros().is_none() {
@@ -228,14 +228,14 @@ impl UnionSchema {
         }
     }
 
-    /// Which representation some columns of an input are.
+    /// The number of the representation that is stored like these columns of an input.
     pub fn representation(&self, place: usize, schema: &Schema, columns: &[u32]) -> Option<usize> {
         let stored = columns.iter().map(|id| Storage::of(&schema.columns[*id as usize]));
         let all = &self.fields[place].representations;
         all.iter().position(|mine| mine.iter().copied().eq(stored.clone()))
     }
 
-    /// What a field is called with those that it is in.
+    /// The names of the fields above a field and its own, joined by dots.
     pub fn path(&self, place: usize) -> String {
         let Field { name, parent, .. } = &self.fields[place].field;
         match parent {
@@ -244,7 +244,7 @@ impl UnionSchema {
         }
     }
 
-    /// The columns of the output in their order, where the header is a new one.
+    /// The columns of the output in the order of a new header.
     pub fn columns(&self) -> Vec<ColumnPlace> {
         let mut all = Vec::new();
         for (field, UnionField { representations, .. }) in self.fields.iter().enumerate() {
@@ -255,7 +255,7 @@ impl UnionSchema {
         all
     }
 
-    /// The output's schema, of an RNTuple that is called as the first input's.
+    /// The output's schema, with the name and description of the first input's RNTuple.
     pub fn schema(&self, first: &Schema) -> Schema {
         let mut schema = Schema::default();
         schema.name.clone_from(&first.name);

@@ -1,4 +1,4 @@
-//! An RNTuple of copied pages, with the header of the first input's where all have its fields.
+//! An RNTuple of copied pages, with the first input's header or, for further columns, a new one.
 
 mod bridge;
 mod layout;
@@ -32,13 +32,13 @@ use part::ClusterPart;
 
 pub use part::NTuplePart;
 
-/// ClusterRun of one page list, and bytes of their pages' places: a reader fetches it as a whole.
+/// Clusters of a page list, and bytes of their page locations: a reader fetches a list as a whole.
 const CLUSTERS_MAX: usize = 4000;
 const PLACES_MAX: usize = 8 << 20;
-/// The longest record that readers are told of; nothing here comes near.
+/// The anchor's maximum key size: no envelope may be larger.
 const RECORD_MAX: u64 = 1 << 30;
 
-/// What the page lists say of a column where another representation is stored.
+/// The first element in a page list for a column whose field has another representation there.
 const SUPPRESSED: i64 = i64::MIN;
 
 /// An RNTuple of an input.
@@ -46,36 +46,36 @@ const SUPPRESSED: i64 = i64::MIN;
 pub struct SourceNTuple {
     pub ntuple: RNTuple,
     title: String,
-    /// The header as it is stored, and the record of the fields that came later.
+    /// The header as it is stored, and the footer's record of fields that were added later.
     header: Bytes,
     extension: Bytes,
     clusters: Vec<Cluster>,
 }
 
-/// An RNTuple that is put together of those of several inputs.
+/// An RNTuple of the output, copied from those of several inputs.
 #[derive(Debug)]
 pub struct CopiedNTuple {
     first: SourceNTuple,
     layout: UnionSchema,
-    /// The schemas that inputs have, each once.
+    /// The schemas of the inputs, each once.
     schemas: Vec<InputSchema>,
-    /// With its checksum.
+    /// Where the header is, and its checksum.
     header: Option<(EnvelopeLink, u64)>,
     columns: Vec<ColumnPlace>,
     entries: u64,
-    /// Elements in front of the present input, of each field's columns.
+    /// Elements so far, by field and position of the column in its representation.
     elements: Vec<Vec<u64>>,
-    /// Where the pages of the present input are, by cluster, and how long with their checksums.
+    /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
     placed: Vec<Vec<(u64, u64)>>,
-    /// Pages of zeros by their bytes before compression, and where the present input has them.
+    /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
     zeros_placed: BTreeMap<usize, (u64, u64)>,
-    /// How pages are compressed, where that is done anew.
+    /// Compression of pages that are compressed anew; `None` where they are copied.
     compression: Option<Compression>,
     lists: Lists,
 }
 
-/// The schema of some inputs, which field of the output each of its fields is, and what follows.
+/// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
 #[derive(Debug)]
 struct InputSchema {
     schema: Schema,
@@ -118,7 +118,7 @@ impl SourceNTuple {
 }
 
 impl CopiedNTuple {
-    /// An RNTuple like the first input's, without entries; and what that one adds.
+    /// An RNTuple like the first input's, without entries; and the part that this input adds.
     ///
     /// # Errors
     /// `Unsupported` where its pages cannot be copied as they are.
@@ -145,10 +145,10 @@ impl CopiedNTuple {
         Ok((ntuple, part))
     }
 
-    /// What an input's RNTuple adds.
+    /// The part that a further input's RNTuple adds.
     ///
     /// # Errors
-    /// `Unsupported` with the field where it does not fit those before.
+    /// `Unsupported` with the field that does not fit those of the inputs before.
     pub fn plan(&mut self, other: &SourceNTuple, missing: Missing) -> Result<NTuplePart> {
         let schema = &other.ntuple.schema;
         let known = self.schemas.iter().position(|known| known.schema == *schema);
@@ -169,10 +169,10 @@ impl CopiedNTuple {
         other.part(at)
     }
 
-    /// Says what stands for the fields that an input lacks, when all inputs are planned.
+    /// Plans the zeros of fields that an input lacks, once all fields of the output are known.
     ///
     /// # Errors
-    /// `Unsupported` with the field that it must not lack; `Limit`.
+    /// `Unsupported` with the field that the input must not lack; `Limit` for too many zeros.
     pub fn complete(&mut self, part: &NTuplePart, missing: Missing) -> Result<()> {
         if part.entries == 0 && missing == Missing::Union {
             return Ok(());
@@ -214,12 +214,12 @@ impl CopiedNTuple {
         Ok(())
     }
 
-    /// Begins with the next input: its pages are now placed, in any order.
+    /// Begins the next input: its pages are placed from now on, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
         self.placed = part.clusters.iter().map(|one| vec![(0, 0); one.places.len()]).collect();
     }
 
-    /// The key of a record of pages that go to a place.
+    /// The key of a record with `len` bytes of pages.
     ///
     /// # Errors
     /// `Limit` where it would be too long.
@@ -229,17 +229,17 @@ impl CopiedNTuple {
         Ok(key.into_vec())
     }
 
-    /// Says where pages of the present input are, and how long with their checksum.
+    /// Sets offset and bytes, with the checksum, of pages of the present input.
     pub fn place(&mut self, (cluster, at): (usize, usize), offset: u64, len: usize) {
         self.placed[cluster][at] = (offset, len as u64);
     }
 
-    /// All pages are compressed anew.
+    /// Sets the compression of pages, all of which are then compressed anew.
     pub fn remake(&mut self, compression: Compression) {
         self.compression = Some(compression);
     }
 
-    /// Ends an input, all of whose pages are placed: zeros stand for what it lacks.
+    /// Ends an input, all of whose pages are placed: adds zeros for what it lacks, and clusters.
     ///
     /// # Errors
     /// As [`FileWriter::place`]; `Corrupt` for columns that do not fit together.
@@ -264,7 +264,7 @@ impl CopiedNTuple {
         Ok(())
     }
 
-    /// Writes the pages of zeros that stand for what an input lacks, each once.
+    /// Writes the pages of zeros for what an input lacks, each length once.
     fn place_zeros(
         &mut self,
         part: &NTuplePart,
@@ -342,7 +342,7 @@ impl CopiedNTuple {
         self.header.as_ref().map_or(0, |(_, checksum)| *checksum)
     }
 
-    /// Writes page lists and footer, and gives the anchor; with the entries.
+    /// Writes page lists and footer; returns the anchor and the number of entries.
     ///
     /// # Errors
     /// As [`FileWriter::place`]; `Limit`.
@@ -385,13 +385,13 @@ impl CopiedNTuple {
         Ok((Arc::new(anchor), self.entries))
     }
 
-    /// What the directory says about it.
+    /// The title of its key.
     pub fn title(&self) -> &str {
         &self.first.title
     }
 }
 
-/// The columns of a schema in their order.
+/// The columns of a schema in their order, by field, representation and position.
 fn columns_of(schema: &Schema) -> Vec<ColumnPlace> {
     let mut all = vec![(0, 0, 0); schema.columns.len()];
     for (field, description) in schema.fields.iter().enumerate() {
@@ -415,7 +415,7 @@ fn zero_page(len: usize, compression: Compression, encoders: &mut Encoders) -> R
     Ok(stored.into())
 }
 
-/// Writes where the pages of a column are, and adds their elements to those in front of them.
+/// Writes the page locations of a column, and adds the pages' elements to `elements`.
 fn column_pages(
     to: &mut EnvelopeWriter,
     pages: &[(i32, (u64, u64))],

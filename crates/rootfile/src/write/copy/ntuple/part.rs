@@ -1,4 +1,4 @@
-//! What one input's RNTuple adds: where its pages are.
+//! The part of an output's RNTuple that one input adds: where its pages are.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::ntuple::{Cluster, Column};
 #[derive(Debug, Clone, PartialEq)]
 pub struct NTuplePart {
     pub entries: u64,
-    /// Which of the schemas that inputs have.
+    /// Its schema, by the position in `CopiedNTuple::schemas`.
     pub(super) schema: usize,
     pub(super) clusters: Vec<ClusterPart>,
 }
@@ -18,25 +18,25 @@ pub struct NTuplePart {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterPart {
     pub entries: Range<u64>,
-    /// Where pages are, each once: several columns may have the same.
+    /// Ranges of pages, each once: several columns may share a page.
     pub places: Vec<Range<u64>>,
-    /// Of each its bytes before compression, and whether a checksum follows.
+    /// For each place the page's bytes before compression, and whether a checksum follows it.
     contents: Vec<(usize, bool)>,
-    /// Those that came while the input was written may be missing.
+    /// By number; columns that were added while the input was written may be missing.
     columns: Vec<ColumnPart>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnPart {
-    /// Elements, negative where a checksum follows, and which of the places.
+    /// Number of elements, negative where a checksum follows, and position in `places`.
     pub pages: Vec<(i32, u32)>,
     pub compression: u32,
-    /// Another representation of the field is stored in this cluster.
+    /// Whether the cluster has another representation of the field instead.
     suppressed: bool,
 }
 
 impl NTuplePart {
-    /// Every place of pages, with its cluster and its position there.
+    /// Every range of pages, behind its cluster and its position in that.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize, &Range<u64>)> {
         let clusters = self.clusters.iter().enumerate();
         clusters.flat_map(|(cluster, part)| {
@@ -44,7 +44,7 @@ impl NTuplePart {
         })
     }
 
-    /// Of pages their bytes before compression, and whether a checksum follows.
+    /// Bytes of a page before compression, and whether a checksum follows it.
     pub fn content(&self, (cluster, at): (usize, usize)) -> (usize, bool) {
         self.clusters[cluster].contents[at]
     }
@@ -85,12 +85,12 @@ impl ClusterPart {
         })
     }
 
-    /// What is stored of a column.
+    /// The stored pages of a column; `None` where the cluster does not have the column.
     pub fn column(&self, column: u32) -> Option<&ColumnPart> {
         self.columns.get(column as usize).filter(|column| !column.suppressed)
     }
 
-    /// The elements that are stored of columns.
+    /// The number of elements stored for these columns together.
     pub fn elements(&self, columns: &[u32]) -> u64 {
         let stored = columns.iter().filter_map(|column| self.column(*column));
         stored.map(ColumnPart::elements).sum()

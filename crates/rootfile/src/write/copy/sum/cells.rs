@@ -1,10 +1,10 @@
-//! Numbers of bins in their own type.
+//! Sums of bin contents in their own number type.
 
 use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 
-/// As reals; none of other types.
+/// The numbers as `f64`; empty for types that bins do not have.
 pub fn reals(numbers: &Numbers) -> Vec<f64> {
     match numbers {
         Numbers::I8(all) => all.iter().map(|n| f64::from(*n)).collect(),
@@ -17,11 +17,11 @@ pub fn reals(numbers: &Numbers) -> Vec<f64> {
     }
 }
 
-/// Adds bins in their own type to those that `place` gives, where it gives one; whole numbers stop
-/// at their type's limits, as in ROOT.
+/// Adds number `i` of `more` to number `place(i)` of `sum`, or skips it where that is `None`.
+/// Integers stop at their type's limits, as in ROOT.
 ///
 /// # Errors
-/// `Unsupported` where the types differ, or a place is not there.
+/// `Unsupported` where the types differ, or `sum` has too few numbers.
 pub fn add(
     sum: &mut Numbers,
     more: &Numbers,
@@ -51,7 +51,7 @@ pub fn add(
     }
 }
 
-/// So many zeros of the type of others.
+/// `count` zeros of the type of `like`.
 ///
 /// # Errors
 /// `Unsupported` for types that bins do not have.
@@ -81,19 +81,19 @@ macro_rules! each {
     };
 }
 
-/// The first so many; `None` where there are fewer.
+/// The first `count` numbers; `None` where there are fewer.
 pub fn first(numbers: &Numbers, count: usize) -> Option<Numbers> {
     let mut all = numbers.clone();
     each!(&mut all, all => all.truncate(count));
     (all.len() == count).then_some(all)
 }
 
-/// Adds zeros up to so many.
+/// Appends zeros up to `count` numbers.
 pub fn extend(numbers: &mut Numbers, count: usize) {
     each!(numbers, all => all.resize(count, Default::default()));
 }
 
-/// As a `TArray` or a vector is written: how many, and the numbers.
+/// The bytes of a `TArray` or a vector: the number of elements, then these.
 pub fn array_of(numbers: &Numbers) -> Buffer {
     let mut to = Buffer::default();
     to.u32(numbers.len() as u32);
@@ -109,10 +109,11 @@ pub fn array_of(numbers: &Numbers) -> Buffer {
     to
 }
 
-/// Adds an array that one of both may lack; it is then as the other numbers of that one say.
+/// Adds `more` to `sum` as [`add`] does. Either may be empty: `without` has the numbers to take
+/// instead, first for `sum`.
 ///
 /// # Errors
-/// `Corrupt` where a place is not there.
+/// `Corrupt` where `sum` has too few numbers.
 pub fn add_extra(
     sum: &mut Vec<f64>,
     more: &[f64],

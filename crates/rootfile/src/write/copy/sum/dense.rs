@@ -9,11 +9,11 @@ use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
-/// What is in front of the members of standard collections (ROOT 6.40).
+/// The version that ROOT 6.40 writes in front of a standard collection.
 const COLLECTION_VERSION: u16 = 10;
 
-/// Sums that both kinds of histograms of many dimensions have. Those of weights are not kept where
-/// there are no errors.
+/// Sums in `THnBase`, the base of `THn` and `THnSparse`. Where there are no errors, sums of weights
+/// are not kept, and `fTsumw2` is negative.
 #[derive(Debug)]
 pub struct Moments {
     entries: f64,
@@ -99,7 +99,7 @@ impl DenseSum {
     }
 }
 
-/// The numbers of an array of many dimensions; `None` where there are none yet.
+/// The numbers of an array of many dimensions; `None` where it is not filled yet.
 fn data(root: ObjectRef<'_>, name: &str) -> Result<Option<Numbers>> {
     let array = root.pointed(name)?;
     Ok(match array.and_then(|array| array.member("fData")) {

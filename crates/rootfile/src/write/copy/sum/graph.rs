@@ -1,4 +1,4 @@
-//! Points behind points (ROOT: `TGraph::Merge`, `TGraphErrors::Merge` and others).
+//! Graphs: the points of all inputs in order (ROOT: `TGraph::Merge`, `TGraphErrors::Merge`, ...).
 
 use crate::array::Numbers;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ impl GraphSum {
         Ok(graph)
     }
 
-    /// Adds the points of another one, whose record is not needed further.
+    /// Adds the points of another graph. Returns `false`: its record is not needed any more.
     pub fn add(&mut self, their: ObjectRef<'_>) -> Result<bool> {
         let points = usize::try_from(their.int("fNpoints")?).unwrap_or(0);
         for (name, all) in &mut self.arrays {

@@ -9,9 +9,9 @@ use crate::object::{ObjectId, ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
-/// Set where adding is to make averages (ROOT: `TH1::kIsAverage`).
+/// The bit of histograms whose bins are averaged, not added (ROOT: `TH1::kIsAverage`).
 const IS_AVERAGE: i64 = 1 << 18;
-/// Numbers of a histogram that are sums.
+/// Members of histograms that are added, beside the bins.
 pub const SUMS: [&str; 14] = [
     "fEntries", "fTsumw", "fTsumw2", "fTsumwx", "fTsumwx2", "fTsumwy", "fTsumwy2", "fTsumwxy",
     "fTsumwz", "fTsumwz2", "fTsumwxz", "fTsumwyz", "fTsumwt", "fTsumwt2",
@@ -20,13 +20,13 @@ pub const SUMS: [&str; 14] = [
 const BINS: [&str; 6] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL64", "TArrayF", "TArrayD"];
 const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
 
-/// A histogram that others are added to.
+/// The sum of histograms.
 #[derive(Debug)]
 pub struct HistogramSum {
     sums: Vec<(&'static str, f64)>,
     axes: Vec<SumAxis>,
     is_profile: bool,
-    /// Of the histogram and its member: which bytes the bins are.
+    /// The object and the number of its member that have the bins.
     place: (ObjectId, usize),
     bins: Numbers,
     errors: Vec<f64>,
@@ -36,13 +36,13 @@ pub struct HistogramSum {
     is_larger: bool,
 }
 
-/// How many bins an axis has with those for what is below and above.
+/// The number of bins of an axis, with underflow and overflow.
 fn cells_of(axis: &SumAxis) -> usize {
     axis.bins + 2
 }
 
 impl HistogramSum {
-    /// Begins with the first.
+    /// The sum of one histogram.
     ///
     /// # Errors
     /// As [`super::ObjectSum::new`].
@@ -65,7 +65,7 @@ impl HistogramSum {
         Ok(histogram)
     }
 
-    /// Adds another one; whether labels of its record, which is to have that position, are used.
+    /// Adds another histogram; `true` if the sum uses labels of its record, to be number `record`.
     ///
     /// # Errors
     /// As [`super::ObjectSum::add`].
@@ -84,7 +84,7 @@ impl HistogramSum {
         let compared = pairs.map(|(axis, ((_, mine), (_, their)))| axis.compare(*mine, *their));
         let compared: Vec<AxisBins> = match compared.collect::<Result<_>>() {
             Ok(compared) => compared,
-            // As in ROOT, it does not matter what labels it has.
+            // Labels of an empty histogram are ignored, as in ROOT.
             Err(_) if is_empty && self.has_labels(&their_axes)? => return Ok(false),
             Err(why) => return Err(why),
         };
@@ -120,7 +120,7 @@ impl HistogramSum {
         Ok(mine || all.try_fold(false, |any, labels| labels.map(|all| any || !all.is_empty()))?)
     }
 
-    /// Where the bins of another histogram are; `None` for empty ones. Axes grow where they must.
+    /// The sum's bin for each bin of another histogram; `None` for empty ones. May extend axes.
     fn places(
         &mut self,
         compared: &[AxisBins],
@@ -152,7 +152,7 @@ impl HistogramSum {
         Ok(all.into_iter().map(|place| place.map(|place| position(&place, &last))).collect())
     }
 
-    /// Gives the bins the places that they have on larger axes.
+    /// Moves the bins to their numbers on extended axes, which had `before` bins each.
     fn enlarge(&mut self, before: &[usize]) -> Result<()> {
         let now: Vec<usize> = self.axes.iter().map(cells_of).collect();
         let count = now.iter().try_fold(1usize, |all, cells| all.checked_mul(*cells));
@@ -182,8 +182,8 @@ impl HistogramSum {
         Ok(())
     }
 
-    /// The numbers that are sums. Those of a histogram whose bins were set, not filled, are made
-    /// from these, as in ROOT's `GetStats`.
+    /// The members of [`SUMS`]. Of a histogram whose bins were set, not filled, they are computed
+    /// from the bins, as in ROOT's `GetStats`.
     fn statistics(
         &self,
         root: ObjectRef<'_>,
@@ -220,7 +220,7 @@ impl HistogramSum {
         Ok(all)
     }
 
-    /// What is changed of the first one.
+    /// Puts the sum into `edits` of the first histogram's record.
     ///
     /// # Errors
     /// `Limit`.
@@ -249,7 +249,7 @@ impl HistogramSum {
     }
 }
 
-/// What a bin adds to the sums.
+/// What a bin contributes to the members of [`SUMS`].
 fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11] {
     [
         ("fTsumw", w),
@@ -266,7 +266,7 @@ fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11]
     ]
 }
 
-/// The number of a bin by those of its axes.
+/// The number of a bin from its numbers on the axes.
 fn position(bins: &[usize], cells: &[usize]) -> usize {
     bins.iter().zip(cells).rev().fold(0, |all, (bin, cells)| all * cells + bin)
 }
@@ -297,7 +297,7 @@ pub fn check(histogram: ObjectRef<'_>) -> Result<()> {
     }
 }
 
-/// The bins, and which member of which object they are.
+/// The object and the number of its member that have the bins, and the bins.
 fn bins(histogram: ObjectRef<'_>) -> Result<((ObjectId, usize), Numbers)> {
     let found = BINS.into_iter().find_map(|class| {
         let array = histogram.base(class)?;

@@ -1,7 +1,7 @@
 //! Axes whose bins have labels: bins of one label are the same bin (ROOT: `TH1Merger::LabelMerge`).
 //!
-//! A label that is new takes the bin behind those that have one; where there is none, the axis gets
-//! twice as many bins, as in ROOT's `TH1::LabelsInflate`.
+//! A new label takes the first bin without a label; where there is none, the number of bins is
+//! doubled, as in ROOT's `TH1::LabelsInflate`.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::write::copy::record::{Edits, Object};
 
 /// Set in `TAxis::fBits2` where labels may be added.
 const CAN_EXTEND: i64 = 1 << 1;
-/// The version of `TObject`.
+/// The version of `TObject` that is written.
 const OBJECT_VERSION: u16 = 1;
-/// AxisBins of an axis at most.
+/// Bins of an axis at most.
 const BINS_MAX: usize = 1 << 24;
 
 /// An axis of a sum.
@@ -25,23 +25,23 @@ pub struct SumAxis {
     pub bins: usize,
     min: f64,
     max: f64,
-    /// With the bin of each.
+    /// The number of the bin of each label.
     labels: BTreeMap<String, usize>,
     can_extend: bool,
-    /// Labels of other records, where these say their bins, and which these are.
+    /// Labels of other records: the label, the object and member with its bin, and the bin.
     added: Vec<(Object, (Object, usize), usize)>,
     is_larger: bool,
 }
 
-/// Where the bins of another histogram's axis are.
+/// How the bins of another histogram's axis map to those of the sum.
 #[derive(Debug)]
 pub enum AxisBins {
     Same,
-    /// The label of each bin.
+    /// By label: that of each bin.
     Labelled(Vec<Option<BinLabel>>),
 }
 
-/// A label, and which member of which object has the bin's number.
+/// A label, and the object and member that have the number of its bin.
 #[derive(Debug)]
 pub struct BinLabel {
     text: String,
@@ -49,7 +49,7 @@ pub struct BinLabel {
     number: (ObjectId, usize),
 }
 
-/// The labels of an axis, and the bins that they are of.
+/// The labels of an axis, with the numbers of their bins, in the order of these.
 pub fn of(axis: ObjectRef<'_>) -> Result<Vec<(i64, String)>> {
     let labels = objects(axis)?.into_iter();
     let mut all = labels
@@ -91,7 +91,7 @@ impl SumAxis {
         !self.labels.is_empty()
     }
 
-    /// Whether the bins of labels have centres; ROOT takes 0 for those that may grow.
+    /// Whether bins have centres; ROOT takes 0 for labelled axes that can be extended.
     pub fn has_centres(&self) -> bool {
         self.labels.is_empty() || !self.can_extend
     }
@@ -103,10 +103,10 @@ impl SumAxis {
         }
     }
 
-    /// How another axis is to be added.
+    /// How the bins of another input's axis, `their`, map to those of the sum.
     ///
     /// # Errors
-    /// `Unsupported` for other bins, and for other labels where these cannot be added.
+    /// `Unsupported` for other bins, and for other labels where the axis cannot be extended.
     pub fn compare(&self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<AxisBins> {
         let labels = of(their)?;
         let is_here = |(bin, label): &(i64, String)| {
@@ -144,7 +144,7 @@ impl SumAxis {
         Ok(AxisBins::Labelled(bins))
     }
 
-    /// The bin of another axis's bin here; whether that needs a larger axis.
+    /// The bin of the sum for a bin of another axis, and whether this axis was extended for it.
     ///
     /// # Errors
     /// `Unsupported` for a bin that has no label; `Limit`.
@@ -180,7 +180,7 @@ impl SumAxis {
         Ok((place, is_larger))
     }
 
-    /// How many labels are of other records.
+    /// The number of labels that are in other records.
     pub fn added(&self) -> usize {
         self.added.len()
     }
@@ -205,7 +205,7 @@ impl SumAxis {
     }
 }
 
-/// That an axis has the same bins as that of the first input.
+/// Checks that an axis has the same bins as that of the first input.
 fn check_bins(mine: ObjectRef<'_>, their: ObjectRef<'_>, name: &str) -> Result<()> {
     for member in ["fNbins", "fXmin", "fXmax"] {
         if mine.member(member) != their.member(member) {
@@ -219,7 +219,7 @@ fn check_bins(mine: ObjectRef<'_>, their: ObjectRef<'_>, name: &str) -> Result<(
     Ok(())
 }
 
-/// That all axes of two histograms of many dimensions have the same bins.
+/// Checks that all axes of two histograms of many dimensions have the same bins and labels.
 pub fn check_axes(mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<()> {
     let (mine, their) = (mine.objects("fAxes")?, their.objects("fAxes")?);
     if mine.len() != their.len() {

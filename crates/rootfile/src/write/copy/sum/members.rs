@@ -1,11 +1,11 @@
-//! Members of objects: reals, and arrays of them.
+//! Members of objects: floating-point numbers, and arrays of them.
 
 use crate::array::Numbers;
 use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
-/// A real member.
+/// A floating-point member; `None` for one of another type.
 pub fn number(object: ObjectRef<'_>, name: &str) -> Option<f64> {
     match object.member(name)? {
         Value::Float(number) => Some(*number),
@@ -13,19 +13,19 @@ pub fn number(object: ObjectRef<'_>, name: &str) -> Option<f64> {
     }
 }
 
-/// A real member; 0 where there is none.
+/// A floating-point member; 0 where there is none.
 pub fn real(object: ObjectRef<'_>, name: &str) -> f64 {
     number(object, name).unwrap_or_default()
 }
 
-/// Gives a real member of the first record another value.
+/// Sets a floating-point member in the edits of the first input's record.
 pub fn set_real(object: ObjectRef<'_>, name: &str, value: f64, edits: &mut Edits) {
     let mut to = Buffer::default();
     to.f64(value);
     edits.set_bytes((0, object), name, to);
 }
 
-/// The numbers of a `TArrayD`; none where there is none.
+/// The numbers of a `TArrayD`; empty where there is none.
 pub fn extra(object: ObjectRef<'_>, name: &str) -> Vec<f64> {
     let array = object.member(name).and_then(|_| object.pointed(name).ok().flatten());
     match array.and_then(|array| array.member("fArray")) {

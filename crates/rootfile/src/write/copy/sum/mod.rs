@@ -1,4 +1,4 @@
-//! Objects of several files as one: what `hadd` adds up.
+//! Sums of objects of several files, of the classes that `hadd` adds up.
 //!
 //! What ROOT does with each class was read in `TH1Merger`, `TGraph::Merge`, `TEfficiency::Merge`,
 //! `THnBase::Merge` and `TParameter::Merge`, and is compared with `hadd` in the tests.
@@ -27,7 +27,7 @@ use parameter::ParameterSum;
 use poly::PolySum;
 use sparse::SparseSum;
 
-/// An object that others are added to.
+/// The sum of objects, with the first one's record.
 #[derive(Debug)]
 pub struct ObjectSum {
     object: CopiedObject,
@@ -37,7 +37,7 @@ pub struct ObjectSum {
 #[derive(Debug)]
 enum Kind {
     Histogram(Box<HistogramSum>),
-    /// The histograms of those that passed and of all, and the weight.
+    /// The histograms of passed and of all entries, and the weight.
     Efficiency(Box<(HistogramSum, HistogramSum)>, f64),
     Graph(GraphSum),
     Dense(DenseSum),
@@ -58,7 +58,7 @@ impl ObjectSum {
             || ParameterSum::is_class(class)
     }
 
-    /// Begins with the first.
+    /// The sum of one object.
     ///
     /// # Errors
     /// `Unsupported` for averages, histograms whose entries are still in a buffer, and classes
@@ -68,17 +68,17 @@ impl ObjectSum {
         Ok(ObjectSum { object, kind })
     }
 
-    /// Adds another one.
+    /// Adds another object.
     ///
     /// # Errors
-    /// `Unsupported` where its class or its axes are others; as [`ObjectSum::new`].
+    /// `Unsupported` where its class or axes differ from the first one's; as [`ObjectSum::new`].
     pub fn add(&mut self, other: CopiedObject) -> Result<()> {
         if self.object.root().class() != other.root().class() {
             let (mine, their) = (self.object.root().class(), other.root().class());
             let what = format!("a {their} where the first input has a {mine}");
             return Err(Error::unsupported(what));
         }
-        // What it refers to of the other one's objects is of the record behind all others.
+        // Objects of `other` that the sum uses are in a record behind those that it has.
         let next = self.object.records.len();
         let (mine, their) = (self.object.root(), other.root());
         let is_used = match &mut self.kind {
@@ -95,7 +95,7 @@ impl ObjectSum {
             Kind::Graph(sum) => sum.add(their)?,
             Kind::Dense(sum) => sum.add(mine, their)?,
             Kind::Sparse(sum) if sum.is_empty() => {
-                // It has no part yet that could take bins.
+                // The record of an empty one has no chunk for bins: `other` takes its place.
                 self.kind = Kind::of(their)?;
                 self.object = other;
                 return Ok(());
@@ -159,7 +159,7 @@ impl Kind {
     }
 }
 
-/// The histograms of an efficiency: those that passed, and all.
+/// The histograms of an efficiency: of passed entries, and of all.
 fn histograms(efficiency: ObjectRef<'_>) -> Result<[ObjectRef<'_>; 2]> {
     let histogram = |name| {
         let found = efficiency.pointed(name)?;

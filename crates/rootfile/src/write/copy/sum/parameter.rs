@@ -1,4 +1,4 @@
-//! Parameters (ROOT: `TParameter::Merge`): their sum, or what their bits say.
+//! Parameters (ROOT: `TParameter::Merge`): their sum, or what their bits choose instead.
 
 use super::members::real;
 use crate::array::Number;
@@ -9,7 +9,7 @@ use crate::types::scalar::Scalar;
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
-/// Bits that say what becomes of several: of bools, their product is that all are true.
+/// Bits that choose how values are combined. The product of bools is `true` if all are.
 const MULTIPLY: i64 = 1 << 16;
 const MAX: i64 = 1 << 17;
 const MIN: i64 = 1 << 18;

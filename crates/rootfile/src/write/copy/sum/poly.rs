@@ -10,13 +10,13 @@ use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
 const OVERFLOW: &str = "fOverflow";
-/// What polygons are compared by.
+/// Members of polygons that are compared.
 const EDGES: [&str; 4] = ["fXmin", "fXmax", "fYmin", "fYmax"];
 
 #[derive(Debug)]
 pub struct PolySum {
     bins: Vec<f64>,
-    /// What is beside all bins, in nine directions.
+    /// Contents outside all bins, in nine regions.
     overflow: Vec<f64>,
     errors: Vec<f64>,
     sums: Vec<(&'static str, f64)>,

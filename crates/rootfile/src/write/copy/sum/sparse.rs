@@ -1,7 +1,7 @@
 //! Histograms of many dimensions that have some bins (ROOT: `THnSparse`).
 //!
-//! Bins are in chunks: so many bytes of coordinates for each, which mean the same wherever the axes
-//! are the same, its content and maybe its error. The sum has one chunk.
+//! Bins are in chunks. A bin has packed coordinates, which are the same bytes wherever the axes are
+//! the same, a content, and perhaps an error. The sum has one chunk.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub struct SparseSum {
     /// Bytes of coordinates of a bin.
     width: usize,
     coordinates: Vec<u8>,
-    /// Where the bin of some coordinates is.
+    /// The number of each bin, by its coordinates.
     places: BTreeMap<Vec<u8>, usize>,
     bins: Numbers,
     errors: Vec<f64>,
-    /// An array of errors of another record, where the first has none.
+    /// The array for errors, in another input's record, where the first one has none.
     errors_of: Option<Object>,
 }
 
