@@ -5,7 +5,7 @@
 //! both together for all connections of a server, [`xml`] reads refusals and listings, [`explain`]
 //! has the words for refusals, [`talk`] asks and answers, [`checksum`] requests checksums, and
 //! [`writer`] writes. A bucket that
-//! turns out to be in another region is asked for there, once. Addresses of HTTP that are signed
+//! turns out to be in another region is asked for there. Addresses of HTTP that are signed
 //! themselves have [`presigned`].
 
 mod bucket;
