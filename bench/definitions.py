@@ -58,7 +58,7 @@ class Experiment:
     figure: str = "time_s"
     timeout_s: float = 300.0
     copies: int = 0  # the job is as many files, FILE/0000.root and so on
-    uploads: bool = False  # to a server that takes files, which has none
+    uploads: bool = False  # the peers write to a server whose folder is empty
 
 
 ROOT_DEFAULT = Peer("ROOT, default cache", "root_getentry")
@@ -178,14 +178,14 @@ def writers(*rows: tuple[str, str, str], scheme: str = "local") -> tuple[Peer, .
 def cms(
     name: str, form: str, flush_mb: int, basket_kb: int, buffers: int = 2
 ) -> tuple[tuple[str, str, str]]:
-    """A row of CMS's table: ROOT alone, or with buffers, of which each is flushed after so much."""
+    """A row of CMS's table: ROOT's TTree, or TBufferMerger with buffers of `flush_mb`."""
     sizes = f"--flush {flush_mb * 10**6} --basket {basket_kb << 10}"
-    # A buffer is handed over when it is flushed, and at the end.
+    # `--every 0`: a buffer is handed over when it is full, and at the end.
     threads = f" --threads {buffers} --every 0" if form == "merger" else ""
     return ((name, "root_write", f"--as {form} {sizes}{threads}"),)
 
 
-# Of the entries before compression: about 1 GB leaves in each.
+# Megabytes before compression, chosen so that each peer sends about 1 GB.
 UPLOADS = (
     Peer("xrdcp", "xrdcp_up", options=("--megabytes", "1000"), is_bound=True),
     Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "1000")),

@@ -1,10 +1,10 @@
-"""Three columns of h42 that are not in memory: from a local disk, and from a mount whose reads are
-answered late. Time, and the bytes that were read for them.
+"""Reads three columns of h42 that are not in the page cache, from a local disk and from a mount of
+FUSE that delays each read. Measures the time and the bytes read.
 
     python bench/posix.py [--runs 5] [--delay-ms 5]
 
-Writes bench/record/posix.csv and .json. Without /dev/fuse, or the right to mount, it says so and
-does the local disk alone.
+Writes bench/record/posix.csv and .json. Without /dev/fuse, or the right to mount, it prints a
+message and measures the local disk only.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def on_disk(path: Path) -> Iterator[tuple[Path, None]]:
-    """The file, of which nothing is in memory. The process itself counts what it reads."""
+    """The file, dropped from the page cache. The process itself counts the bytes it reads."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -99,7 +99,7 @@ def on_disk(path: Path) -> Iterator[tuple[Path, None]]:
 
 @contextlib.contextmanager
 def on_slow_mount(path: Path, delay_s: float) -> Iterator[tuple[Path, Callable[[], int]]]:
-    """The file behind a mount of its own, which counts what is read of it."""
+    """The file in a mount of its own, and a function that returns the bytes read from it."""
     with slow_mount.mounted(path.parent, delay_s) as (folder, mount):
         yield folder / path.name, lambda: mount.bytes_read
 

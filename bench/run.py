@@ -28,7 +28,7 @@ from definitions import EXPERIMENTS, Experiment, Link, Peer
 BENCH = Path(__file__).resolve().parent
 INSIDE = "FARROOT_BENCH_INSIDE"
 CACHE = data.DATA.parent / "cache"
-#: Of the server that takes files.
+#: Port of the xrootd to which peers upload.
 UPLOAD_PORT = 1094
 
 
@@ -127,9 +127,9 @@ def enter_lab(args: argparse.Namespace, experiment: Experiment) -> None:
 
 
 def taking_files() -> list[str]:
-    """What has the lab serve an empty folder that takes files."""
+    """Options of the lab for a writable xrootd that serves an empty folder."""
     prefix = "farroot-bench-uploads-"
-    # What an earlier run has left: the lab takes this process's place.
+    # Remove folders of earlier runs: the lab replaces this process, so none can do so at its end.
     for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         shutil.rmtree(old, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=prefix))

@@ -1,11 +1,10 @@
-"""A folder, seen through a file system that answers each read late: stands for NFS and Lustre.
+"""Mounts a folder through a file system that delays each read, as a model of NFS and Lustre.
 
-    with slow_mount.mounted(folder, 0.005) as there: ...
+    with slow_mount.mounted(folder, 0.005) as (there, mount): ...
 
-It speaks the kernel's FUSE protocol (linux/fuse.h, version 7.31) itself, read-only, for one folder
-without others in it. Reads wait side by side, as they do on a network. Needs /dev/fuse and the
-right to mount. `READ` counts bytes that the kernel has asked for: what a read of the file has cost
-the server.
+It implements the kernel's FUSE protocol (linux/fuse.h, version 7.31), read-only, for one folder
+without subfolders. Many reads wait at the same time, as on a network. Needs /dev/fuse and the right
+to mount. `mount.bytes_read` counts the bytes that the kernel has read: the load of a server.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ VALID_S = 3600
 
 
 class Mount:
-    """The file system's side of one mount."""
+    """One mount: answers the kernel's requests."""
 
     def __init__(self, folder: Path, delay_s: float) -> None:
         self.delay_s = delay_s
@@ -77,7 +76,7 @@ class Mount:
         self.answer(unique, data)
 
     def result(self, operation: int, node: int, body: bytes) -> bytes | int:
-        """The body of an answer, or an error's number."""
+        """The body of the answer, or an errno."""
         if operation == INIT:
             _, minor, ahead = struct.unpack_from("<III", body)
             sizes = struct.pack("<HHIIHH8I", 64, 48, 1 << 16, 1, 32, 0, *([0] * 8))
@@ -115,7 +114,7 @@ def libc() -> ctypes.CDLL:
 
 @contextlib.contextmanager
 def mounted(folder: Path, delay_s: float) -> Iterator[tuple[Path, Mount]]:
-    """The folder as it is seen late, and what counts its reads. OSError where it cannot be."""
+    """The slow folder, and the mount that counts its reads; OSError if it cannot be mounted."""
     mount = Mount(folder, delay_s)
     place = Path(tempfile.mkdtemp(prefix="farroot-slow-"))
     options = f"fd={mount.device},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}"

@@ -1,8 +1,8 @@
-"""One histogram on a cluster of Dask, of which a worker is killed: it is that of one process.
+"""Fills a histogram on a Dask cluster, kills a worker, and compares it with that of one process.
 
-Serves the file of `demo.py` 100 ms away, plans its partitions once, and has three processes of
-`dask.distributed` fill the histogram. As soon as the first result is there, one of them is killed;
-Dask runs what it had to do again. Everything stays in build/demo.
+Serves the file of `demo.py` 100 ms away, plans its partitions once, and fills the histogram in
+three worker processes of `dask.distributed`. After the first result one worker is killed; Dask runs
+its partitions again on the others. All files are in build/demo.
 """
 
 import logging
@@ -25,13 +25,13 @@ EDGES = np.linspace(0, 200, 101)
 
 
 def fill(part: farroot.Partition) -> np.ndarray:
-    """How many jets there are in each bin."""
+    """The number of jets in each bin."""
     jets = part.arrays()["Jet_pt"]
     return np.histogram(ak.to_numpy(ak.flatten(jets)), EDGES)[0]
 
 
 class Killing(Executor):
-    """Runs what another executor runs, and kills a worker after the first result."""
+    """An executor of a Dask cluster that kills a worker after the first result."""
 
     def __init__(self, client: Client) -> None:
         self.executor = client.get_executor()
@@ -40,7 +40,7 @@ class Killing(Executor):
         self._lock = threading.Lock()
 
     def submit(self, *call: object) -> Future:
-        """As of any executor."""
+        """Submits the call to Dask."""
         future = self.executor.submit(*call)
         future.add_done_callback(self._kill)
         return future
@@ -53,7 +53,7 @@ class Killing(Executor):
 
 
 def on_a_cluster(parts: farroot.Partitions) -> np.ndarray:
-    """The histogram, filled by several processes of which one dies."""
+    """The histogram, filled by several worker processes, one of which is killed."""
     with (
         LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -68,14 +68,14 @@ def on_a_cluster(parts: farroot.Partitions) -> np.ndarray:
 
 def main() -> int:
     """Runs the demonstration; fails where the histograms differ."""
-    # It says at length that a worker is gone.
+    # Dask logs many lines about the lost worker.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     demo.FOLDER.mkdir(parents=True, exist_ok=True)
     nano = demo.FOLDER / "nano.root"
     if not nano.exists():
         print("making a NanoAOD-like file ...", flush=True)
         make_nano.make(nano, 200_000)
-    # Metadata go along for a server far away, and the store is the demonstration's own.
+    # metadata="embed" needs a store of metadata: one of the demonstration's own.
     os.environ["FARROOT_STORE_FOLDER"] = str(demo.FOLDER / "store")
     with demo.served(demo.RTT_MS) as url:
         parts = farroot.partitions(url, ["Jet_pt"], step_size="100 kB", metadata="embed")

@@ -1,11 +1,11 @@
-"""Checks what is about to be released: wheels and the source distribution.
+"""Checks the wheels and the source distribution of a release.
 
     python release/check.py FOLDER
 
-FOLDER has what `make wheel` and `make sdist` have built. Checked are the tags of each wheel (by
-auditwheel and abi3audit), its metadata (by twine) and what is in it; that the source distribution
-has all that a build needs; that the recipe for conda-forge can be rendered; and that the wheel for
-this processor installs and works in a root that has neither a compiler nor Rust.
+FOLDER is where `make wheel` and `make sdist` put them. Checks the tags of each wheel (with
+auditwheel and abi3audit), its metadata (with twine) and its contents; that the source distribution
+has all files that a build needs; that the recipe for conda-forge can be rendered; and that the
+wheel for this processor installs and works without a compiler or Rust.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ import clean_root
 REPOSITORY = Path(__file__).resolve().parents[1]
 #: The oldest glibc that a wheel may need: that of CentOS 7, below EL8's 2.28.
 TAG = "manylinux_2_17"
-#: What a wheel holds besides Python files.
+#: Files that a wheel must have besides Python files.
 PARTS = ("farroot/_core.abi3.so", "farroot/py.typed", "farroot/_core.pyi")
 
 
 class CheckError(Exception):
-    """What must not be released, and why."""
+    """Why a file must not be released."""
 
 
 def run(*command: str | Path, folder: Path | None = None) -> str:
-    """The output of a command, which has to succeed."""
+    """The output of a command; CheckError if it fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -48,21 +48,21 @@ def tool(name: str) -> Path:
 
 
 def check_tags(wheel: Path) -> None:
-    """The name says abi3 and the glibc; the symbols in it say the same."""
+    """The name is that of an abi3 wheel for `TAG`, and the symbols in the wheel agree with it."""
     _, _, python, abi, platforms = wheel.stem.split("-")
     if (python, abi) != ("cp311", "abi3"):
         raise CheckError(f"{wheel.name}: not an abi3 wheel of CPython 3.11")
     if not any(each.startswith(TAG + "_") for each in platforms.split(".")):
         raise CheckError(f"{wheel.name}: not tagged {TAG}")
-    told = " ".join(run(tool("auditwheel"), "show", wheel).split())
+    output = " ".join(run(tool("auditwheel"), "show", wheel).split())
     machine = platforms.rpartition(TAG + "_")[2].partition(".")[0]
-    if f'is consistent with the following platform tag: "{TAG}_{machine}"' not in told:
-        raise CheckError(f"{wheel.name}: auditwheel says otherwise than its name:\n{told}")
+    if f'is consistent with the following platform tag: "{TAG}_{machine}"' not in output:
+        raise CheckError(f"{wheel.name}: auditwheel says otherwise than its name:\n{output}")
     run(tool("abi3audit"), "--strict", wheel)
 
 
 def check_contents(wheel: Path) -> None:
-    """The extension, types and licences are in it, tests are not."""
+    """The wheel has the extension, its types and the licences, and no tests."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     for part in PARTS:
@@ -75,7 +75,7 @@ def check_contents(wheel: Path) -> None:
 
 
 def check_source(archive: Path) -> None:
-    """Cargo finds each crate, and takes all others in the versions of the lock file."""
+    """Cargo finds each crate of the workspace, and the lock file has every dependency."""
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as source:
         source.extractall(folder, filter="data")
         (top,) = Path(folder).iterdir()
@@ -83,8 +83,8 @@ def check_source(archive: Path) -> None:
             if not (top / name).exists():
                 raise CheckError(f"{archive.name}: {name} is missing")
         before = locked(top)
-        # Without --locked: crates of the workspace that a wheel does not need are not there, and
-        # Cargo strikes them from the lock file.
+        # Without --locked: Cargo removes crates of the workspace from the lock file that a wheel
+        # does not need and the source distribution lacks.
         run("cargo", "metadata", "--format-version=1", folder=top / "python")
         if others := locked(top) - before:
             raise CheckError(f"{archive.name}: {sorted(others)[0]} is not in its lock file")

@@ -1,4 +1,4 @@
-"""A wheel tried where there is nothing but Python: no compiler, no Rust, no checkout."""
+"""Tries a wheel where there is only Python: no compiler, no Rust, no checkout."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 SMOKE = Path(__file__).with_name("smoke.py")
 ROOT = Path(__file__).resolve().parents[1] / "build" / "clean-root"
 
-#: Of Debian 12.
+#: The version of Python in Debian 12.
 DEBIANS_PYTHON = (3, 11)
 
-#: Runs a command that has to succeed.
+#: A function that runs a command and raises if it fails.
 Run = Callable[..., str]
 
 
 def try_wheel(wheel: Path, run: Run) -> str:
-    """Installs a wheel and runs `smoke.py`; says where."""
+    """Installs a wheel, runs `smoke.py`, and returns a text that names the environment."""
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder)
         run(sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", wheels, wheel)
-        # What pip has brought is for the Python that runs this.
+        # pip has fetched dependencies for the Python that runs this: Debian's must be the same.
         is_debians = sys.version_info[:2] == DEBIANS_PYTHON
         if is_debians and os.geteuid() == 0 and shutil.which("debootstrap"):
             return _in_debian(wheels, run)
@@ -32,7 +32,7 @@ def try_wheel(wheel: Path, run: Run) -> str:
 
 
 def _in_debian(wheels: Path, run: Run) -> str:
-    """In a root of Debian's smallest kind, made once, with Python and no compiler."""
+    """In a chroot of Debian (minbase), made once, with Python and without a compiler."""
     if not (ROOT / "etc" / "debian_version").exists():
         shutil.rmtree(ROOT, ignore_errors=True)
         include = "--include=python3,python3-venv"

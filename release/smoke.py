@@ -1,4 +1,4 @@
-"""What an installed farroot does, in short: writes a file, reads it from disk and over links."""
+"""Smoke test of an installed farroot: writes files, reads them from disk, XRootD and HTTP."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def main() -> None:
 
 
 def check(url: str, x: np.ndarray, jagged: ak.Array) -> None:
-    """The file has what was written into it."""
+    """The file has the values that were written."""
     tree = farroot.open(f"{url}:tree")
     assert np.array_equal(tree["x"].array(library="np"), x), url
     assert ak.all(ak.flatten(tree["jagged"].array() == jagged)), url
 
 
 def served(folder: Path, x: np.ndarray, jagged: ak.Array) -> None:
-    """The same over XRootD and HTTP, from a server on a port that the kernel chooses."""
+    """The same over XRootD and HTTP, from `farroot serve` on a free port."""
     command = [PROGRAM, "serve", folder, "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -81,7 +81,7 @@ def target() -> Path:
 
 
 def random_file(megabytes: float) -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    """A local file that no link can compress, in a folder that goes with the process."""
+    """A local file of random bytes, in a temporary folder that is removed with the process."""
     folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
     source = Path(folder.name) / "source"
     with source.open("wb") as file:
@@ -107,8 +107,8 @@ def run(
 ) -> None:
     """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'.
 
-    The figures of a sample are scaled to the whole job: time and bytes times `scale`. Of a job on
-    so many `threads` also the part of their time is said in which they waited: its stalls.
+    The figures of a sample are scaled to the whole job: time and bytes times `scale`. With
+    `threads`, `waited` is the fraction of their time in which they used no CPU: its stalls.
     """
     before = link()
     disk_bytes = read_from_disk()
@@ -138,7 +138,7 @@ def run(
 
 
 def read_from_disk() -> int:
-    """Bytes that this process has had a disk read so far; 0 where the kernel does not count."""
+    """Bytes that this process has read from disks so far; 0 if the kernel does not count them."""
     try:
         lines = Path("/proc/self/io").read_text().splitlines()
     except OSError:
@@ -217,7 +217,7 @@ def written(target: Path, folder: tempfile.TemporaryDirectory[str]) -> dict[str,
 
 
 def entries_in(target: Path, tree: str | None) -> dict[str, Any]:
-    """How many entries a file has got, by uproot; of one without a tree, how many objects."""
+    """The number of entries of a tree, read by uproot; without a tree, the number of keys."""
     import uproot
 
     with uproot.open(target) as file:

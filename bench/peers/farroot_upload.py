@@ -1,5 +1,5 @@
-"""farroot: a tree that is made up batch after batch, compressed and written to a server, of so many
-megabytes before compression; with `--cp` the command, and a file that is there.
+"""farroot: generates a tree batch by batch, compresses it and writes it to a server; `--megabytes`
+is its size before compression. With `--cp`, `farroot cp` of a file of random bytes of that size.
 """
 
 import subprocess
@@ -7,7 +7,7 @@ import sys
 
 import clock
 import farroot
-import farroot.writing  # as its users have it when they write
+import farroot.writing  # off the clock, as programs import it before they write
 import numpy as np
 
 args = clock.arguments(
@@ -19,7 +19,7 @@ args = clock.arguments(
 COLUMNS = 20
 total = max(round(args.megabytes * 1e6 / 4 / COLUMNS), 1)
 batch = min(total, 100_000)
-# Of 9 bits of the mantissa, as analysis data may have them.
+# Reals with 9 bits of mantissa, as in compact analysis formats.
 some = np.random.default_rng(13).normal(0.0, 40.0, batch + COLUMNS).astype(np.float32)
 some = (some.view(np.uint32) & 0xFFFFC000).view(np.float32)
 columns = {f"x{at}": some[at : at + batch] for at in range(COLUMNS)}

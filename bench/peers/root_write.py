@@ -2,8 +2,8 @@
 
 `--as`: `tree` or `ntuple`, one after the other (with `--threads`, baskets or pages are compressed
 by ROOT's own threads); `merger`: TBufferMerger, `parallel`: RNTupleParallelWriter, one writer a
-thread, which hand over after each `--every` entries (TBufferMerger; with 0, when so many bytes as
-`--flush` says are in the buffer) or cluster.
+thread, which hand over after each `--every` entries (TBufferMerger; with 0, when a buffer has more
+than `--flush` bytes) or cluster.
 `--flush` and `--basket` are the tree's, in bytes, as in CMS's experiment.
 """
 

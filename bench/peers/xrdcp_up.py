@@ -1,5 +1,5 @@
-"""xrdcp of a file of random bytes to a server; the program's own start is on the clock, as for its
-users.
+"""xrdcp of a file of random bytes to a server; the start of the program is on the clock, as its
+users wait for it.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""What the notebooks read: files of made-up events, and a server that seems to be far away."""
+"""Files of generated events for the notebooks, and a server with a simulated round-trip time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import numpy as np
 
 
 def folder() -> Path:
-    """A new folder for files, which goes when the notebook ends."""
+    """A new folder for files, which is removed when the notebook ends."""
     made = tempfile.TemporaryDirectory(prefix="farroot-notebook-")
     atexit.register(made.cleanup)
     return Path(made.name)
 
 
 def make(path: Path, entries: int = 20_000, seed: int = 1, *, as_ntuple: bool = False) -> Path:
-    """Writes events as the tree, or the RNTuple, ``Events``: muons, jets, and forty numbers each.
+    """Writes the tree or RNTuple ``Events``: muons, jets and 40 other numbers for each event.
 
     Half of the events have a pair of muons from a Z boson.
     """
@@ -35,17 +35,17 @@ def make(path: Path, entries: int = 20_000, seed: int = 1, *, as_ntuple: bool = 
 
 
 def counter(column: str) -> str:
-    """One for all columns of the muons, and one for those of the jets."""
+    """The counter of a column: ``nMuon`` for those of the muons, ``nJet`` for those of the jets."""
     return f"n{column.partition('_')[0]}"
 
 
 def events(entries: int, seed: int = 1) -> ak.Array:
-    """Made-up events."""
+    """Generated events."""
     random = np.random.default_rng(seed)
     muons, jets = 2 * random.integers(0, 2, entries), random.poisson(4, entries)
     mass = np.repeat(91.2 + 2.5 * random.standard_normal(entries), muons)
     eta, phi = random.normal(0, 1.2, entries), random.uniform(-np.pi, 0, entries)
-    # Back to back, each with half of the mass: what the detector makes of it is smeared.
+    # Back to back, each with half of the mass, smeared by the resolution of the detector.
     away = np.arange(muons.sum()) % 2 * np.pi
     momenta = mass / 2 * random.normal(1, 0.02, muons.sum())
 
@@ -67,9 +67,9 @@ def events(entries: int, seed: int = 1) -> ak.Array:
 
 
 def serve(what: Path, *options: str) -> str:
-    """Starts ``farroot serve`` for this notebook, and gives the address of the folder's top.
+    """Starts ``farroot serve`` for this notebook, and returns the address of the folder.
 
-    ``serve(folder, "--rtt", "100ms")`` answers as a server does that is so far away.
+    ``serve(folder, "--rtt", "100ms")`` answers like a server with a round-trip time of 100 ms.
     """
     command = [sys.executable, "-m", "farroot", "serve", str(what), "--port", "0", *options]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,8 +1,8 @@
-"""Builds the site: the pages of docs/, its notebooks run, and a reference made from the package.
+"""Builds the site: the pages of docs/, its executed notebooks, and a reference of the package.
 
-Everything is made in build/: a copy of the pages and the pages of the reference in
-build/site-source, the site in build/site. A broken link, a name without a page, a page that no
-other leads to, and a notebook that fails are errors.
+All output is in build/: a copy of the pages and the pages of the reference in build/site-source,
+the site in build/site. Errors are a broken link, a public name without a page, a page without a
+link to it, and a notebook that fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOURCE, SITE, DOCTREES = BUILD / "site-source", BUILD / "site", BUILD / "site-do
 
 
 def main() -> int:
-    """Builds and checks; gives the exit status."""
+    """Builds and checks the site; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-notebooks", action="store_true", help="show them without running")
     run = "off" if parser.parse_args().no_notebooks else "force"
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def stage() -> None:
-    """Puts a copy of the pages beside what is made; of earlier builds nothing stays."""
+    """Removes earlier builds, copies the pages and generates the others."""
     for old in (SOURCE, SITE, DOCTREES):
         shutil.rmtree(old, ignore_errors=True)
     unread = shutil.ignore_patterns("site", "README.md", "__pycache__")
@@ -54,7 +54,7 @@ def stage() -> None:
 
 
 def first_page() -> str:
-    """The first page: the list of docs/README.md, and the contents beside every page."""
+    """The text of the first page: the list of docs/README.md, and the tables of contents."""
     begin = (HERE / "index.md").read_text()
     _, _, listed = (DOCS / "README.md").read_text().partition("## Contents\n")
     pages = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebooks/*.md"))]

@@ -1,4 +1,4 @@
-"""What must be true of the built site: links lead somewhere, and every page can be reached."""
+"""Checks the built site: each link has a target, and each page can be reached by links."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 FIRST = "index.html"
-#: Pages of Sphinx's own that are not for reading on.
+#: Pages that Sphinx generates; links to them are not required.
 MACHINE_MADE = ("genindex.html", "py-modindex.html", "search.html")
 
 
 class Page(HTMLParser):
-    """The links and anchors of a page, and what it fetches from elsewhere."""
+    """The links and anchors of a page, and the scripts, images and styles of other sites."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Takes what leads somewhere, and what can be led to."""
+        """Collects links, anchors and fetched addresses."""
         named = {name: value for name, value in attrs if value}
         if "id" in named:
             self.anchors.add(named["id"])
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def faults(site: Path, names: Iterable[str]) -> list[str]:
-    """What is wrong with a site, a line each."""
+    """The faults of a site, one line each."""
     pages = {
         path.relative_to(site).as_posix(): Page(path.read_text()) for path in site.rglob("*.html")
     }
@@ -67,7 +67,7 @@ def _of_page(site: Path, pages: dict[str, Page], name: str, page: Page) -> Itera
 
 
 def _local(name: str, link: str) -> tuple[str, str] | None:
-    """The file of the site that a link leads to, and the anchor there."""
+    """The file and the anchor to which a link leads; None for links to other sites."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return None
@@ -77,7 +77,7 @@ def _local(name: str, link: str) -> tuple[str, str] | None:
 
 
 def _reached(pages: dict[str, Page]) -> set[str]:
-    """Pages to which links lead from the first."""
+    """The pages that can be reached by links from the first."""
     reached, ahead = set(MACHINE_MADE), [FIRST]
     while ahead:
         name = ahead.pop()
@@ -89,8 +89,8 @@ def _reached(pages: dict[str, Page]) -> set[str]:
 
 
 def _documented(inventory: Path) -> set[str]:
-    """Full names that have a page, by the list that Sphinx writes of them."""
-    # Four lines of text, and of the rest a line each: name, kind, priority, address, title.
+    """The full names that have a page, from the inventory that Sphinx writes."""
+    # Four lines of text; then, compressed, a line a name: name, kind, priority, address, title.
     *_, packed = inventory.read_bytes().split(b"\n", 4)
     lines = (line.split(" ") for line in zlib.decompress(packed).decode().splitlines())
     return {line[0] for line in lines if line[1].startswith("py:")}

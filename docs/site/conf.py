@@ -1,4 +1,4 @@
-"""Sphinx's configuration of the site; build.py says how it is called."""
+"""Configuration of Sphinx for the site; build.py runs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sphinx.addnodes import desc_signature
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
-#: Where files beside docs/ are read, which are no part of the site.
+#: Address of files outside of docs/, which are not on the site.
 REPOSITORY = "https://github.com/farroot/farroot/blob/main"
 
 project = "farroot"
@@ -26,17 +26,17 @@ html_theme = "furo"
 html_title = "farroot"
 html_copy_source = False
 html_show_copyright = False
-#: Nothing is fetched from elsewhere, by the build or by a browser.
+#: Neither the build nor a browser fetches anything from other sites.
 nb_ipywidgets_js: dict[str, Any] = {}
 
-# As the anchors of headings are on a repository's browser, which tidy tests.
+# The same anchors as on GitHub, which the crate tidy tests.
 myst_heading_anchors = 4
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-# For a machine that does other things, too; the notebooks take seconds.
+# The notebooks take seconds; a busy machine may take longer.
 nb_execution_timeout = 300
-# Progress bars and servers say things that are no results.
+# Joins the pieces of standard output and standard error, such as those of progress bars.
 nb_merge_streams = True
 
 autodoc_member_order = "bysource"
@@ -49,13 +49,13 @@ napoleon_use_ivar = True
 napoleon_custom_sections = [("Keys", "params_style")]
 
 nitpicky = True
-#: Names of others, and modules, which have no page here.
+#: Names of other packages, and modules of farroot, have no page here.
 _OTHERS = "awkward|builtins|collections|concurrent|dask|fsspec|hist|numpy|pandas|pyarrow|uproot"
 nitpick_ignore_regex = [("py:.*", rf"({_OTHERS})\..*"), ("py:mod", r"farroot\..*")]
 
 
 def _as_on_the_site(app: Sphinx, docname: str, content: list[str]) -> None:
-    """Leads links out of docs/ to the repository, and names languages as the highlighter does."""
+    """Turns links out of docs/ to the repository, and names languages as the highlighter does."""
     folder = posixpath.dirname(f"docs/{docname}")
 
     def led(found: re.Match[str]) -> str:
@@ -63,16 +63,16 @@ def _as_on_the_site(app: Sphinx, docname: str, content: list[str]) -> None:
         return found[0] if path.startswith("docs/") else f"]({REPOSITORY}/{path}"
 
     content[0] = re.sub(r"\]\(((?:\.\./)+[^)#\s]+)", led, content[0])
-    # Titles in place of names of files.
+    # Links whose text is the name of a file show the title of the page.
     content[0] = re.sub(r"\[[\w-]+\.md\](?=\((?!https))", "[]", content[0])
-    # As Rust's own documentation marks what is compiled and not run.
+    # rustdoc compiles blocks with `no_run` without running them; the highlighter knows `rust`.
     content[0] = content[0].replace("```rust,no_run", "```rust")
 
 
 def _without_maker(
     app: Sphinx, what: str, name: str, one: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Shows arguments of those classes alone of which programs make objects."""
+    """Shows the arguments of a class only if programs call the class."""
     is_called = what != "class" or name.removeprefix("farroot.") in reference.CALLED
     return None if is_called or not signature else ("", returns)
 
@@ -80,12 +80,12 @@ def _without_maker(
 def _without_helpers(
     app: Sphinx, what: str, name: str, one: Any, is_skipped: bool, options: Any
 ) -> bool | None:
-    """Leaves out what the parts of the package ask of each other's objects."""
+    """Leaves out methods that only farroot itself calls."""
     return True if name in HELPERS or name in ("all_of", "of", "read_from") else None
 
 
 def _without_page(app: Sphinx, env: Any, node: Element, text: Element) -> Element | None:
-    """Leaves types in signatures that have no page as text."""
+    """Shows types without a page as text, in signatures; elsewhere they are an error."""
     above = node.parent
     while above is not None and not isinstance(above, desc_signature):
         above = above.parent
@@ -93,7 +93,7 @@ def _without_page(app: Sphinx, env: Any, node: Element, text: Element) -> Elemen
 
 
 def _sections(self: GoogleDocstring) -> list[str]:
-    """Reads what a property says as that of a method: a colon is no type, "Raises" a section."""
+    """Parses docstrings of properties like those of methods: with "Raises", and colons as text."""
     self._what = "method"
     self._parse()
     return []

@@ -1,4 +1,4 @@
-"""The reference: a page for each public name, and one that lists them."""
+"""Writes the reference: a page for each public name, and a list of all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import farroot
 
-#: Public names by what they are for; the list ends with those that are not here.
+#: Public names by purpose. Names in no group form a last one, "Others".
 GROUPS = {
     "Opening and reading": (
         *("open", "iterate", "concatenate", "num_entries", "chain", "open_bytes", "scan_polars"),
@@ -53,10 +53,10 @@ GROUPS = {
     "uproot's names": ("TTree", "TBranch", "ReadOnlyFile", "ReadOnlyDirectory", "Model"),
 }
 
-#: Classes that are called by programs; all others are made by functions and methods.
+#: Classes that programs call; objects of all others are made by functions and methods.
 CALLED = (*GROUPS["How branches are read, and containers"], "ZLIB", "LZMA", "LZ4", "ZSTD", "Source")
 
-#: What neither a class nor a function is: its kind, and what it is for.
+#: Names that are neither classes nor functions: their kind and description.
 _NO_CLASSES = {
     "__version__": ("data", "The version of the package, a text."),
     "Files": (
@@ -66,7 +66,7 @@ _NO_CLASSES = {
     ),
 }
 
-#: Classes of others whose methods are not told again.
+#: Base classes whose methods are not documented again.
 _BASES = "object, Exception, BaseException, OSError, dict, list, str, tuple, Mapping, Source"
 
 
@@ -104,23 +104,23 @@ def _kind(name: str) -> str:
 
 
 def _where(name: str) -> str:
-    """The page of a name: by kind, since some differ only by the case of a letter."""
+    """The path of a name's page; with the kind, since some names differ only in case."""
     return f"{_kind(name)}/{name.strip('_')}"
 
 
 def _summary(name: str) -> str:
-    """The first paragraph of what the name says of itself."""
+    """The first paragraph of the docstring of a name."""
     if name in _NO_CLASSES:
         return _NO_CLASSES[name][1]
     if (meant := _other_name(name)) is not None:
         return f"uproot's name of :class:`farroot.{meant}`."
     text = inspect.getdoc(getattr(farroot, name)) or ""
-    # Names in it may mean something on its own page only.
+    # As text: short names in it resolve only on its own page.
     return re.sub(r":\w+:`~?([^`]+)`", r"``\1``", " ".join(text.split("\n\n")[0].split()))
 
 
 def _other_name(name: str) -> str | None:
-    """What the same is called here, of a name that is uproot's."""
+    """The class that a name of uproot refers to; None for names of farroot."""
     one = getattr(farroot, name)
     return one.__name__ if inspect.isclass(one) and one.__name__ != name else None
 

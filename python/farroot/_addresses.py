@@ -37,7 +37,7 @@ def path_text(url: Any) -> str:
         InvalidArgumentError: for a path of universal_pathlib with options for fsspec.
     """
     if (options := getattr(url, "storage_options", None)) is not None:
-        # A path of universal_pathlib, of which only the text has the protocol.
+        # A path of universal_pathlib: only its text has the protocol.
         if options:
             raise InvalidArgumentError(
                 f"{url} has options for fsspec ({', '.join(sorted(options))}), which farroot does "

@@ -64,8 +64,8 @@ def config(
         decode_threads: Threads that decompress and decode; fixed once reading has begun.
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
-        connections_shared: Connections of all of this user's processes on this machine to one
-            server at the most; each process has one at least, and 0 sets no limit.
+        connections_shared: Connections to one server, at most, of all processes of this user on
+            this machine together; each process has at least one, and 0 sets no limit.
         coalescing: Whether what lies together in a file is asked for together.
         opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;

@@ -525,12 +525,12 @@ class Parts:
 
 @final
 class Presumed:
-    """A table of a file that is remembered, to be read before the file is open."""
+    """A table made from stored metadata, which can be read before its file is open."""
 
     @property
     def table(self) -> Table: ...
     def confirm(self) -> bool:
-        """Waits for the server; whether what was read of the table counts."""
+        """Waits for the server's answer; False if it is another file: discard what was read."""
 
 @final
 class TableLocation:
@@ -561,13 +561,13 @@ def open_table(url: str, path: str | None) -> Table:
     """Without a path, the only one there is."""
 
 def open_presumed(url: str, path: str | None) -> Presumed | None:
-    """The table of a file that is remembered; None where too little is."""
+    """A table made from the stored metadata of a file; None if they do not suffice for it."""
 
 def remembered(url: str) -> tuple[bytes, str | None] | None:
-    """What is remembered of a file: its metadata, and what is known of its server."""
+    """The stored metadata of a file, and what is known of its server; None if there are none."""
 
 def remember(url: str, metadata: bytes, server: str | None) -> None:
-    """Takes what another machine remembers of a file."""
+    """Stores the metadata of a file that another machine has read."""
 
 def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def shown_address(address: str) -> str:

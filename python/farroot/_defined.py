@@ -1,4 +1,4 @@
-"""New columns: formulas, and functions of the columns that their parameters name."""
+"""New columns, defined by formulas, or by functions whose parameters name columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ._core import Column
     from ._selection import Leaf
 
-#: A name, the columns that it is computed from, and what computes it from them.
+#: The name of a new column, the columns that it is computed from, and the function that does so.
 Definition: TypeAlias = tuple[str, list[str], Callable[["list[Column]", int], _core.Array]]
 
 
 @dataclass(frozen=True)
 class _Name:
-    """A column that is known by its name alone."""
+    """A column of which only the name is known."""
 
     key: str
     decoder: None = None
@@ -32,11 +32,11 @@ class _Name:
 def definition(
     name: str, how: str | Callable[..., Any], as_: Literal["tree", "rntuple"] | None
 ) -> Definition:
-    """A new column as the engine takes it.
+    """A new column in the form that the engine takes.
 
     Raises:
-        InvalidArgumentError: for a formula that cannot be understood or has no columns, and for
-            a function whose parameters do not name columns.
+        InvalidArgumentError: for a formula that cannot be parsed or names no columns, and for a
+            function whose parameters do not name columns.
     """
     columns, value = _of_formula(how) if isinstance(how, str) else _of_function(name, how)
     if not columns:

@@ -37,12 +37,12 @@ def page(head: str, *parts: str) -> str:
 
 
 def picture(svg: str) -> str:
-    """A picture as wide as there is room; where that is little, one to be moved sideways."""
+    """A picture as wide as the notebook, up to 60 em; below 40 em it scrolls sideways."""
     return f'<div class="farroot"><style>{_STYLE}</style>{svg}</div>'
 
 
 class Shown(str):
-    """HTML that a notebook shows, and as text what it says."""
+    """HTML for a notebook, and the same as plain text for other programs."""
 
     html: str
 
@@ -51,7 +51,7 @@ class Shown(str):
 
 
 def bar(part: float | None, text: str) -> Shown:
-    """A part of a whole, from 0 to 1, where it is known, and what there is to say of it."""
+    """A progress bar, of which ``part`` (0 to 1) is done, with a text; None draws no bar."""
     shown = Shown(text)
     drawn = "" if part is None else f'<progress value="{part:.3f}"></progress> '
     shown.html = f"<div>{drawn}{html.escape(text)}</div>"
@@ -59,8 +59,8 @@ def bar(part: float | None, text: str) -> Shown:
 
 
 def displayed(what: object) -> Any:
-    """Shows something in the notebook; what is returned can ``update`` it. None elsewhere."""
-    # Imported where it runs: nothing else has a kernel.
+    """Displays an object in a notebook and returns its handle (``update``); None elsewhere."""
+    # A process with a kernel has imported IPython already; others need not.
     ipython = sys.modules.get("IPython")
     if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
         return None

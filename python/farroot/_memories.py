@@ -1,4 +1,4 @@
-"""What is remembered of a file, in a partition: no metadata are asked for where it is read."""
+"""A file's metadata within a partition, so that the process that reads it need not fetch them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .errors import InvalidArgumentError
 class Metadata:
     """A file's metadata as they are stored in it, and what is known of its server.
 
-    All partitions of a file share one. They are believed only where the file's own first bytes and
-    what its server says of it are as they were.
+    All partitions of a file share one object. The metadata are used only if the first bytes of the
+    file, and its size, time and version at the server, have not changed.
     """
 
     stored: bytes = field(repr=False)
@@ -25,34 +25,34 @@ class Metadata:
 
     @classmethod
     def of(cls, url: str) -> Metadata | None:
-        """Those of a file that this process has opened; None of local files, and of servers that
-        do not say when a file changed."""
+        """The metadata of a file that this process has opened; None for local files, and if the
+        server does not say when a file changed."""
         found = _core.remembered(url)
         return None if found is None else cls(*found)
 
     def remember(self, url: str) -> None:
-        """Has this machine remember them, where it knows nothing of the file.
+        """Puts them into this machine's store of metadata, unless the file is there already.
 
         Raises:
-            InvalidArgumentError: for what another version of farroot has made.
+            InvalidArgumentError: for metadata that another version of farroot has stored.
         """
         _core.remember(url, self.stored, self.server)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields, for JSON."""
         return {"stored": b64encode(self.stored).decode(), "server": self.server}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Metadata:
-        """What :meth:`as_dict` has told."""
-        return cls(b64decode(told["stored"], validate=True), told.get("server"))
+    def from_dict(cls, fields: Mapping[str, Any]) -> Metadata:
+        """The metadata from what :meth:`as_dict` returns."""
+        return cls(b64decode(fields["stored"], validate=True), fields.get("server"))
 
 
 def check_kept() -> None:
-    """Metadata come from the store, which has to keep them.
+    """Checks that the store of metadata, from which partitions take them, is on.
 
     Raises:
-        InvalidArgumentError: where it keeps nothing.
+        InvalidArgumentError: if the setting ``store`` is 0.
     """
     if _core.configure()["store"] == 0:
         raise InvalidArgumentError(

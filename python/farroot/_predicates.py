@@ -1,8 +1,8 @@
-"""Expressions of polars as cuts, as far as they compare numbers with constants.
+"""Translates expressions of polars that compare numbers with constants to cuts.
 
-A cut may let more rows pass than the expression, which polars applies afterwards; never fewer. Two
-things make them differ: for polars a NaN is larger than all numbers and equal to itself, and a
-constant may be meant in the column's precision or in its own.
+A cut may pass more rows than the expression, which polars applies afterwards, but never fewer. Cuts
+and polars differ in two ways: for polars a NaN is larger than all numbers and equal to itself, and
+polars may compare in the precision of the column or in that of the constant.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-#: Comparisons as polars names them, and whether a NaN in the column fulfils them.
+#: polars' names of comparisons: the operator, and whether a NaN in the column fulfils it.
 _COMPARISONS = {
     "Gt": (">", True),
     "GtEq": (">=", True),
@@ -22,23 +22,23 @@ _COMPARISONS = {
     "Eq": ("==", False),
     "NotEq": ("!=", True),
 }
-#: With the sides changed.
+#: The comparison that means the same with its sides exchanged.
 _TURNED = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq", "NotEq": "NotEq"}
-#: Integers that a double has, each and their neighbours.
+#: The largest integer up to which a double represents every integer and both its neighbours.
 _WHOLE_MAX = 2**53 - 1
 
 
 def cut_of(predicate: Any) -> str | None:
-    """A cut that each row passes for which the expression is true; None where there is none."""
+    """A cut that passes every row for which the expression is true; None if there is none."""
     return _translated(_read(predicate))
 
 
 def _read(predicate: Any) -> Any:
-    """The expression as nested dicts, whose form polars does not promise."""
+    """The expression as nested dicts; polars may change their form in any release."""
     import warnings
 
     with warnings.catch_warnings():
-        # The form is unstable; what is not understood is left to polars.
+        # polars warns that the form is unstable; parts that are unknown here are left to polars.
         warnings.simplefilter("ignore")
         return json.loads(predicate.meta.serialize(format="json"))
 
@@ -61,7 +61,7 @@ def _translated(node: Any) -> str | None:
                 "function": {"Boolean": {"IsBetween": _}},
             }
         }:
-            # The ends may belong to it or not: more rows may pass than should.
+            # Whether the ends belong to the interval is ignored: a cut may pass more rows.
             one, other = _compared(name, "GtEq", low), _compared(name, "LtEq", high)
             return None if one is None or other is None else f"({one}) & ({other})"
     return None
@@ -72,7 +72,7 @@ def _compared(name: str, op: str, literal: Any) -> str | None:
     if value is None or op not in _COMPARISONS or not name.isidentifier():
         return None
     sign, with_nan = _COMPARISONS[op]
-    # As the column may have it, and as it is.
+    # The constant in the precision of the column, which may be single, and in its own.
     values = (value, float(np.float32(value))) if isinstance(value, float) else (value,)
     if op in ("Eq", "NotEq") and len({*values}) > 1:
         return None
@@ -83,9 +83,9 @@ def _compared(name: str, op: str, literal: Any) -> str | None:
 
 
 def _number(literal: Any) -> int | float | None:
-    """The constant, where it is a finite number that no conversion changes."""
+    """The constant, if it is an integer of at most 53 bits or finite in single precision."""
     match literal:
-        # A scalar's type is that of the column.
+        # polars gives a scalar the type of the column.
         case {"Scalar": scalar} if isinstance(scalar, dict) and len(scalar) == 1:
             ((kind, value),) = scalar.items()
             if kind.startswith(("Int", "UInt")) and type(value) is int:

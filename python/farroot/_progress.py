@@ -183,7 +183,7 @@ def _bar() -> _Shown:
 
 
 def _own_bar() -> _Shown:
-    """One that needs nothing installed."""
+    """A bar that needs neither tqdm nor rich."""
     from . import _html
 
     shown = _html.displayed(_html.bar(None, ""))

@@ -63,7 +63,7 @@ class InFile(NothingToClose, Readable[Column]):
         self._added: dict[str, Tree | RNTuple] = {}
         self._known_file: File | None = None
         self._listed: tuple[_core.Table, list[ColumnInfo]] | None = None
-        #: Branches or fields that are in use: one of each.
+        #: Branch or field objects that the caller still refers to, by number.
         self._in_use: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def _live(self) -> _core.Table:
@@ -89,14 +89,14 @@ class InFile(NothingToClose, Readable[Column]):
         return children
 
     def _column(self, number: int) -> Column:
-        """The branch or field: the same object as long as it is in use."""
+        """The branch or field: the same object as long as the caller refers to it."""
         column: Column | None = self._in_use.get(number)
         if column is None:
             column = self._in_use.setdefault(number, self._made_of(number))
         return column
 
     def _made_of(self, number: int) -> Column:
-        """A branch or a field."""
+        """Makes the object for a branch or a field."""
         raise NotImplementedError
 
     def _column_of(self, info: ColumnInfo) -> Any:
@@ -277,13 +277,13 @@ class InFile(NothingToClose, Readable[Column]):
 
     @taken
     def live_timeline(self, *, every: float = 0.5) -> LiveTimeline:
-        """A picture in a notebook that grows while a read lasts, for the ``progress=`` of it.
+        """A timeline in a notebook that grows during a read: pass it as ``progress=``.
 
         Args:
-            every: Seconds between two pictures at least.
+            every: The least number of seconds between two pictures.
 
         Raises:
-            UnsupportedError: where no notebook runs, and for a chain.
+            UnsupportedError: outside of a notebook, and for a chain.
         """
         return LiveTimeline(self.timeline, every)
 

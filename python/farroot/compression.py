@@ -1,9 +1,9 @@
 """How what is written is compressed, in uproot's words.
 
-ROOT's number (``505``) means the size that ROOT reaches with it; ``ZSTD(5)``, as in uproot, the
-size that level 5 of Zstandard itself reaches, which is lower than what ROOT takes for its level 5.
-Each column of a table is compressed at the lowest level that reaches that size on its first
-entries, up to 0.5 %.
+ROOT's number (``505``) means the size that ROOT reaches with it. ``ZSTD(5)`` means, as in uproot,
+the size that level 5 of Zstandard itself reaches; ROOT uses a higher one for its level 5. Each
+column of a table is compressed at the lowest level that reaches that size within 0.5 % on its first
+entries.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Compression:
 
     @property
     def codec_level(self) -> int | None:
-        """Whose size of Zstandard's levels is meant; None where ROOT's number says it, and of other
+        """The level of Zstandard itself whose size is meant; None with ROOT's number, and for other
         algorithms."""
         is_own = self.algorithm == ZSTD.algorithm and not self.is_root_level
         return self.level if is_own else None

@@ -142,7 +142,7 @@ class Directory(NothingToClose, Explained):
 
     @property
     def file(self) -> File:
-        """The file that it is in."""
+        """The file that the directory is in."""
         return self._file
 
     @property

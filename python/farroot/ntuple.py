@@ -28,7 +28,7 @@ class HasFields(Readable["Field"]):
 
     @property
     def ntuple(self) -> RNTuple:
-        """The RNTuple itself, or that of the field."""
+        """The RNTuple itself, or the one that the field is in."""
         return self._table
 
     @property

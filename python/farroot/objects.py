@@ -109,7 +109,7 @@ class Object:
 
     @property
     def classname(self) -> str:
-        """Its class in C++."""
+        """The name of the class in C++."""
         return self._classname
 
     @property
@@ -284,7 +284,7 @@ class Parameter(Object):
 
     @property
     def value(self) -> Any:
-        """The number, bool or text."""
+        """The value: a number, a bool or a text."""
         return self["fVal"]
 
     def __bool__(self) -> bool:

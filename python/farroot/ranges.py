@@ -159,7 +159,7 @@ class ByteFile(NothingToClose, Explained):
 
     @property
     def closed(self) -> bool:
-        """Whether it has been closed."""
+        """Whether the file has been closed."""
         return self._core is None
 
     def close(self) -> None:

@@ -119,10 +119,10 @@ def timeline(file: _core.File, path: str | os.PathLike[str] | None, width: int) 
 
 
 class LiveTimeline:
-    """A timeline in a notebook that is drawn again and again while a read lasts.
+    """A timeline in a notebook that is redrawn during a read.
 
-    It is what ``progress=`` takes: ``tree.arrays(columns, progress=tree.live_timeline())``.
-    Drawing takes at most a tenth of the time.
+    ``progress=`` takes it: ``tree.arrays(columns, progress=tree.live_timeline())``. Drawing takes
+    at most a tenth of the time.
     """
 
     def __init__(self, draw: Callable[[], Timeline], every: float) -> None:

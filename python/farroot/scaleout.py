@@ -79,11 +79,11 @@ class Partition:
     decoded_bytes: int | None = None
     #: The file that was looked into.
     identity: Identity | None = None
-    #: The servers that had the file then, where it is far: those that redirectors have led to.
+    #: The servers that held the file when it was planned, after redirection; none if it is local.
     servers: tuple[str, ...] = ()
-    #: Others whose entries belong to these: name, address and path of each.
+    #: Tables whose entries are joined to these: name, address and path of each.
     friends: tuple[tuple[str, str, str | None], ...] = ()
-    #: The file's metadata, where they are to go along.
+    #: The file's metadata, with ``metadata="embed"``.
     metadata: Metadata | None = field(default=None, repr=False)
 
     @property
@@ -120,8 +120,8 @@ class Partition:
         return read(self._table())
 
     def _presumed(self, metadata: Metadata, read: Callable[[Any], Any]) -> tuple[Any] | None:
-        """What is read with the open, before the server has said that the file is the same; None
-        where it is another one, or nothing could be read so."""
+        """The result of ``read``, in a tuple, from the stored metadata while the file opens; None
+        if the server has another file, or if the metadata do not suffice."""
         metadata.remember(self.url)
         presumed = _core.open_presumed(self.url, self.object_path)
         if presumed is None:
@@ -133,7 +133,7 @@ class Partition:
             is_meant = Identity.of(table) == self.identity
             result = read(table) if is_meant else None
         except Error as error:
-            # It may be the other file's.
+            # The server may have another file, to which the error belongs: confirm() tells.
             is_meant, failed = True, error
         if not presumed.confirm() or not is_meant:
             return None
@@ -174,15 +174,15 @@ class Partition:
         return shown(f"<Partition {which} of {where}>")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; what is None or empty is left out."""
-        told = asdict(replace(self, metadata=None))
+        """The fields, for JSON; those that are None or empty are left out."""
+        record = asdict(replace(self, metadata=None))
         if self.metadata is not None:
-            told["metadata"] = self.metadata.as_dict()
-        return {name: value for name, value in told.items() if value not in (None, ())}
+            record["metadata"] = self.metadata.as_dict()
+        return {name: value for name, value in record.items() if value not in (None, ())}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Partition:
-        """What :meth:`as_dict` has told."""
+        """The partition from what :meth:`as_dict` returns."""
         pairs: dict[str, Any] = {
             name: tuple(told[name])
             for name in ("expressions", "entries", "share", "servers")
@@ -214,12 +214,12 @@ class Partitions(list[Partition]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes them as JSON, which only this user can read: an address may have a secret."""
         every = [replace(each, metadata=None).as_dict() for each in self]
-        told: dict[str, Any] = {"farroot_partitions": _VERSION, "partitions": every}
+        record: dict[str, Any] = {"farroot_partitions": _VERSION, "partitions": every}
         known = {each.url: each.metadata for each in self if each.metadata is not None}
         if known:
-            told["metadata"] = {url: one.as_dict() for url, one in known.items()}
+            record["metadata"] = {url: one.as_dict() for url, one in known.items()}
         with open(path, "w", encoding="utf-8", opener=_private) as file:
-            json.dump(told, file, indent=1)
+            json.dump(record, file, indent=1)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Partitions:
@@ -230,13 +230,13 @@ class Partitions(list[Partition]):
         """
         with open(path, encoding="utf-8") as file:
             try:
-                told = json.load(file)
-                if told["farroot_partitions"] != _VERSION:
-                    raise ValueError(f"of version {told['farroot_partitions']!r}")
+                record = json.load(file)
+                if record["farroot_partitions"] != _VERSION:
+                    raise ValueError(f"of version {record['farroot_partitions']!r}")
                 known = {
-                    url: Metadata.from_dict(one) for url, one in told.get("metadata", {}).items()
+                    url: Metadata.from_dict(one) for url, one in record.get("metadata", {}).items()
                 }
-                every = map(Partition.from_dict, told["partitions"])
+                every = map(Partition.from_dict, record["partitions"])
                 return cls(replace(each, metadata=known.get(each.url)) for each in every)
             except (ValueError, TypeError, KeyError) as error:
                 raise InvalidArgumentError(
@@ -301,8 +301,8 @@ def partitions(
         measure: Whether bytes are those in the file or, with ``"decoded"``, in memory.
         blind: Makes so many partitions of each file without opening it; what they hold shows when
             they are read, and is not compared with anything.
-        metadata: With ``"embed"`` the partitions of a far file carry its metadata, 20 to 100 kB a
-            file: a process that reads one of them first asks for no metadata.
+        metadata: With ``"embed"`` the partitions of a remote file contain its metadata, 20 to
+            100 kB a file: a new process that reads one need not fetch them.
         friends: Files of friends by name, as for :func:`farroot.iterate`.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
@@ -344,7 +344,7 @@ def _blind(
 
 
 def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
-    """Those that belong to a place, and those that were added to the open table there."""
+    """The friends that a place names, and those that were added to its open table."""
     added = () if place.table is None else place.table._added.items()
     if any(table.is_chain for _, table in added):
         raise InvalidArgumentError("a friend of several files: give friends= file by file")
@@ -353,7 +353,7 @@ def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
 
 
 def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Tree | RNTuple]]:
-    """Each table with its friends, all opened side by side."""
+    """Each table with its friends; many files are opened at the same time."""
     every = [one for place in places for one in (place, *(one for _, one in place.friends))]
     opens = _core.open_tables([(one.url, one.path) for one in every if one.table is None])
 
@@ -361,7 +361,7 @@ def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Tree | RNTuple]]:
         if place.table is not None:
             return place.table
         core = opens.next()
-        # The engine gives one for each, or raises.
+        # The engine returns a table for each location, or raises.
         assert core is not None
         return as_table(core, place.url, place.path)
 
@@ -435,7 +435,7 @@ class _Planned:
 
 
 def _servers(table: Any) -> tuple[str, ...]:
-    """Those that its file has come from."""
+    """The servers from which the table's file has been read."""
     sources = IoReport(_core.report(table._live().file))["sources"]
     return tuple(each["name"] for each in sources if each["name"] != "file://")
 
@@ -453,7 +453,7 @@ def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]
     leaves = (
         core.columns()
         if selection is None
-        # Baskets of a friend may begin with other entries.
+        # The baskets of a friend may begin at other entries.
         else [leaf.info for leaf in selection.leaves_with_cut if leaf.info.friend is None]
     )
     starts = [{basket.entry_start for basket in leaf.baskets()} for leaf in leaves]
@@ -499,8 +499,8 @@ class _Open:
             return (url, path) in self._tables
 
     def same(self, url: str, path: str | None, is_same: Callable[[Any], bool]) -> Any:
-        """The table, opened anew where it is not the one that is meant: the file may have been
-        replaced since it was opened. It may still be another one."""
+        """The table, opened anew if ``is_same`` is false for it: the file may have been replaced.
+        The caller checks the result again."""
         table = self.get(url, path)
         if is_same(table):
             return table
@@ -509,7 +509,7 @@ class _Open:
         return self.get(url, path)
 
     def put(self, table: Tree | RNTuple, url: str, path: str | None) -> None:
-        """Keeps a table that has just been opened in place of the one that was."""
+        """Keeps a table that has just been opened, in place of an earlier one of the same path."""
         with self._lock:
             self._tables[url, path] = table
             self._tables.move_to_end((url, path))

@@ -88,8 +88,8 @@ def skim(
     complete.
 
     New columns are written beside those that are copied, with the same clusters. They are computed
-    from entries that the cut leaves, some at a time and on several threads, so a function must
-    compute each entry by itself.
+    from the entries that pass the cut, batch by batch on several threads: a function must compute
+    each entry independently of the others.
 
     Args:
         sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.
@@ -97,12 +97,11 @@ def skim(
         columns: Names, paths and globs such as ``"Jet_*"``; all if None.
         cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None. It may name new
             columns.
-        define: New columns by their names, which no column has: formulas as for
-            :meth:`Tree.arrays`, such as ``"Muon_pt * cos(Muon_phi)"``, or functions. The parameters
-            of a function that have no default name its columns, which need not be kept; it is
-            called with them as Awkward arrays of the same entries, and returns an array of one
-            value an entry, of NumPy, Awkward or as lists. What is defined may be used further
-            behind.
+        define: New columns by name, other than the names of existing columns: formulas as for
+            :meth:`Tree.arrays`, such as ``"Muon_pt * cos(Muon_phi)"``, or functions. A function's
+            parameters without a default name its columns, which need not be kept. The function is
+            called with them as Awkward arrays of the same entries, and returns one value an entry,
+            as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
         keep_rest: Whether to keep other tables and objects, merged: where a tree stays a tree.
         compression: Of what is compressed anew, as for :func:`farroot.recreate`.
@@ -111,8 +110,8 @@ def skim(
         progress: As for :meth:`Tree.arrays`.
 
     Raises:
-        InvalidArgumentError: the target is there already, a formula cannot be understood, or a new
-            column has the name of another one, or not one value an entry.
+        InvalidArgumentError: the target exists already, a formula cannot be parsed, or a new
+            column has the name of another one, or not exactly one value an entry.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
         UnsupportedError: a column cannot be written in that way.

@@ -1,6 +1,6 @@
-"""Trees and RNTuples for readers of tables: a lazy frame of polars that reads what a query asks.
+"""Trees and RNTuples as lazy frames of polars, which read only what a query needs.
 
-Every other reader of tables takes Arrow's streams, which :meth:`Tree.to_arrow` gives.
+Other libraries of tables take the Arrow streams that :meth:`Tree.to_arrow` returns.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def scan_polars(
     auth: str | Iterable[str] | None = None,
     insecure: bool = False,
 ) -> Any:
-    """A ``polars.LazyFrame`` of trees or RNTuples, of which a query reads what it needs.
+    """A ``polars.LazyFrame`` of trees or RNTuples; a query reads only what it needs.
 
-    Only columns that the query names are read. Comparisons of numbers with constants, as far as
-    ``&`` and ``|`` join them, are a cut: of the other columns only baskets with survivors are
-    fetched. Polars itself applies whatever else the query says. ``head(n)`` before a filter ends
-    the read after n entries.
+    Only columns that the query names are read. Comparisons of numbers with constants, joined by
+    ``&`` and ``|``, become a cut: of the other columns, only baskets with entries that pass are
+    fetched. polars itself applies the rest of the query. ``head(n)`` before a filter ends the read
+    after n entries.
 
     Args:
-        files: As for :func:`farroot.iterate`; the first is opened at once, for its columns. Those
-            of types that polars does not have are left out with an :class:`UnreadableWarning`.
-        step_size: Entries that are read in one step, or the bytes that they take decoded.
+        files: As for :func:`farroot.iterate`. The first is opened at once, for its columns; those
+            of types that polars lacks are left out with an :class:`UnreadableWarning`.
+        step_size: Entries that are read in one step, or their size in memory, decoded.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
     Raises:
-        ImportError: without polars or pyarrow, which ``pip install 'farroot[polars]'`` brings.
+        ImportError: without polars or pyarrow, which ``pip install 'farroot[polars]'`` installs.
         NotFoundError: no such file.
     """
     try:
@@ -63,7 +63,7 @@ def scan_polars(
 
 
 class _Source:
-    """What polars calls for the rows of a query."""
+    """The callable from which polars takes the rows of a query."""
 
     def __init__(self, files: Files, step_size: StepSize, access: Access) -> None:
         first, *rest = places_of(files, access)
@@ -74,7 +74,7 @@ class _Source:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """Polars' types of all columns that it can have."""
+        """The polars types of all columns that polars supports, by name."""
         import polars
 
         empty = self._table.arrays(entry_stop=0, library="arrow")
@@ -93,20 +93,20 @@ class _Source:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[Any]:
-        """Frames with the rows that a query wants.
+        """Frames with the rows of a query.
 
         Args:
-            with_columns: The query's columns; None is all.
-            predicate: An expression of polars, which rows have to fulfil.
-            n_rows: How many rows are looked at, before the predicate.
-            batch_size: What polars would take at once; ``step_size`` decides here.
+            with_columns: The query's columns; None for all.
+            predicate: An expression of polars that rows must fulfil; None for all rows.
+            n_rows: How many rows are read at most, counted before the predicate.
+            batch_size: The number of rows that polars suggests; ignored for ``step_size``.
         """
         import polars
 
         wanted = [*self.schema] if with_columns is None else with_columns
         needed = [] if predicate is None else predicate.meta.root_names()
         read = [*dict.fromkeys([*wanted, *needed])]
-        # A cut would leave rows out that n_rows counts.
+        # n_rows counts rows that a cut would leave out.
         cut = None if predicate is None or n_rows is not None else cut_of(predicate)
         for table in self._tables(read, cut, n_rows):
             frame = polars.DataFrame(table)

@@ -80,7 +80,7 @@ class HasBranches(Readable["Branch"]):
 
     @property
     def tree(self) -> Tree:
-        """The tree itself, or that of the branch."""
+        """The tree itself, or the one that the branch is in."""
         return self._table
 
     def _size_of(self, selection: Selection, start: int, stop: int) -> tuple[int, int]:
@@ -132,7 +132,7 @@ class Tree(InFile["Branch"], HasBranches):
 
     @property
     def title(self) -> str:
-        """The title that the file has with it."""
+        """The title of the tree."""
         return self._live().title
 
     @property
@@ -187,7 +187,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
 
     @property
     def title(self) -> str:
-        """The title that the file has with it; often a comment in the class."""
+        """The title of the branch; often the comment on the member in the C++ class."""
         return self._info.title
 
     def _object(self) -> Any:

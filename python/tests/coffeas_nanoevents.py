@@ -1,11 +1,10 @@
-"""coffea's own tests of NanoEvents, with ``farroot.coffea`` in the place of what reads them.
+"""Runs coffea's own tests of NanoEvents with ``farroot.coffea`` as the reader.
 
     python -m tests.coffeas_nanoevents FOLDER [--coffea] [pytest's own arguments]
 
-FOLDER is a copy of coffea's repository, of which nothing is kept here. ``--coffea`` runs them with
-coffea itself, to know which tests can pass at all. Counted are the tests that make NanoEvents of
-ROOT files in eager and virtual mode. Of each file that farroot opens, the forms of all columns that
-coffea has are compared with coffea's own.
+FOLDER is a clone of coffea's repository. ``--coffea`` runs the tests with coffea itself, to know
+which can pass at all. Only tests that make NanoEvents from ROOT files in eager or virtual mode
+count. For each file that farroot opens, the forms of all columns in coffea's form are compared.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from farroot.errors import UnreadableWarning
 
 from .uproots_writing import _reason
 
-#: What a file of tests has that makes NanoEvents of ROOT files.
+#: Names in test files that make NanoEvents from ROOT files.
 FILES = re.compile(r"\bfrom_root\b|\bRunner\b")
 
 
 class Suite:
-    """A plugin that replaces ``from_root`` and Runner, and notes which tests use them."""
+    """A pytest plugin that replaces ``from_root`` and Runner, and records which tests use them."""
 
     def __init__(self, is_replaced: bool) -> None:
         self.is_replaced = is_replaced
@@ -63,7 +62,7 @@ class Suite:
             processor.Runner = farroot.coffea.Runner
 
     def _compare(self, made: Any, options: dict[str, Any]) -> None:
-        """Counts whether coffea makes the same form of each column that it has; once a file."""
+        """Counts, once for each file, whether coffea's columns have the same forms here."""
         table = made._mapping.table
         filters = options.get("iteritems_options", {})
         if (table.address, str(filters)) in self._compared:
@@ -107,7 +106,7 @@ def _by_name(base_form: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(form: Any) -> Any:
-    """A form without the keys of records, which have no buffers."""
+    """The form without the form keys of records: these have no buffers."""
     if isinstance(form, list):
         return [_plain(each) for each in form]
     if not isinstance(form, dict):

@@ -23,7 +23,7 @@ from .skips import need_coffea
 need_coffea()
 
 with warnings.catch_warnings():
-    # Of packages that coffea imports.
+    # Warnings of packages that coffea imports.
     warnings.simplefilter("ignore")
     from coffea import processor
     from coffea.nanoevents import BaseSchema, NanoAODSchema, NanoEventsFactory
@@ -41,7 +41,7 @@ ENTRIES = 100
 
 @pytest.fixture(scope="module")
 def nano(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file like NanoAOD, of which coffea makes muons."""
+    """A file like NanoAOD, in which coffea finds muons."""
     return write(tmp_path_factory.mktemp("coffea") / "nano.root", seed=1)
 
 
@@ -65,7 +65,7 @@ def write(path: Path, seed: int) -> Path:
 
 @pytest.fixture(autouse=True)
 def nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees what the one before has left in the process."""
+    """Empties the caches of the process before each test."""
     monkeypatch.setattr(_reader.HABITS, "_touched", {})
     monkeypatch.setattr(scaleout.OPEN, "_tables", OrderedDict())
     for kept in (_forms._FORMS, _forms._SCHEMAS):
@@ -209,7 +209,7 @@ def test_a_factory_goes_to_other_processes(nano: Path, tmp_path: Path) -> None:
 
 
 class Processor(processor.ProcessorABC):  # type: ignore[misc]
-    """Sums that show whether each entry came once."""
+    """Sums that show whether each entry is processed exactly once."""
 
     def process(self, events: Any) -> Any:
         return {
@@ -245,7 +245,7 @@ def test_a_runner_makes_what_coffeas_makes(nano: Path, tmp_path: Path) -> None:
 
 
 def test_chunks_behind_are_read_ahead(nano: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once the columns are known, chunks find them on their way before they are worked on."""
+    """From the third chunk on, the columns are being read before the work on a chunk begins."""
     found = []
     take = _runner.Queue.take
 
@@ -291,7 +291,7 @@ def test_a_replaced_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run(farroot.coffea.Runner, items)["entries"] == ENTRIES
     path.unlink()
     write(path, seed=2)
-    # As in a worker that has not had it open.
+    # A new worker has no open tables.
     monkeypatch.setattr(scaleout.OPEN, "_tables", OrderedDict())
     executor = processor.IterativeExecutor(status=False, retries=0)
     with pytest.raises(Exception, match="another file"):

@@ -1,4 +1,4 @@
-"""Files on a disk that becomes full: a small file system in memory, in a namespace of its own."""
+"""Writing to a disk that becomes full: a small tmpfs in a mount namespace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-#: Bytes of the disk.
+#: Size of the disk in bytes.
 DISK = 48 << 20
 
 SCRIPT = """
@@ -42,7 +42,7 @@ print("LEFT", state.f_bfree * state.f_bsize)
 
 
 def run(tmp_path: Path, megabytes: int, *, other: bool = False) -> dict[str, str]:
-    """Writes so much to a disk of `DISK`; skips where no such disk can be made."""
+    """Writes `megabytes` to a disk of `DISK` bytes; skips where it cannot be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = f'mount -t tmpfs -o size={DISK} none "{folder}" && exec "$@"'

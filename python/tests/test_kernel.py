@@ -1,4 +1,4 @@
-"""In a notebook's kernel: an interrupted read ends, pictures grow, and the kernel goes on."""
+"""Interrupts, bars and timelines in the kernel of a notebook."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .test_remote import serving
 
 
 class Kernel:
-    """A kernel of a notebook, and what its cells give."""
+    """A notebook's kernel that runs cells and returns their messages."""
 
     def __init__(self, running: Any, client: Any) -> None:
         self._running, self._client = running, client
 
     def run(self, code: str, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
-        """The messages of a cell, until it has ended.
+        """Runs a cell and returns its messages.
 
         Args:
             meanwhile: Called when the cell has been sent.
@@ -39,7 +39,7 @@ class Kernel:
             given.append({"kind": kind, **content})
 
     def interrupt(self) -> None:
-        """As the stop button does."""
+        """Interrupts the running cell, as the stop button does."""
         self._running.interrupt_kernel()
 
 
@@ -96,7 +96,7 @@ def test_a_timeline_grows_while_a_read_lasts(kernel: Kernel, made: Path) -> None
 
 
 def test_a_bar_of_our_own_where_none_is_installed(kernel: Kernel, made: Path) -> None:
-    """In a notebook it once was a line on standard error, which is shown as an error is."""
+    """Nothing is written to standard error, which a notebook shows as an error."""
     given = kernel.run(
         "import sys, farroot\nsys.modules |= dict.fromkeys(['tqdm', 'tqdm.auto', 'rich'])\n"
         f"_ = farroot.open({f'{made}:events'!r}).arrays('int32', progress=True)"

@@ -1,4 +1,4 @@
-"""RNTuples of other fields and other encodings as one, for farroot, uproot and ROOT."""
+"""Merges of RNTuples with different fields and encodings, read by farroot, uproot and ROOT."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENTRIES = 20
 
 LISTS = [[float(n)] * (n % 3) for n in range(ENTRIES)]
 
-#: Columns of every kind of field, and what stands for an entry that is lacking.
+#: Columns of every kind of field, each with the value that fills entries without it.
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "flag": (np.arange(ENTRIES) % 2 == 0, False),
     "number": (np.arange(ENTRIES, dtype="i8"), 0),
@@ -53,14 +53,14 @@ def written(path: Path, names: tuple[str, ...], **how: Any) -> Path:
 
 
 def checked(path: Path) -> Path:
-    """A file in which nothing is found that should not be."""
+    """The file, in which `farroot check` finds nothing wrong."""
     command = [sys.executable, "-m", "farroot", "check", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return path
 
 
-#: Merges with so many threads.
+#: usage: THREADS OPTIONS OUTPUT INPUT...; merges with so many threads.
 WITH_THREADS = """
 import json
 import sys
@@ -90,7 +90,7 @@ print("[", str(stream.str()).replace("}\\n{", "},\\n{"), "]")
 
 
 def shown(path: Path, names: list[str]) -> list[dict[str, Any]]:
-    """What ROOT reads of some fields, as pure Python objects."""
+    """The entries of some fields as ROOT reads them, as Python objects."""
     entries = json.loads(by_root(BY_ROOT, path, "Events"))
     return [{name: entry[name] for name in names} for entry in entries]
 
@@ -114,7 +114,7 @@ def test_a_field_that_one_of_three_inputs_lacks(tmp_path: Path, name: str, lacks
     for reader in (farroot, uproot):
         with reader.open(output) as file:
             ntuple = file["Events"]
-            # uproot takes positions in variants for ones of the whole file.
+            # uproot does not count the positions of variants from the beginning of each cluster.
             if reader is farroot or name != "either":
                 assert ak.to_list(ntuple[name].array()) == [*parts[0], *parts[1], *parts[2]]
             assert ntuple["number"].array().tolist() == 3 * list(range(ENTRIES))
@@ -142,7 +142,7 @@ def test_fields_in_other_orders_are_the_same(tmp_path: Path) -> None:
 
 
 def test_members_of_records_that_have_no_type(tmp_path: Path) -> None:
-    """Items are as many as another member of the same input has."""
+    """Filled members have as many items as the members that the input has."""
     pt = ak.Array(LISTS)
     muons = {
         "few": ak.zip({"pt": pt}),
@@ -200,7 +200,7 @@ def test_large_inputs_are_filled_in_several_pages(tmp_path: Path) -> None:
 
 def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
     names = tuple(name for name in COLUMNS if name != "either")
-    # uproot takes the offsets of texts for their characters, where there are two ways of both.
+    # uproot mistakes offsets of texts for characters where both have two representations.
     texts = {"text", "texts", "record"}
     plain = written(tmp_path / "plain.root", names, compression=None)
     split = written(tmp_path / "split.root", names)
@@ -243,7 +243,7 @@ def test_root_reads_what_was_filled_and_other_encodings(tmp_path: Path) -> None:
 
 
 def nothing(form: Any) -> Any:
-    """What stands for an entry of an Awkward type that is lacking."""
+    """The value that fills an absent entry of an Awkward type."""
     if isinstance(form, ak.types.NumpyType):
         return False if form.primitive == "bool" else 0
     if isinstance(form, (ak.types.OptionType, ak.types.UnionType)):
@@ -264,7 +264,7 @@ def test_everything_that_root_writes(tmp_path_factory: pytest.TempPathFactory) -
     paths = {name: folder / f"{name}.root" for name in names}
     tables = {name: farroot.open(path)["events"] for name, path in paths.items()}
     arrays = {name: table.arrays() for name, table in tables.items()}
-    # Those of other letters have fields of one name and several types.
+    # Files with different letters have fields of one name with different types.
     kinds = {"kinds_0": "k", "kinds_505": "k", "late": "l", "arrays": "a"}
     for pair in itertools.permutations(names, 2):
         output, inputs = folder / "pair.root", [paths[name] for name in pair]

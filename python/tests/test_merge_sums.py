@@ -17,10 +17,10 @@ from .test_merge import by_root
 
 pytestmark = pytest.mark.interop
 
-#: In C++, since Python's ROOT takes objects of files for its own.
+#: In C++, since PyROOT would take ownership of objects in files.
 HEADER = Path(__file__).parent / "root" / "sums.h"
 
-#: usage: HEADER, then what to run.
+#: usage: HEADER CODE
 CALL = """
 import os
 import sys
@@ -40,7 +40,7 @@ def call(*lines: str) -> str:
 
 
 def by_hadd(output: Path, inputs: list[Path]) -> None:
-    """Merges with ROOT's own program."""
+    """Merges with ROOT's own hadd."""
     spec = importlib.util.find_spec("ROOT")
     assert spec is not None
     assert spec.origin is not None
@@ -51,12 +51,12 @@ def by_hadd(output: Path, inputs: list[Path]) -> None:
 
 
 def compared(folder: Path, inputs: list[Path]) -> None:
-    """Both sums are the same, for ROOT."""
+    """Merges with hadd and farroot; ROOT must read the same sums from both outputs."""
     ours, theirs = folder / "ours.root", folder / "theirs.root"
     by_hadd(theirs, inputs)
     farroot.merge(ours, inputs, overwrite=True)
-    told = [call(f'tell_all("{path}");').splitlines() for path in (ours, theirs)]
-    assert told[0] == told[1]
+    sums = [call(f'tell_all("{path}");').splitlines() for path in (ours, theirs)]
+    assert sums[0] == sums[1]
 
 
 def test_labels_are_the_same_bins(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_graphs_efficiencies_and_many_dimensions(tmp_path: Path) -> None:
 
 
 def test_what_hadd_adds_by_number_is_an_error(tmp_path: Path) -> None:
-    """Bins with other labels, on an axis that may not grow, are other bins."""
+    """On an axis that cannot be extended, bins with different labels are not added up."""
     need_root()
     paths = [tmp_path / f"{label}.root" for label in "ab"]
     for path in paths:

@@ -264,7 +264,7 @@ def test_lists_of_the_same_lengths_have_one_set_of_offsets(tmp_path: Path) -> No
 
 
 def test_a_field_in_use_is_one_object() -> None:
-    """Each look-up made a new object, and uproot's users compare with ``is``."""
+    """Users of uproot compare fields with ``is``: each look-up returns the same object."""
     ntuple = farroot.open({TESTDATA / "ntuple_fields.root": "events"})
     assert ntuple["i32"] is ntuple["i32"]
     assert ntuple["both"].fields[0].parent is ntuple["both"]

@@ -186,7 +186,7 @@ def test_a_path_stays_a_path(nested: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class FsspecPath:
-    """A path as universal_pathlib has it: no ``os.PathLike``, options for fsspec beside it."""
+    """Like a path of universal_pathlib: no ``os.PathLike``, and with options for fsspec."""
 
     def __init__(self, text: str, **options: Any) -> None:
         self.text = text

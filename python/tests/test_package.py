@@ -45,8 +45,8 @@ def test_the_package_says_what_it_is() -> None:
 
 
 def project() -> dict[str, Any]:
-    told = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())
-    return dict(told["project"])
+    content = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())
+    return dict(content["project"])
 
 
 def test_the_extra_all_has_every_other_one() -> None:

@@ -1,4 +1,4 @@
-"""Partitions of far files: with their metadata, their servers and their friends."""
+"""Partitions of remote files, with metadata, servers and friends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import farroot
 
 from .test_remote import serving
 
-#: A fresh worker on another machine: nothing is known there but what the partitions say.
+#: A new worker on another machine, which has only the partitions.
 WORKER = """
 import json, pickle, sys
 import farroot
@@ -41,7 +41,7 @@ print(json.dumps(done))
 
 @pytest.fixture(scope="module")
 def far(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose metadata are at its end and too large to come with an open by chance."""
+    """A file whose metadata are at its end, and too large to arrive with the open by chance."""
     folder = tmp_path_factory.mktemp("far")
     write(folder / "far.root", 1)
     return folder
@@ -62,7 +62,7 @@ def host(far: Path) -> Iterator[str]:
 
 
 def in_a_worker(parts: farroot.Partitions, folder: Path, *numbers: int) -> list[Any]:
-    """What a new process makes of partitions: for each its result and the bytes of metadata."""
+    """Reads partitions in a new process: for each, its sum or error and the bytes of metadata."""
     (folder / "parts").write_bytes(pickle.dumps(parts))
     command = [sys.executable, "-c", WORKER, str(folder / "parts"), *map(str, numbers)]
     environment = {**os.environ, "FARROOT_STORE_FOLDER": str(folder / "store"), "FARROOT_STORE": ""}
@@ -89,7 +89,7 @@ def test_a_new_worker_asks_for_no_metadata(host: str, tmp_path: Path, scheme: st
     sums = [float(part.arrays(library="np")["x3"].sum()) for part in parts]
     found = in_a_worker(parts, tmp_path, 2, 0)
     assert [total for total, _ in found] == [sums[2], sums[0]]
-    # The file's first bytes come with the open, to be compared.
+    # The open fetches the file's first 4096 bytes, to compare them.
     assert [metadata for _, metadata in found] == [4096, 0]
     without = in_a_worker(farroot.partitions(url, ["x3"], step_size=1000), tmp_path / "..", 2)
     assert without[0][1] > 4096
@@ -163,8 +163,8 @@ def test_metadata_that_cannot_be_had_are_refused(host: str) -> None:
 
 def test_metadata_of_another_version_are_refused(host: str) -> None:
     (part,) = farroot.partitions(f"root://{host}//far.root:tree", ["x3"], metadata="embed")
-    told = json.loads(json.dumps(part.as_dict()))
-    told["metadata"]["stored"] = "bm90aGluZw=="
-    told["url"] = told["url"].replace("far.root", "other.root")
+    record = json.loads(json.dumps(part.as_dict()))
+    record["metadata"]["stored"] = "bm90aGluZw=="
+    record["url"] = record["url"].replace("far.root", "other.root")
     with pytest.raises(farroot.InvalidArgumentError, match="make the partitions anew"):
-        farroot.Partition.from_dict(told).arrays()
+        farroot.Partition.from_dict(record).arrays()

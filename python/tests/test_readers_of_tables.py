@@ -1,4 +1,4 @@
-"""What reads tables takes farroot's: DuckDB, pandas, datasets of pyarrow, ROOT's RDataFrame."""
+"""Tables of farroot in DuckDB, pandas, datasets of pyarrow and ROOT's RDataFrame."""
 
 from __future__ import annotations
 

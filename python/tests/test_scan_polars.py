@@ -1,4 +1,4 @@
-"""Lazy frames of polars: the values of a whole read, of which only what is asked is fetched."""
+"""Lazy frames of polars have the values of a full read, and fetch only what a query needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import farroot
 from farroot._predicates import cut_of
 
-#: Reals at which polars and NumPy, or single and double precision, differ.
+#: Reals for which polars and NumPy, or single and double precision, compare differently.
 ODD = (float("nan"), float("inf"), -float("inf"), 0.1, float(np.float32(0.1)), 0.5, 0.0, -0.0)
 
 

@@ -1,4 +1,4 @@
-"""The site of docs/: its reference has every name, and what checks it finds what is wrong.
+"""The site of docs/: its reference has every public name, and its checker finds faults.
 
 `make docs` builds it, runs its notebooks and checks all of its links.
 """
@@ -39,7 +39,7 @@ def test_every_public_name_has_a_page(tmp_path: Path) -> None:
     assert "farroot.Tree" in (tmp_path / "class/TTree.rst").read_text()
 
 
-def test_names_and_pages_that_nobody_has_sorted_are_there_too(
+def test_unsorted_names_and_pages_are_on_the_site(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reference = module("reference")

@@ -17,7 +17,7 @@ from .skips import need_root
 from .test_merge import by_root
 from .test_skim import skimmed
 
-#: Formulas, functions, and what they give of all entries.
+#: New columns: formulas and functions.
 DEFINED: dict[str, str | Callable[..., Any]] = {
     "sum": "x + n",
     "is_high": "sum > 3.0",
@@ -29,7 +29,7 @@ DEFINED: dict[str, str | Callable[..., Any]] = {
 
 
 def made(path: Path, kind: str = "tree", clusters: int = 4, entries: int = 500) -> Path:
-    """Clusters of which some, all or none of the entries pass the cuts below."""
+    """Writes clusters of which some, all or none of the entries pass the cuts below."""
     numbers = np.random.default_rng(len(path.name))
     with farroot.recreate(path) as file:
         make = file.mkrntuple if kind == "rntuple" else file.mktree
@@ -158,7 +158,7 @@ def test_what_is_no_new_column(tmp_path: Path) -> None:
     assert not output.exists()
 
 
-#: Prints what ROOT finds.
+#: Prints sums and counts of the new columns, as ROOT reads them.
 BY_ROOT = """
 import sys
 import ROOT

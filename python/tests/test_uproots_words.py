@@ -211,7 +211,7 @@ def test_every_attribute_is_there_or_explained(made: Path, corpus: Path) -> None
 
 
 def test_what_the_page_says_is_not_there_is_refused(made: Path) -> None:
-    """Rows of docs/python.md: ways into uproot's own machinery, which its tests take."""
+    """Attributes that docs/python.md lists as absent: parts of uproot that its own tests use."""
     file = farroot.open(made)
     tree = file["events"]
     ntuple = farroot.open(TESTDATA / "ntuple_fields.root")["events"]

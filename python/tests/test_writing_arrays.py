@@ -211,7 +211,7 @@ def test_types_as_users_say_them() -> None:
 
 
 def test_a_dict_without_columns_is_no_column() -> None:
-    """Awkward's own words reached the caller: a RecordArray needs a length."""
+    """The error is farroot's, not Awkward's about the length of a RecordArray."""
     with pytest.raises(farroot.ArgumentTypeError, match="a dict without columns"):
         _columns.to_layout({})
 

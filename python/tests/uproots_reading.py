@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
     chosen = [argument for argument in rest if argument != "--uproot"]
     own = [argument for argument in chosen if argument.endswith(".py")]
     options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib", *chosen]
-    # Some import what only uproot has inside.
+    # Some files import internals of uproot, which farroot lacks.
     options.append("--continue-on-collection-errors")
     return pytest.main(options + ([] if own else [*map(str, files)]), plugins=[Suite(is_replaced)])
 

@@ -1,4 +1,4 @@
-"""farroot under coffea: its NanoEvents, and its Runner, on columns that farroot reads.
+"""coffea's NanoEvents and Runner, with files opened and read by farroot.
 
 >>> from farroot.coffea import from_root
 >>> events = from_root("root://eos.example//store/nano.root:Events").events()  # doctest: +SKIP

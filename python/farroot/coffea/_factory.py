@@ -1,4 +1,4 @@
-"""coffea's NanoEvents of files that farroot reads."""
+"""Makes coffea's NanoEvents from files that farroot reads."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Branches or fields that are read at once: names, or a function of the branch or field.
+#: Branches or fields to be read in the first request: names, or a function of a branch or field.
 Preload = Callable[[Any], bool] | Iterable[str]
 
-#: Options of ``uproot.open`` that say what a server is shown.
+#: Options of ``uproot.open`` that name credentials.
 ACCESS = ("token", "proxy", "ticket_cache", "s3_profile", "auth", "insecure")
 
 
@@ -52,34 +52,35 @@ def from_root(
     use_ak_forth: bool = True,
     known_base_form: Any = None,
 ) -> NanoEventsFactory:
-    """NanoEvents of a tree or an RNTuple: ``NanoEventsFactory.from_root`` of coffea, by farroot.
+    """NanoEvents of a tree or an RNTuple, as coffea's ``NanoEventsFactory.from_root`` makes them.
 
     Forms are made from the metadata of the file and kept in the process, by the list of columns.
-    The columns that were looked at in the last chunk of the same dataset (``metadata["dataset"]``)
-    and schema are on their way for this one, in one read; others are read when they are looked at.
+    Columns that were accessed in the last chunks of the same dataset (``metadata["dataset"]``) and
+    schema are read ahead for this chunk, in one read; others are read when they are accessed.
 
     Args:
         file: An address with ``:tree`` after it, or a dict of one address and the path of the tree
-            in it; an open tree, RNTuple, file or directory of farroot; an open file of uproot,
-            whose address is opened.
-        mode: ``"virtual"`` reads columns when they are looked at, ``"eager"`` all together.
-        treepath: The path of the tree, where ``file`` does not say it.
-        entry_start, entry_stop: Half-open range of entries; None, and what is beyond, are the
-            beginning and the end.
-        preload: What to read at once, in one read: names of branches or fields, or a function of
-            the :class:`~farroot.Branch` or :class:`~farroot.Field`.
-        buffer_cache: Keeps buffers by their keys, in coffea's way.
+            in it; an open tree, RNTuple, file or directory of farroot; or an open file of uproot,
+            whose address farroot opens.
+        mode: ``"virtual"`` reads columns when they are accessed, ``"eager"`` all in one read.
+        treepath: The path of the tree, if ``file`` does not name it.
+        entry_start, entry_stop: Half-open range of entries, from the first and to the last one by
+            default; what lies beyond the table is left out.
+        preload: Columns to read at once, in one read: names of branches or fields, or a function
+            of the :class:`~farroot.Branch` or :class:`~farroot.Field`.
+        buffer_cache: A mapping in which coffea keeps buffers by their keys.
         schemaclass: Any of coffea's schemas.
-        metadata: Goes along with the events; ``dataset`` says what they have in common.
-        uproot_options: Of these, ``token``, ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth``
-            and ``insecure`` as :func:`farroot.open` has them; others change nothing.
+        metadata: The ``metadata`` of the events; chunks with the same ``dataset`` share what is
+            known of accessed columns.
+        uproot_options: ``token``, ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth`` and
+            ``insecure`` are those of :func:`farroot.open`; other options are ignored.
         iteritems_options: Filters of columns, as ``tree.items`` takes them.
-        access_log: A list to which each look at a column is appended.
-        use_ak_forth, known_base_form: Change nothing.
+        access_log: A list to which each access to a column is appended.
+        use_ak_forth, known_base_form: Ignored.
 
     Raises:
         Error: those of :func:`farroot.open`.
-        InvalidArgumentError: for ``mode="dask"``, and where no tree is named.
+        InvalidArgumentError: for ``mode="dask"``, and if no tree is named.
     """
     if mode not in ("virtual", "eager"):
         raise InvalidArgumentError(
@@ -117,10 +118,10 @@ def factory(
     mode: str,
     **options: Any,
 ) -> NanoEventsFactory:
-    """The factory of a chunk, of which columns may be on their way already.
+    """The factory of a chunk; its reader may have begun to read columns already.
 
     Args:
-        options: Of coffea's mapping: ``buffer_cache``, ``access_log``, ``file_handle``.
+        options: Those of coffea's mapping: ``buffer_cache``, ``access_log``, ``file_handle``.
     """
     columns = columns_of(table, iteritems_options)
     podio = None
@@ -133,7 +134,7 @@ def factory(
     if mode == "eager":
         wanted |= names_in(schema.form)
     reader.want(wanted)
-    # What is read in any case says nothing of what will be looked at.
+    # Eager chunks read every column: they do not show which ones a processor accesses.
     touched: set[str] = set() if mode == "eager" else HABITS.begin(habit)
     mapping = SourceMapping(
         table,
@@ -151,12 +152,12 @@ def factory(
 def habit_key(
     metadata: Mapping[str, Any] | None, table: Tree | RNTuple, schemaclass: Any
 ) -> Hashable:
-    """What chunks have in common whose processors look at the same columns."""
+    """A key that is equal for chunks whose processors probably access the same columns."""
     return str((metadata or {}).get("dataset")), table.object_path, schemaclass
 
 
 def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) -> tuple[int, int]:
-    """Entries as coffea means them: what is beyond the table is left out."""
+    """The range of entries as coffea defines it: what lies beyond the table is left out."""
     total = table.num_entries
     start = 0 if start is None or start < 0 else start
     stop = total if stop is None or stop > total else stop
@@ -169,7 +170,7 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
     if isinstance(file, Directory):
         found = file[_required(treepath)]
     elif _is_open(file):
-        # uproot's own, of a path in which nothing is quoted.
+        # An open file of uproot: its path has no escaped characters.
         within = "/".join([*getattr(file, "path", ()), _required(treepath)])
         found = open_table(access.added_to(file.file_path), within)
     else:
@@ -181,7 +182,7 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
 
 
 def _is_open(file: Any) -> bool:
-    """Whether it is an open file or directory, of farroot or of uproot, and no address."""
+    """Whether it is an open file or directory of farroot or uproot, not an address."""
     return not is_table(file) and hasattr(file, "file_path") and hasattr(file, "object_path")
 
 
@@ -199,7 +200,7 @@ def _preloaded(table: Tree | RNTuple, preload: Preload) -> set[str]:
 
 
 class _ForPodio:
-    """A tree as ``podio_collection_types`` looks at it."""
+    """A tree with the attributes that ``podio_collection_types`` uses."""
 
     def __init__(self, table: Tree | RNTuple) -> None:
         self.name = table.name

@@ -1,7 +1,7 @@
-"""The forms of a table's columns as coffea's schemas take them, from metadata alone.
+"""The forms of a table's columns as coffea's schemas take them, made from metadata alone.
 
-What they are made of, and what schemas have made of them, is kept in the process: files of one
-dataset have the same columns, and each has many chunks.
+The process keeps them, and the schemas made from them: files of one dataset have the same columns,
+and each file has many chunks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Tables of different columns, and schemas of each, that are remembered; the least used goes.
+#: Tables' forms, and schemas, that are kept at most; the least recently used is dropped.
 _KEPT_MAX = 32
 
 
@@ -39,14 +39,14 @@ _KEPT_MAX = 32
 class Columns:
     """The columns of a table that NanoEvents are made of."""
 
-    #: What distinguishes them from those of other tables, as far as forms go.
+    #: Equal for tables whose columns have the same forms.
     key: Hashable
-    #: As ``BaseSourceMapping._extract_base_form`` gives it, with ``typenames``. Not to be changed.
+    #: What ``BaseSourceMapping._extract_base_form`` returns, with ``typenames``. Do not change it.
     base_form: dict[str, Any]
 
 
 class _Kept:
-    """Values by key, of which the least used goes when there are too many."""
+    """At most :data:`_KEPT_MAX` values by key; the least recently used is dropped."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,10 +69,10 @@ _FORMS, _SCHEMAS = _Kept(), _Kept()
 
 
 def columns_of(table: Tree | RNTuple, options: Mapping[str, Any]) -> Columns:
-    """The columns of a table, remembered where another one had the same.
+    """The columns of a table; those of an earlier table if its columns were the same.
 
     Args:
-        options: As ``tree.items`` takes them, to leave columns out.
+        options: Filters of columns, as ``tree.items`` takes them.
     """
     key = _key_of(table, options)
     known: Columns | None = _FORMS.get(key)
@@ -83,13 +83,13 @@ def columns_of(table: Tree | RNTuple, options: Mapping[str, Any]) -> Columns:
 
 
 def _key_of(table: Tree | RNTuple, options: Mapping[str, Any]) -> Hashable:
-    told = tuple((info.path, info.typename, info.title, _shape(info)) for info in table._columns())
+    types = tuple((info.path, info.typename, info.title, _shape(info)) for info in table._columns())
     core = table._live()
-    return core.is_tree, core.title, _hashable(options), told
+    return core.is_tree, core.title, _hashable(options), types
 
 
 def _hashable(value: Any) -> Hashable:
-    """Options as part of a key; functions among them are told apart by identity."""
+    """Options as part of a key; functions are compared by identity."""
     if isinstance(value, Mapping):
         return tuple((name, _hashable(each)) for name, each in sorted(value.items()))
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -99,7 +99,7 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _shape(info: ColumnInfo) -> str | None:
-    """The type of an entry in Awkward's spelling; None of what cannot be read, or only groups."""
+    """The type of an entry in Awkward's spelling; None for groups, and for unreadable columns."""
     try:
         return info.datashape()
     except UnsupportedError:
@@ -112,7 +112,7 @@ def _base_form(table: Tree | RNTuple, options: Mapping[str, Any]) -> dict[str, A
     for name, column in table.items(**options):
         info = column._info
         if not info.is_branch and ("." in info.path or info.path.startswith("_collection")):
-            # Fields in others come with those, and counts that ROOT's importer made with lists.
+            # Subfields belong to their field; lists replace the counts that ROOT's importer adds.
             continue
         if name in forms or not _can_be_named(table, name):
             continue
@@ -125,7 +125,7 @@ def _base_form(table: Tree | RNTuple, options: Mapping[str, Any]) -> dict[str, A
                 form, f"{name},!load", docstr=info.title, typestr=info.typename
             )
         except (CannotBeNanoEvents, ValueError, AssertionError) as error:
-            # The last two are of values that may be missing.
+            # ValueError and AssertionError are raised for types with missing values.
             _warn(table, name, str(error))
     return {
         "class": "RecordArray",
@@ -138,7 +138,7 @@ def _base_form(table: Tree | RNTuple, options: Mapping[str, Any]) -> dict[str, A
 
 
 def _can_be_named(table: Tree | RNTuple, name: str) -> bool:
-    """Whether coffea's form keys, lists of names and commands with commas between, can have it."""
+    """Whether the name can be in coffea's form keys: names and ``!`` commands between commas."""
     if "," in name or "!" in name:
         _warn(table, name, "NanoEvents can have no name with a comma or an exclamation mark")
         return False
@@ -150,14 +150,14 @@ def _warn(table: Tree | RNTuple, name: str, why: str) -> None:
 
 
 class _Forms:
-    """Forms of the columns of one table: as normalised JSON, since few types are of many."""
+    """Forms of the columns of one table, kept as JSON by type: many columns share few types."""
 
     def __init__(self, table: Tree | RNTuple) -> None:
         self._table = table
         self._by_shape: dict[str, str | None] = {}
 
     def of(self, info: ColumnInfo) -> dict[str, Any] | None:
-        """The form of a column, to be changed at will; None where only the data tell it."""
+        """A new copy of the form of a column; None if it is known only from the data."""
         if info.is_group:
             return self._grouped(info)
         leaf = Leaf(info)
@@ -177,13 +177,13 @@ class _Forms:
         while form.is_list or form.is_option:
             form = form.content
         if form.is_record and not form.fields:
-            # Objects of which no member is read, as those of a base class without any.
+            # Objects without a readable member, such as those of an empty base class.
             return None
         text: str = to_layout(empty).form.to_json()
         return text
 
     def _grouped(self, info: ColumnInfo) -> dict[str, Any] | None:
-        """A branch that only groups others is a record of them."""
+        """The form of a branch that only groups others: a record of them."""
         children = info.children()
         forms = [self.of(child) for child in children]
         if any(form is None for form in forms):
@@ -198,7 +198,7 @@ class _Forms:
 
 
 class _Watched(dict[str, Any]):
-    """Metadata of a chunk, which notes what a schema does with them."""
+    """Metadata of a chunk; records whether a schema reads them, and what it writes."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -237,12 +237,12 @@ def schema_of(
     metadata: Mapping[str, Any] | None,
     podio_types: Mapping[str, str] | None,
 ) -> BaseSchema:
-    """What coffea's schema class makes of columns and the metadata of a chunk, where it has any.
+    """The schema that coffea's schema class makes from columns and the metadata of a chunk.
 
-    It is made once, unless it depends on the metadata.
+    It is made once for all chunks, unless the class reads the metadata.
 
     Args:
-        podio_types: Of EDM4HEP's files, what each collection holds.
+        podio_types: The type of each collection, for files of EDM4HEP.
     """
     key = (columns.key, schemaclass, _hashable(podio_types or {}), metadata is None)
     known: tuple[BaseSchema, dict[str, Any]] | None = _SCHEMAS.get(key)
@@ -266,7 +266,7 @@ def _made(
 ) -> BaseSchema:
     if not callable(schemaclass):
         raise ArgumentTypeError(f"a schema class is one of coffea.nanoevents, not {schemaclass!r}")
-    # Schemas change the forms that they are given.
+    # Schema classes change the form that they receive.
     base_form = copy.deepcopy(columns.base_form)
     if metadata is not None:
         base_form["parameters"]["metadata"] = metadata
@@ -279,7 +279,7 @@ def _made(
 
 
 def names_in(form: Mapping[str, Any]) -> set[str]:
-    """The columns that a schema's form is made of: its keys have the commands that load them."""
+    """The columns that a schema's form uses, from the ``!load`` commands in its form keys."""
     names: set[str] = set()
     if (key := form.get("form_key")) is not None:
         commands = unquote(key).split(",")

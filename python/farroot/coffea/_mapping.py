@@ -1,4 +1,4 @@
-"""Where coffea's virtual arrays get their buffers from: coffea's mapping, with farroot below it."""
+"""The mapping from which coffea's virtual arrays take their buffers, which farroot reads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def uuid_text(table: Tree | RNTuple) -> str:
-    """The number of the file that a table is in, as coffea writes it."""
+    """The UUID of the file that a table is in, as coffea writes it."""
     return str(table.file.uuid)
 
 
 class Opener(UUIDOpener):  # type: ignore[misc]
-    """Opens a file again, in the process to which NanoEvents were sent."""
+    """Opens a file again in a process that has received NanoEvents."""
 
     def __init__(self, uuid: str, url: str) -> None:
         super().__init__({uuid: url})
@@ -53,7 +53,7 @@ class _Tables:
 
 
 class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
-    """Buffers of a range of entries of a tree or an RNTuple, by coffea's keys."""
+    """The buffers of a range of entries of a tree or an RNTuple, by coffea's keys."""
 
     def __init__(
         self,
@@ -79,13 +79,13 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
 
     @property
     def table(self) -> Tree | RNTuple:
-        """What the buffers are of."""
+        """The tree or RNTuple from which the buffers are read."""
         table: Tree | RNTuple = self._column_source(self._uuid, self._path)
         return table
 
     @property
     def preloaded_arrays(self) -> dict[str, Any] | None:
-        """What was read at once, by name, as coffea's own mapping has it."""
+        """The preloaded columns by name, as in coffea's own mapping; None without ``preload``."""
         if self._preloaded is None:
             return None
         return {name: ak.Array(self._read(name)) for name in sorted(self._preloaded)}
@@ -114,11 +114,11 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
 
     def _read(self, name: str) -> Any:
         if self._reader is None:
-            # In the process to which NanoEvents were sent.
+            # This process has received the NanoEvents from another one.
             self._reader = Reader(self.table, self._start, self._stop)
         layout = self._reader.get(name)
         if self._buffer_cache is not None:
-            # It keeps, and may compress, what is read.
+            # The cache keeps the buffers, perhaps compressed.
             self._reader.forget(name)
         return layout
 

@@ -1,4 +1,4 @@
-"""The columns of one chunk, and which of them the next chunk will probably need."""
+"""Reads the columns of one chunk, and predicts which columns the next chunk will need."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Columns of a range of entries: those that are wanted come together and are on their way
-    before they are looked at, each other one is read when it is."""
+    """Columns of a range of entries. :meth:`want` reads some in the background, in one read; any
+    other column is read when :meth:`get` asks for it."""
 
     def __init__(self, table: Tree | RNTuple, start: int, stop: int) -> None:
         self._table = table
         self._entries = start, stop
         self._lock = threading.RLock()
-        #: Names of the columns of each read that is under way.
+        #: Reads in the background: the names of the columns of each, and its steps.
         self._under_way: list[tuple[list[str], Steps]] = []
         self._layouts: dict[str, Any] = {}
 
     def want(self, names: Iterable[str]) -> None:
-        """Has columns read in the background, in one read; those that there are not, are not."""
+        """Begins to read columns in the background, in one read; ignores names of no column."""
         start, stop = self._entries
         with self._lock:
             known = {name for begun, _ in self._under_way for name in begun} | {*self._layouts}
@@ -42,10 +42,10 @@ class Reader:
                 self._under_way.append((new, steps))
 
     def get(self, name: str) -> Any:
-        """The layout of a column; waits until it is there.
+        """The layout of a column; waits until it is read.
 
         Raises:
-            KeyInFileError: there is none of that name.
+            KeyInFileError: no column has that name.
         """
         with self._lock:
             for begun in [begun for begun in self._under_way if name in begun[0]]:
@@ -56,12 +56,12 @@ class Reader:
             return self._layouts[name]
 
     def forget(self, name: str) -> None:
-        """Does not keep a column that has been read."""
+        """Drops a column that has been read."""
         with self._lock:
             self._layouts.pop(name, None)
 
     def stored_bytes(self, names: Iterable[str]) -> int:
-        """Bytes in the file of these columns."""
+        """Bytes that the file stores for the entries of these columns."""
         planned = self._selection(sorted(names)).plan(*self._entries) if names else []
         return sum(column.stored_bytes for each in planned for column in each.columns)
 
@@ -74,11 +74,11 @@ class Reader:
 
 
 class Habits:
-    """Which columns processors have looked at, by dataset and schema; of this process."""
+    """The columns that processors in this process have accessed, by dataset and schema."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: Of the last two chunks: the last one may still be worked on.
+        #: Columns of the last two chunks: the last one may still be in progress.
         self._touched: dict[Hashable, list[set[str]]] = {}
 
     def likely(self, key: Hashable) -> set[str]:
@@ -87,7 +87,7 @@ class Habits:
             return {name for touched in self._touched.get(key, []) for name in tuple(touched)}
 
     def begin(self, key: Hashable) -> set[str]:
-        """Begins a chunk; its columns are to be added to what this gives."""
+        """Begins a chunk; returns the set to which the caller adds the columns that it accesses."""
         touched: set[str] = set()
         with self._lock:
             self._touched[key] = [*self._touched.get(key, []), touched][-2:]

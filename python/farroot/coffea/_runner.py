@@ -1,4 +1,4 @@
-"""coffea's Runner on files that farroot reads: what it opens, and what each worker does."""
+"""coffea's Runner with files opened and read by farroot: preprocessing, and work on a chunk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..scaleout import Partition
     from ..tree import Tree
 
-#: Chunks of which columns are on their way, beside that which is worked on.
+#: Chunks after the present one whose columns are read ahead.
 _AHEAD = 4
 
 
@@ -39,9 +39,9 @@ def _access(uproot_options: Mapping[str, Any]) -> Access:
 
 
 class Queue:
-    """The chunks of a run in the order in which its workers take them, and what is read ahead.
+    """The chunks of a run in the order in which its workers take them, and their readers.
 
-    It knows of the chunks that threads of this process take: sent to another one, it is empty.
+    It serves the threads of one process: a copy that is sent to another process is empty.
     """
 
     def __init__(self, items: Iterable[WorkItem] = ()) -> None:
@@ -55,14 +55,14 @@ class Queue:
         return Queue, ()
 
     def take(self, item: WorkItem, table: Tree | RNTuple) -> Reader:
-        """The columns of a chunk that is worked on now."""
+        """The reader of a chunk, whose work begins now."""
         with self._lock:
             self._taken.add(item)
             reader = self._readers.pop(item, None)
         return reader or Reader(table, item.entrystart, item.entrystop)
 
     def read_ahead(self, item: WorkItem, table: Tree | RNTuple, names: set[str]) -> None:
-        """Has columns of the chunks behind one read, as far as they are of the same file."""
+        """Begins to read columns of the next chunks that are in the same file."""
         position = self._positions.get(item)
         if position is None or not names:
             return
@@ -82,9 +82,9 @@ class Queue:
 class Runner(processor.Runner):  # type: ignore[misc]
     """``coffea.processor.Runner`` whose files are opened and read by farroot.
 
-    All arguments are coffea's. Files are opened side by side to be counted; each worker keeps the
-    files open that it works on, and what a processor looks at in one chunk is on its way for the
-    next ones. ``uproot_options`` are as for :func:`from_root`.
+    All arguments are coffea's; ``uproot_options`` are those of :func:`from_root`. Preprocessing
+    opens many files at the same time. Each worker keeps its files open, and reads ahead, for the
+    next chunks, the columns that a processor has accessed.
 
     It takes partitions as chunks: ``run(farroot.coffea.work_items(partitions), processor)``.
     """
@@ -94,8 +94,8 @@ class Runner(processor.Runner):  # type: ignore[misc]
 
     def _run_impl(self, fileset: Any, processor_instance: Any, **options: Any) -> Any:
         if isinstance(fileset, (Mapping, str)):
-            told = {name: options.get(name) for name in ("treename", "uproot_options", "trace")}
-            fileset = self.preprocess(fileset, processor_instance=processor_instance, **told)
+            chosen = {name: options.get(name) for name in ("treename", "uproot_options", "trace")}
+            fileset = self.preprocess(fileset, processor_instance=processor_instance, **chosen)
         items = list(fileset)
         self._queue = Queue(items)
         return super()._run_impl(_each(items), processor_instance, **options)
@@ -108,14 +108,14 @@ class Runner(processor.Runner):  # type: ignore[misc]
         for meta, table in _opened(missing, _access(uproot_options)):
             opened.add(_counted(meta, table, self.align_clusters))
         self._cache_and_populate(fileset, opened)
-        # What could not be opened is tried again and reported in coffea's way.
+        # coffea tries again to open the files that failed, and reports their errors.
         super()._preprocess_fileset_root(fileset, uproot_options)
 
     @staticmethod
     def metadata_fetcher_root(
         xrootdtimeout: int, align_clusters: bool, uproot_options: Mapping[str, Any], item: FileMeta
     ) -> Any:
-        """Entries, number and clusters of one file, as coffea asks a worker for them."""
+        """Entries, UUID and clusters of one file; coffea calls this on a worker."""
         url = _access(uproot_options).added_to(path_text(item.filename))
         try:
             table = as_table(_core.open_table(url, item.treename), url, item.treename)
@@ -125,7 +125,7 @@ class Runner(processor.Runner):  # type: ignore[misc]
 
     @property
     def _work_function(self) -> Callable[..., Any]:
-        """What a worker does with a chunk."""
+        """The function that a worker calls for each chunk."""
         return partial(_work, self._queue)
 
 
@@ -134,7 +134,7 @@ def _each(items: list[WorkItem]) -> Generator[WorkItem]:
 
 
 def _opened(metas: list[FileMeta], access: Access) -> Generator[tuple[FileMeta, Tree | RNTuple]]:
-    """Each file that can be opened, and its tree; opened side by side."""
+    """Each file that can be opened, with its tree; many are opened at the same time."""
     places = [(access.added_to(path_text(meta.filename)), meta.treename) for meta in metas]
     opens = _core.open_tables(places)
     for meta, (url, path) in zip(metas, places, strict=True):
@@ -144,13 +144,13 @@ def _opened(metas: list[FileMeta], access: Access) -> Generator[tuple[FileMeta, 
             continue
         if core is not None:
             table = as_table(core, url, path)
-            # The first chunks need not open it again.
+            # The first chunks use this open table.
             OPEN.put(table, url, path)
             yield meta, table
 
 
 def _counted(meta: FileMeta, table: Tree | RNTuple, align_clusters: bool) -> FileMeta:
-    """A file with the metadata that chunks are made of."""
+    """The file with the metadata from which coffea makes chunks."""
     number = table.file.uuid
     metadata = {
         **(meta.metadata or {}),
@@ -163,7 +163,7 @@ def _counted(meta: FileMeta, table: Tree | RNTuple, align_clusters: bool) -> Fil
 
 
 def _clusters(table: Tree | RNTuple) -> list[int]:
-    """Where coffea may begin a chunk, and the end."""
+    """Entries at which coffea may begin a chunk, and the number of entries."""
     core = table._live()
     if core.is_tree:
         offsets: list[int] = table.common_entry_offsets()  # type: ignore[union-attr]
@@ -176,15 +176,15 @@ def work_items(
     dataset: str = "dataset",
     metadata: Mapping[str, Any] | None = None,
 ) -> list[WorkItem]:
-    """Partitions as chunks, which every Runner of coffea takes in place of a fileset.
+    """Partitions as chunks, which any Runner of coffea takes in place of a fileset.
 
     Args:
-        dataset: What the processor finds in ``events.metadata["dataset"]``.
-        metadata: What it finds there, too.
+        dataset: The value of ``events.metadata["dataset"]`` in the processor.
+        metadata: Further items of ``events.metadata``.
 
     Raises:
-        InvalidArgumentError: for blind partitions, whose entries are not known, and for partitions
-            with a cut, which a processor makes by itself.
+        InvalidArgumentError: for blind partitions, whose entries are unknown, and for partitions
+            with a cut: apply it in the processor.
     """
     items = []
     for each in partitions:
@@ -215,7 +215,7 @@ def _work(
     checkpointer: Any,
     cache_function: Callable[[], MutableMapping[str, Any] | None],
 ) -> Any:
-    """What ``coffea.processor.Runner`` has a worker do with a chunk, with farroot's events."""
+    """Processes a chunk as ``coffea.processor.Runner`` does, with events from farroot."""
     if format != "root":
         return processor.Runner._work_function(
             *(format, xrootdtimeout, schema, use_dataframes, savemetrics, item),
@@ -252,7 +252,7 @@ def _work(
 
 
 def _metadata(item: WorkItem) -> dict[str, Any]:
-    """What a processor finds in ``events.metadata``."""
+    """The ``events.metadata`` of a chunk."""
     return {
         "dataset": item.dataset,
         "filename": item.filename,
@@ -280,7 +280,7 @@ def _table(url: str, item: WorkItem) -> Tree | RNTuple:
 
 
 class _Chunk:
-    """A chunk that is worked on; errors come as coffea wraps them."""
+    """A chunk that a worker processes; errors are wrapped as coffea wraps them."""
 
     def __init__(self, queue: Queue, item: WorkItem, uproot_options: Mapping[str, Any]) -> None:
         self._queue = queue
@@ -292,7 +292,7 @@ class _Chunk:
             raise Exception(f"Failed to open file: {item!r}. The error was: {error!r}.") from error
 
     def factory(self, *, metadata: dict[str, Any], schemaclass: Any, **options: Any) -> Any:
-        """coffea's factory of its events; the chunks behind it are on their way from here on."""
+        """coffea's factory of its events; begins to read the next chunks ahead."""
         item, table = self._item, self._table
         try:
             self._reader = self._queue.take(item, table)
@@ -316,7 +316,7 @@ class _Chunk:
         return made
 
     def processed(self, made: Any, function: Any, log: list[Any], savemetrics: bool) -> Any:
-        """What the processor makes of the events, as Runners add it up."""
+        """The processor's output for the events, in the dict that coffea's Runner accumulates."""
         item, events = self._item, made.events()
         begin = time.time()
         try:

@@ -13,12 +13,12 @@ from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _types
 from ._types import Type
 
-#: Bytes of a batch that are converted at a time, where none of it can be refused: the threads have
-#: something to do soon, and little is held beside what they have.
+#: Bytes of a batch that are converted at a time, where no value can be refused. Small runs give
+#: the compressing threads work soon, and need little memory.
 RUN_BYTES = 8 << 20
-#: The same of one column: each costs some calls of Python.
+#: The least such bytes for each column, since each column of a run costs some calls of Python.
 COLUMN_RUN_BYTES = 16 << 10
-#: The same of many columns.
+#: The most such bytes where many columns enlarge a run.
 WIDE_RUN_BYTES = 32 << 20
 
 #: What counts the items of lists.
@@ -172,7 +172,7 @@ class Columns:
         return [name for name, type_ in self.types.items() if is_list(type_)]
 
     def empty(self) -> list[_core.Array]:
-        """No entries of these types. Columns of one type share them: there may be thousands."""
+        """An array without entries for each column; the many columns of one type share one."""
         known: dict[str, _core.Array] = {}
         for name, type_ in self.types.items():
             spelled = str(type_)

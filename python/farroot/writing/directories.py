@@ -55,7 +55,7 @@ class WritableDirectory:
 
     @property
     def object_path(self) -> str:
-        """Where the directory is in the file; ``/`` at the top."""
+        """The path of the directory in the file; ``/`` for the top directory."""
         return "/".join(("", *self._path, "")).replace("//", "/")
 
     @property
@@ -65,7 +65,7 @@ class WritableDirectory:
 
     @property
     def file_path(self) -> str | None:
-        """The path or address of the file; None of a file-like object."""
+        """The path or address of the file; None for a file-like object."""
         return self._file.file_path
 
     @property

@@ -71,7 +71,7 @@ class WritableTable:
 
     @property
     def object_path(self) -> str:
-        """Where it is in the file."""
+        """The path of the table in the file."""
         return "/".join(self._path)
 
     @property
@@ -81,7 +81,7 @@ class WritableTable:
 
     @property
     def file_path(self) -> str | None:
-        """The path or address of the file; None of a file-like object."""
+        """The path or address of the file; None for a file-like object."""
         return self._file.file_path
 
     @property
@@ -162,7 +162,7 @@ class WritableBranch:
 
     @property
     def name(self) -> str:
-        """Its name in the tree."""
+        """The name of the branch."""
         return self._name
 
     @property

@@ -179,7 +179,7 @@ class WritableFile:
 
     @property
     def closed(self) -> bool:
-        """Whether it has been closed, or given up."""
+        """Whether the file has been closed, or abandoned after an error."""
         return self._closed
 
     @property

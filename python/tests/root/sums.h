@@ -145,7 +145,7 @@ void tell_all(const char *path) {
          for (auto each : all) numbers("points", each, g->GetN());
       } else if (auto t = dynamic_cast<THnBase *>(object)) {
          printf("entries %g errors %d", t->GetEntries(), t->GetCalculateErrors());
-         // ROOT takes the -1 that says that there are no errors for a sum, where one input lacks them.
+         // Where one input lacks errors, ROOT takes the -1 that marks absent errors for a sum.
          if (name != "sparse_i") printf(" weights %g %g first %g", t->GetSumw(), t->GetSumw2(), t->GetSumwx(1));
          std::set<std::string> bins;
          int at[2];
