@@ -30,7 +30,7 @@ class Report:
 
     @property
     def global_entry_stop(self) -> int:
-        """The entry after the last one, counted likewise."""
+        """The entry after the last one, counted in the same way."""
         return self.tree_entry_stop + self.global_offset
 
     #: As uproot calls them too.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Branches or fields to be read in the first request: names, or a function of a branch or field.
+#: Branches or fields to read at once, in one read: names, or a function of a branch or field.
 Preload = Callable[[Any], bool] | Iterable[str]
 
 #: Options of ``uproot.open`` that name credentials.

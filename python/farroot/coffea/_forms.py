@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Tables' forms, and schemas, that are kept at most; the least recently used is dropped.
+#: How many tables' forms, and how many schemas, are kept; the least recently used is dropped.
 _KEPT_MAX = 32
 
 
