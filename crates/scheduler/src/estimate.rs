@@ -76,9 +76,10 @@ impl RoundTrip {
     }
 
     /// The round trip that connection setups and the caller's hint suggest: the network alone,
-    /// without the time that a busy server takes to answer.
+    /// without the time that a busy server takes to answer. `None` for no time at all, which says
+    /// that the caller's clock stands still.
     pub(crate) fn distance(&self) -> Option<Time> {
-        self.guess
+        self.guess.filter(|guess| !guess.is_zero())
     }
 
     pub(crate) fn get(&self) -> Option<Time> {

@@ -88,6 +88,7 @@ fn sums_close_over_a_mix_of_reads_that_fail_and_clients_that_leave() {
         let mut settings = remote::Config::default();
         if cached {
             settings.cache.bytes_max = 1 << 30;
+            settings.cache.free_bytes_min = 0;
             settings.cache.folder = Some(cache.path().to_owned());
         }
         let proxy = proxy(settings);
@@ -117,6 +118,7 @@ fn what_clients_read_one_after_the_other_is_missed_or_hit_to_the_byte() {
     let cache = tempfile::tempdir().unwrap();
     let mut settings = remote::Config::default();
     settings.cache.bytes_max = 1 << 30;
+    settings.cache.free_bytes_min = 0;
     settings.cache.folder = Some(cache.path().to_owned());
     let path = format!("/{}f", origin.http_url());
     let first = proxy(settings.clone());
