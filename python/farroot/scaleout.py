@@ -181,19 +181,19 @@ class Partition:
         return {name: value for name, value in record.items() if value not in (None, ())}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Partition:
+    def from_dict(cls, record: Mapping[str, Any]) -> Partition:
         """The partition from what :meth:`as_dict` returns."""
         pairs: dict[str, Any] = {
-            name: tuple(told[name])
+            name: tuple(record[name])
             for name in ("expressions", "entries", "share", "servers")
-            if told.get(name) is not None
+            if record.get(name) is not None
         }
-        if (identity := told.get("identity")) is not None:
+        if (identity := record.get("identity")) is not None:
             pairs["identity"] = Identity(**identity)
-        if isinstance(metadata := told.get("metadata"), Mapping):
+        if isinstance(metadata := record.get("metadata"), Mapping):
             pairs["metadata"] = Metadata.from_dict(metadata)
-        pairs["friends"] = tuple(tuple(friend) for friend in told.get("friends", ()))
-        return cls(**{**told, **pairs})
+        pairs["friends"] = tuple(tuple(friend) for friend in record.get("friends", ()))
+        return cls(**{**record, **pairs})
 
 
 class Partitions(list[Partition]):
