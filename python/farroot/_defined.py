@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-import numpy as np
-
 from . import _core
 from ._formulas import formula
 from .errors import InvalidArgumentError
@@ -43,6 +41,8 @@ def definition(
         raise InvalidArgumentError(f"the new column {name}: it is computed from no column")
 
     def compute(arrays: list[Column], entries: int) -> _core.Array:
+        import numpy as np
+
         from .writing._columns import to_column, to_layout, type_of
 
         found = value(arrays)
