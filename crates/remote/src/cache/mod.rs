@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -234,9 +235,9 @@ impl Cache {
     }
 
     /// Opens the log of notices for the file at an address; `None` if it cannot be used.
-    pub(crate) fn notices(&self, asked: &Address) -> Option<Arc<Notices>> {
+    pub(crate) fn notices(&self, asked: &Address, now: Duration) -> Option<Arc<Notices>> {
         let address = names::number(asked.anonymous().as_str());
-        Notices::open(&self.inner.data, address).map(Arc::new)
+        Notices::open(&self.inner.data, address, now).map(Arc::new)
     }
 
     /// Closes a file's log of notices once the bytes recorded before are on the disk.

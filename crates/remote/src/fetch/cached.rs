@@ -228,7 +228,7 @@ impl Cached {
 
     /// The log of notices for the file; `None` if it cannot be used, or if the cache does not keep
     /// the bytes fetched here, whose notices are then withdrawn.
-    pub fn notices(&mut self) -> Option<Arc<Notices>> {
+    pub fn notices(&mut self, now: Time) -> Option<Arc<Notices>> {
         let is_kept = match &self.entry {
             Some(entry) => !entry.content.is_refused() && !entry.content.is_over(),
             None => !self.is_confirmed,
@@ -243,7 +243,7 @@ impl Cached {
             return None;
         }
         let (cache, asked) = (&self.cache, &self.asked);
-        self.notices.get_or_insert_with(|| cache.notices(asked)).clone()
+        self.notices.get_or_insert_with(|| cache.notices(asked, now)).clone()
     }
 }
 

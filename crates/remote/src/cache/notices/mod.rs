@@ -66,16 +66,16 @@ struct Log {
 impl Notices {
     /// Opens the log of the address with this number, in the folder where the cache's data are.
     /// `None` where it cannot be used.
-    pub fn open(data: &Path, address: u64) -> Option<Self> {
+    pub fn open(data: &Path, address: u64, now: Duration) -> Option<Self> {
         let folder = data.join(FOLDER);
         if !folder.is_dir() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
         }
         let path = folder.join(format!("{address:016x}"));
-        (0..TRIES).find_map(|_| Self::open_once(&path))
+        (0..TRIES).find_map(|_| Self::open_once(&path, now))
     }
 
-    fn open_once(path: &Path) -> Option<Self> {
+    fn open_once(path: &Path, now: Duration) -> Option<Self> {
         let mut options = File::options();
         options.read(true).append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let file = options.open(path).ok()?;
@@ -88,7 +88,7 @@ impl Notices {
             return None;
         }
         let mut log = Log { file, number: 0, read: 0, table: Table::default() };
-        let last = log.learn(u64::MAX).ok()?;
+        let last = log.learn(u64::MAX, now).ok()?;
         // Another process that opened the log at the same moment may have the number.
         let is_free = |number: &u64| locks::lock(&log.file, byte(*number));
         log.number = (last + 1..=PROCESSES_MAX).take(TRIES_OF_NUMBERS).find(is_free)?;
@@ -103,7 +103,7 @@ impl Notices {
 
     /// Withdraws the notices of ranges that this process will not fetch.
     pub fn withdraw(&self, ranges: &[Range<u64>]) {
-        // If that fails, other processes wait in vain until `table::PATIENCE` is over.
+        // If that fails, other processes wait for the ranges until the notices are too old.
         let _ = self.log.lock().append(ranges, Subject::GivenUp);
     }
 
@@ -111,7 +111,7 @@ impl Notices {
     /// ended or deliver nothing.
     pub fn refresh(&self, waited: &BTreeSet<u64>, now: Duration) {
         let mut log = self.log.lock();
-        let _ = log.learn(u64::MAX);
+        let _ = log.learn(u64::MAX, now);
         for process in waited {
             if !log.is_alive(*process) {
                 log.table.end(*process);
@@ -149,7 +149,7 @@ impl Drop for Notices {
 
 impl Log {
     fn announce(&mut self, ranges: &[Range<u64>], now: Duration) -> io::Result<Vec<Option<u64>>> {
-        self.learn(u64::MAX)?;
+        self.learn(u64::MAX, now)?;
         // Not checked: a process that has ended may have fetched the range before. See `refresh`.
         let mut holders: Vec<Option<u64>> =
             ranges.iter().map(|range| self.table.holder(range, now)).collect();
@@ -164,7 +164,7 @@ impl Log {
         let end = self.append(&ours, Subject::Fetching)?;
         // Notices that others appended between the read and this append come first.
         let from = self.read;
-        self.learn(end - (ours.len() * NOTICE_BYTES) as u64)?;
+        self.learn(end - (ours.len() * NOTICE_BYTES) as u64, now)?;
         if self.read > from {
             for (range, holder) in ranges.iter().zip(&mut holders).filter(|(_, h)| h.is_none()) {
                 *holder = self.table.holder(range, now);
@@ -196,7 +196,7 @@ impl Log {
 
     /// Reads other processes' notices up to `end`, or to the log's end; returns the largest process
     /// number in what was read.
-    fn learn(&mut self, end: u64) -> io::Result<u64> {
+    fn learn(&mut self, end: u64, now: Duration) -> io::Result<u64> {
         let mut last = 0;
         let mut bytes = [0; 128 * NOTICE_BYTES];
         while self.read < end {
@@ -209,7 +209,7 @@ impl Log {
             for notice in bytes[..whole].chunks_exact(NOTICE_BYTES).filter_map(decode_notice) {
                 last = last.max(notice.process);
                 if notice.process != self.number {
-                    self.table.take(&notice);
+                    self.table.take(&notice, now);
                 }
             }
             self.read += whole as u64;

@@ -10,15 +10,29 @@ use super::record::{Notice, Subject};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Pause before such a process is waited for again.
 const IGNORED_FOR: Duration = Duration::from_secs(10);
-/// Offsets of notices, from a range's start downwards, among which `Table::holder` looks for one
-/// that covers the range: wants of one file seldom overlap.
-const LOOKED_AT: usize = 8;
+/// Age from which a notice is not valid any more. Its range would be in the cache by then: the
+/// process that gave it up could not write that into the log, or the cache refused the bytes.
+const VALID_FOR: Duration = Duration::from_secs(30);
+
+/// What one process has announced: a range, of which `Table` has the start.
+#[derive(Debug, Clone, Copy)]
+struct Noticed {
+    end: u64,
+    process: u64,
+    /// Its place in the order of the log.
+    place: u64,
+    /// When this process read it.
+    since: Duration,
+}
 
 /// The notices of other processes.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// By the start of the range: its end and the process, in the order of the log.
-    ranges: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// By the size class of the range (see [`class_of`]) and then by its start, in the order of the
+    /// log.
+    ranges: BTreeMap<u32, BTreeMap<u64, Vec<Noticed>>>,
+    /// Notices taken so far.
+    taken: u64,
     /// The processes that are waited for: the time of the last byte, or when the wait began.
     waited: BTreeMap<u64, Duration>,
     /// The time until which a process is not waited for.
@@ -26,12 +40,16 @@ pub struct Table {
 }
 
 impl Table {
-    /// Adds the notice of another process.
-    pub fn take(&mut self, notice: &Notice) {
+    /// Adds the notice of another process, the next one of the log.
+    pub fn take(&mut self, notice: &Notice, now: Duration) {
         let Notice { process, range, subject } = notice;
         match subject {
             Subject::Fetching => {
-                self.ranges.entry(range.start).or_default().push((range.end, *process));
+                let noticed =
+                    Noticed { end: range.end, process: *process, place: self.taken, since: now };
+                self.taken += 1;
+                let class = self.ranges.entry(class_of(range)).or_default();
+                class.entry(range.start).or_default().push(noticed);
             }
             Subject::GivenUp => {
                 self.retain_within(range, |other| other != *process);
@@ -39,14 +57,23 @@ impl Table {
         }
     }
 
-    /// The process that fetches all of a range; `None` if none does, or only ignored ones.
+    /// The process that fetches all of a range, the first in the log where several do; `None` if
+    /// none does, or only processes that are not waited for.
     pub fn holder(&self, range: &Range<u64>, now: Duration) -> Option<u64> {
-        let before = self.ranges.range(..=range.start).rev().take(LOOKED_AT);
-        let covering = before.flat_map(|(_, notices)| notices);
-        let mut covering = covering.filter(|(end, _)| *end >= range.end);
-        covering
-            .find(|(_, process)| self.ignored.get(process).is_none_or(|until| *until <= now))
-            .map(|(_, process)| *process)
+        let is_valid = |noticed: &&Noticed| {
+            let is_ignored = self.ignored.get(&noticed.process).is_some_and(|until| *until > now);
+            noticed.end >= range.end && !is_ignored && now.saturating_sub(noticed.since) < VALID_FOR
+        };
+        // A range of a class that covers this one begins at most the class's longest before its
+        // end, so few notices are looked at, however many there are.
+        let of_class = |(class, starts): (&u32, &BTreeMap<u64, Vec<Noticed>>)| {
+            let longest = 2u64.saturating_pow(*class);
+            let first = range.end.saturating_sub(longest);
+            let noticed = starts.range(first..=range.start).flat_map(|(_, noticed)| noticed);
+            noticed.filter(is_valid).min_by_key(|noticed| noticed.place).copied()
+        };
+        let first = self.ranges.range(class_of(range)..).filter_map(of_class);
+        first.min_by_key(|noticed| noticed.place).map(|noticed| noticed.process)
     }
 
     /// Notes that a range is in the cache, fetched by `process`.
@@ -84,15 +111,24 @@ impl Table {
 
     /// Of the notices that lie within a range, keeps those whose process `keeps` accepts.
     fn retain_within(&mut self, range: &Range<u64>, keeps: impl Fn(u64) -> bool) {
-        let mut emptied = Vec::new();
-        for (start, notices) in self.ranges.range_mut(range.clone()) {
-            notices.retain(|(end, process)| *end > range.end || keeps(*process));
-            if notices.is_empty() {
-                emptied.push(*start);
+        for starts in self.ranges.range_mut(..=class_of(range)).map(|(_, starts)| starts) {
+            let mut emptied = Vec::new();
+            for (start, noticed) in starts.range_mut(range.clone()) {
+                noticed.retain(|noticed| noticed.end > range.end || keeps(noticed.process));
+                if noticed.is_empty() {
+                    emptied.push(*start);
+                }
             }
+            emptied.iter().for_each(|start| drop(starts.remove(start)));
         }
-        emptied.iter().for_each(|start| drop(self.ranges.remove(start)));
+        self.ranges.retain(|_, starts| !starts.is_empty());
     }
+}
+
+/// The size class of a range: its length is at most two to the power of it, and more than half of
+/// that.
+fn class_of(range: &Range<u64>) -> u32 {
+    u64::BITS - range.end.saturating_sub(range.start).saturating_sub(1).leading_zeros()
 }
 
 #[cfg(test)]
@@ -106,7 +142,7 @@ mod tests {
     }
 
     fn put_up(table: &mut Table, process: u64, range: Range<u64>, subject: Subject) {
-        table.take(&Notice { process, range, subject });
+        table.take(&Notice { process, range, subject }, START);
     }
 
     fn with(notices: &[(u64, Range<u64>)]) -> Table {
@@ -125,6 +161,47 @@ mod tests {
         assert_eq!(table.holder(&(90..110), START), None, "beyond its end");
         assert_eq!(table.holder(&(250..350), START), None, "by two");
         assert_eq!(table.holder(&(100..101), START), None);
+    }
+
+    /// Process 2 had announced 50..150 after process 1 had announced 0..100. A third process waited
+    /// for 60..70 until process 2 had it, whose notice begins nearer, although process 1 had asked
+    /// for it before; of many notices that begin nearer, only eight were looked at.
+    #[test]
+    fn of_several_that_cover_a_range_the_first_in_the_log_fetches_it() {
+        let mut table = with(&[(1, 0..100), (2, 50..150)]);
+        assert_eq!(table.holder(&(60..70), START), Some(1));
+        assert_eq!(table.holder(&(60..120), START), Some(2));
+        let mut table_of_many = with(&[(1, 0..1 << 30)]);
+        for start in 0..1000 {
+            put_up(&mut table_of_many, 2, start..1100, Subject::Fetching);
+        }
+        assert_eq!(table_of_many.holder(&(1000..1100), START), Some(1));
+        put_up(&mut table, 1, 0..100, Subject::GivenUp);
+        assert_eq!(table.holder(&(60..70), START), Some(2));
+    }
+
+    /// A process had announced a range that it then gave up, and could not write that into the log:
+    /// its disk was full. Another process waited for the range as long as others came, since each
+    /// of them showed that the first was at work.
+    #[test]
+    fn a_range_is_waited_for_only_so_long_while_others_come() {
+        let (mut table, one) = (with(&[(1, 0..100)]), BTreeSet::from([1]));
+        for ms in (0..30_000).step_by(500) {
+            table.wait_for(&one, after(ms));
+            table.arrived(Some(1), &(1000 + ms..1100 + ms), after(ms));
+            assert_eq!(table.holder(&(0..100), after(ms)), Some(1), "{ms} ms");
+        }
+        assert_eq!(table.holder(&(0..100), after(30_000)), None);
+    }
+
+    #[test]
+    fn a_class_has_ranges_of_up_to_its_length() {
+        for (length, class) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (u64::MAX, 64)] {
+            assert_eq!(class_of(&(0..length)), class, "{length} bytes");
+        }
+        let longest = with(&[(1, 0..u64::MAX)]);
+        assert_eq!(longest.holder(&(u64::MAX - 1..u64::MAX), START), Some(1));
+        assert_eq!(longest.holder(&(0..u64::MAX), START), Some(1));
     }
 
     #[test]

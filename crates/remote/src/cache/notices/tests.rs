@@ -3,7 +3,7 @@ use super::*;
 const NOW: Duration = Duration::ZERO;
 
 fn opened(folder: &Path) -> Notices {
-    Notices::open(folder, 7).expect("a log")
+    Notices::open(folder, 7, NOW).expect("a log")
 }
 
 fn logs(folder: &Path) -> usize {

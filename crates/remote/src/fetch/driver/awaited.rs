@@ -38,7 +38,7 @@ impl Driver {
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return segments;
         };
-        let Some(notices) = cached.notices() else { return segments };
+        let Some(notices) = cached.notices(now) else { return segments };
         let all = cached.ranges_in(&segments);
         let mut ranges = all.clone();
         ranges.retain(|range| !cached.on_way[&(range.start, range.end)].is_announced);
@@ -116,7 +116,7 @@ impl Driver {
             member.is_some_and(|member| member.state == MemberState::Waiting)
         });
         let content = cached.entry.as_ref().map(|entry| entry.content.clone());
-        let notices = cached.notices();
+        let notices = cached.notices(now);
         if let Some(notices) = &notices {
             let processes = cached.awaited.iter().filter_map(|one| one.process);
             notices.refresh(&processes.collect::<BTreeSet<u64>>(), now);

@@ -118,7 +118,7 @@ impl Driver {
         if matches!(via, Via::Filling | Via::Origin) {
             cached.keep(range.start, bytes);
             // Withdraws the notices if the cache does not keep the bytes.
-            let _ = cached.notices();
+            let _ = cached.notices(self.clock.now());
         }
         self.fill(file);
     }
@@ -182,7 +182,7 @@ impl Driver {
             cached.cache.counting().damaged();
             cached.failed.extend(cached.shadow.take());
         }
-        if let Some(notices) = cached.notices() {
+        if let Some(notices) = cached.notices(self.clock.now()) {
             notices.forget(&range);
         }
         let via = cached.leave(&range, key, index);
