@@ -199,6 +199,17 @@ impl Error {
         Shown(self, reader).to_string()
     }
 
+    /// The same error, which was got so long ago, and is handed out for so long more without a
+    /// request.
+    pub(crate) fn remembered(mut self, ago: Duration, left: Duration) -> Self {
+        let (ago, more) = (ago.as_secs_f64(), left.as_secs_f64());
+        let text = format!(
+            "; this answer came {ago:.1} s ago and is remembered for {more:.1} s more, in this process"
+        );
+        self.0.message.push_str(&text);
+        self.with_retry_after(left)
+    }
+
     /// That so many bytes are more than there is memory for.
     pub(crate) fn no_memory(bytes: u64) -> Self {
         let text = format!("there is no memory for {bytes} bytes more");

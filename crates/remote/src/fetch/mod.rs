@@ -10,6 +10,7 @@ mod ahead;
 mod cached;
 mod command;
 mod driver;
+pub(crate) mod failed;
 mod files;
 mod kept;
 pub mod ledger;
@@ -41,6 +42,7 @@ use ahead::Ahead;
 use cached::CacheOpen;
 use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
 pub use command::{CameFrom, Urgency, Want};
+use failed::{FailedOpens, OpenKey};
 pub use kept::KeptBytes;
 use kept::{Keeper, Keeping};
 use log::Level;
@@ -121,6 +123,7 @@ pub struct Fetcher {
     pipe_bytes: Arc<AtomicU64>,
     memory_bytes_max: Arc<AtomicU64>,
     cache: Arc<RwLock<Option<Cache>>>,
+    failed: FailedOpens,
     trace: Trace,
 }
 
@@ -136,12 +139,18 @@ impl Fetcher {
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
-        Fetcher { commands, groups: Arc::default(), pipe_bytes, memory_bytes_max, cache, trace }
+        let (groups, failed) = (Arc::default(), FailedOpens::new(clock));
+        Fetcher { commands, groups, pipe_bytes, memory_bytes_max, cache, failed, trace }
     }
 
     /// The cache on this machine's disk, where the settings name one that can be used.
     pub fn cache(&self) -> Option<Cache> {
         self.cache.read().clone()
+    }
+
+    /// The opens that failed a short time ago.
+    pub(crate) fn failed(&self) -> &FailedOpens {
+        &self.failed
     }
 
     /// The memory budget of all reads.
@@ -158,6 +167,7 @@ impl Fetcher {
             let cache = cache_of(&config, &self.trace);
             *self.cache.write() = cache;
         }
+        self.failed.forget();
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 
@@ -187,8 +197,9 @@ impl Fetcher {
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
         let cached = self.cached(&locations, head, None);
-        let answer = self.send_open(locations, head, tail, None, cached, activity)?;
-        let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
+        let opening = self.send_open(locations, head, tail, None, cached, activity);
+        let opened = async { opening?.wait().await };
+        let opened = opened.await.map_err(|error| error.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
             info: opened.info,
@@ -217,10 +228,11 @@ impl Fetcher {
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
         let cached = self.cached(&locations, head, Some(&info));
-        let opened = self.send_open(locations, head, 0, Some(begun), cached, activity)?;
+        let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
+        let opening = opening.map_err(|error| error.with_url(&*shown))?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
-            let refused = opened.await.map_err(|_| stopped())?;
+            let refused = opening.wait().await;
             return Err(refused.err().unwrap_or_else(stopped).with_url(&*shown));
         };
         let file = RemoteFile {
@@ -234,7 +246,7 @@ impl Fetcher {
             keeper: Keeper::default(),
             fetcher: self.clone(),
         };
-        Ok((file, Answer { opened, url: shown }))
+        Ok((file, Answer { opening, url: shown }))
     }
 
     /// As [`Fetcher::open`], of a file of which these ranges are read first: they leave together
@@ -267,12 +279,19 @@ impl Fetcher {
         early: Option<oneshot::Sender<Begun>>,
         cached: Option<Box<CacheOpen>>,
         activity: &Activity,
-    ) -> Result<oneshot::Receiver<Result<Opened>>> {
-        let (reply, answer) = oneshot::channel();
+    ) -> Result<Opening> {
+        let key = cached.is_some().then(|| self.failed.key(&locations.urls));
+        // What the cache answers by itself has no server that could fail.
+        let is_asked = cached.as_ref().is_none_or(|cached| cached.believed.is_none());
+        if let Some(error) = key.filter(|_| is_asked).and_then(|key| self.failed.recent(key)) {
+            self.trace().say(Level::Info, || format!("not asked again: {error}"));
+            return Err(error);
+        }
+        let (reply, opened) = oneshot::channel();
         let activity = activity.clone();
         let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
-        Ok(answer)
+        Ok(Opening { opened, failed: key.map(|key| (self.failed.clone(), key)) })
     }
 
     /// What the cache has to do with a file that is to be opened, for a caller who takes it for
@@ -305,10 +324,28 @@ fn cache_of(config: &Config, trace: &Trace) -> Option<Cache> {
     })
 }
 
+/// An open that has been sent to the driver.
+#[derive(Debug)]
+struct Opening {
+    opened: oneshot::Receiver<Result<Opened>>,
+    /// Where a failure is remembered, with a cache.
+    failed: Option<(FailedOpens, OpenKey)>,
+}
+
+impl Opening {
+    async fn wait(self) -> Result<Opened> {
+        let opened = self.opened.await.map_err(|_| stopped())?;
+        if let (Err(error), Some((failed, key))) = (&opened, &self.failed) {
+            failed.note(*key, error);
+        }
+        opened
+    }
+}
+
 /// What the open of a file is answered that has been read from meanwhile.
 #[derive(Debug)]
 pub struct Answer {
-    opened: oneshot::Receiver<Result<Opened>>,
+    opening: Opening,
     url: Arc<str>,
 }
 
@@ -318,8 +355,7 @@ impl Answer {
     /// # Errors
     /// Why it cannot be opened.
     pub async fn wait(self) -> Result<(FileInfo, Vec<(u64, Bytes)>)> {
-        let opened = self.opened.await.map_err(|_| stopped())?;
-        let opened = opened.map_err(|error| error.with_url(&*self.url))?;
+        let opened = self.opening.wait().await.map_err(|error| error.with_url(&*self.url))?;
         Ok((opened.info, opened.delivered))
     }
 }

@@ -84,6 +84,7 @@ impl Remote {
     fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {
         let mut upload = Upload::new(url.to_string(), sink, before);
         upload.trace = Some(self.trace().clone());
+        upload.failed_opens = Some(self.fetcher().failed().clone());
         upload
     }
 }

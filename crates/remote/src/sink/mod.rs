@@ -24,6 +24,7 @@ use futures::future::BoxFuture;
 use crate::address::Address;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::failed::FailedOpens;
 use crate::fetch::trace::Trace;
 
 pub use content::Content;
@@ -81,13 +82,16 @@ pub struct Upload {
     sink: Option<Box<dyn Sink>>,
     failed: Option<Error>,
     trace: Option<Trace>,
+    /// Forgotten when the file has its name: it may have been looked for before.
+    failed_opens: Option<FailedOpens>,
 }
 
 impl Upload {
     /// Of an address without secrets, of whose file so many bytes are there already.
     pub fn new(address: String, sink: Box<dyn Sink>, before: u64) -> Self {
         let content = Content::behind(before);
-        Upload { address, content, sink: Some(sink), failed: None, trace: None }
+        let (sink, failed, trace, failed_opens) = (Some(sink), None, None, None);
+        Upload { address, content, sink, failed, trace, failed_opens }
     }
 
     /// The file's address, without secrets.
@@ -144,7 +148,9 @@ impl Upload {
     pub async fn finish(mut self) -> Result<Written> {
         let sink = self.take()?;
         let content = std::mem::take(&mut self.content);
-        sink.finish(content).await.map_err(|error| error.with_url(&*self.address))
+        let written = sink.finish(content).await.map_err(|error| error.with_url(&*self.address))?;
+        self.failed_opens.iter().for_each(FailedOpens::forget);
+        Ok(written)
     }
 
     /// Leaves nothing of the file behind.

@@ -1,0 +1,164 @@
+//! Opens that failed a short time ago. With a cache, the same open gets the same error from here,
+//! without a request.
+//!
+//! A job that looks for a file at several places, and a proxy whose clients do, would otherwise ask
+//! for absent files again and again, and wait for an unreachable server each time.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::address::Address;
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind};
+
+/// How long it is remembered that there is no such file: another writer may be about to make it.
+const ABSENT_FOR: Duration = Duration::from_secs(10);
+/// How long it is remembered that the servers of a file could not be reached, or did not answer.
+const UNREACHABLE_FOR: Duration = Duration::from_secs(30);
+/// Failures that are remembered at most: beyond, further ones are not.
+const FAILURES_MAX: usize = 1024;
+
+/// What tells opens apart: a hash of the whole addresses, with user, query and what the caller has
+/// said about credentials. Another identity may get another answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OpenKey(u64);
+
+/// The failed opens of this process. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct FailedOpens {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    clock: Clock,
+    /// Of this process alone, so that no address can be made to have the key of another one.
+    hashes: RandomState,
+    failures: Mutex<HashMap<OpenKey, Failure>>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    error: Error,
+    since: Duration,
+    until: Duration,
+}
+
+impl FailedOpens {
+    /// None so far.
+    pub fn new(clock: Clock) -> Self {
+        let (hashes, failures) = (RandomState::new(), Mutex::default());
+        FailedOpens { inner: Arc::new(Inner { clock, hashes, failures }) }
+    }
+
+    /// The key of a file at these addresses.
+    pub fn key(&self, urls: &[Address]) -> OpenKey {
+        let texts: Vec<&str> = urls.iter().map(Address::as_str).collect();
+        OpenKey(self.inner.hashes.hash_one(texts))
+    }
+
+    /// The error of the last open, if it is recent enough; it says when that was, and from when on
+    /// the file's servers are asked again.
+    pub fn recent(&self, key: OpenKey) -> Option<Error> {
+        let now = self.inner.clock.now();
+        let failures = self.inner.failures.lock();
+        let failure = failures.get(&key).filter(|failure| now < failure.until)?;
+        let (ago, left) = (now.saturating_sub(failure.since), failure.until - now);
+        Some(failure.error.clone().remembered(ago, left))
+    }
+
+    /// Remembers the error of an open, if it is of a kind that the next one would get, too.
+    pub fn note(&self, key: OpenKey, error: &Error) {
+        let time = match error.kind() {
+            ErrorKind::NotFound => ABSENT_FOR,
+            ErrorKind::Connection | ErrorKind::TimedOut => UNREACHABLE_FOR,
+            _ => return,
+        };
+        let since = self.inner.clock.now();
+        let mut failures = self.inner.failures.lock();
+        if failures.len() >= FAILURES_MAX {
+            failures.retain(|_, failure| since < failure.until);
+        }
+        if failures.len() < FAILURES_MAX || failures.contains_key(&key) {
+            let (error, until) = (error.clone(), since + time);
+            failures.insert(key, Failure { error, since, until });
+        }
+    }
+
+    /// Forgets all of them: this process has written a file, which readers may know by another
+    /// address, or has other settings.
+    pub fn forget(&self) {
+        self.inner.failures.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(failed: &FailedOpens, address: &str) -> OpenKey {
+        failed.key(&[Address::parse(address).unwrap()])
+    }
+
+    fn error(kind: ErrorKind) -> Error {
+        Error::new(kind, "no such file")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_are_remembered_for_as_long_as_their_kind_says() {
+        let failed = FailedOpens::new(Clock::start());
+        for (kind, seconds) in [
+            (ErrorKind::NotFound, 10),
+            (ErrorKind::Connection, 30),
+            (ErrorKind::TimedOut, 30),
+            (ErrorKind::PermissionDenied, 0),
+            (ErrorKind::Unauthenticated, 0),
+            (ErrorKind::Io, 0),
+        ] {
+            let key = key(&failed, &format!("root://h//{kind:?}"));
+            failed.note(key, &error(kind));
+            let (time, is_kept) = (Duration::from_secs(seconds), seconds > 0);
+            tokio::time::advance(time.saturating_sub(Duration::from_secs(1))).await;
+            let remembered = failed.recent(key);
+            assert_eq!(remembered.as_ref().map(Error::kind), is_kept.then_some(kind), "{kind:?}");
+            if let Some(error) = remembered {
+                let text = format!("{}.0 s ago and is remembered for 1.0 s more", seconds - 1);
+                assert!(error.to_string().contains(&text), "{error}");
+                assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert_eq!(failed.recent(key), None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn other_identities_are_asked_for_themselves() {
+        let failed = FailedOpens::new(Clock::start());
+        let one = key(&failed, "root://h//f?authz=one");
+        failed.note(one, &error(ErrorKind::NotFound));
+        assert!(failed.recent(one).is_some());
+        for other in ["root://h//f?authz=two", "root://h//f", "root://u@h//f?authz=one"] {
+            assert_eq!(failed.recent(key(&failed, other)), None, "{other}");
+        }
+        failed.forget();
+        assert_eq!(failed.recent(one), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_scan_of_absent_files_takes_little_memory() {
+        let failed = FailedOpens::new(Clock::start());
+        let key = |at: usize| key(&failed, &format!("root://h//{at}"));
+        let note = |at: usize| failed.note(key(at), &error(ErrorKind::NotFound));
+        (0..FAILURES_MAX + 10).for_each(note);
+        assert_eq!(failed.inner.failures.lock().len(), FAILURES_MAX);
+        assert!(failed.recent(key(FAILURES_MAX)).is_none());
+        tokio::time::advance(ABSENT_FOR).await;
+        note(FAILURES_MAX);
+        assert!(failed.recent(key(FAILURES_MAX)).is_some());
+        assert_eq!(failed.inner.failures.lock().len(), 1, "the others are over");
+    }
+}
