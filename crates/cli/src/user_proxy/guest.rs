@@ -99,7 +99,7 @@ async fn started() -> io::Result<()> {
 
 /// Joins the proxy that listens on a socket, if its TCP port reaches the same proxy: in another
 /// network namespace the port may belong to another server.
-async fn joined(path: &Path) -> Option<Claim> {
+pub(super) async fn joined(path: &Path) -> Option<Claim> {
     let claim = async {
         let mut stream = BufReader::new(UnixStream::connect(path).await?);
         let (root, http) = (line(&mut stream).await?, line(&mut stream).await?);

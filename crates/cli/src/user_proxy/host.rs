@@ -32,12 +32,19 @@ pub struct Door {
 }
 
 impl Door {
-    /// Binds the socket, in place of one left by a proxy that has ended. Needs a tokio runtime.
+    /// Binds the socket for this process's settings. Needs a tokio runtime.
     ///
     /// # Errors
     /// Errors of the file system; `AddrInUse` where another proxy listens on the socket.
     pub fn open() -> io::Result<Self> {
-        let path = socket()?;
+        Door::at(socket()?)
+    }
+
+    /// Binds a socket, in place of one left by a proxy that has ended.
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub(super) fn at(path: PathBuf) -> io::Result<Self> {
         if std::os::unix::net::UnixStream::connect(&path).is_ok() {
             return Err(io::ErrorKind::AddrInUse.into());
         }

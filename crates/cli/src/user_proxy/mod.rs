@@ -85,3 +85,6 @@ fn settings() -> u64 {
     (env!("CARGO_PKG_VERSION"), variables, here.and_then(Result::ok)).hash(&mut hasher);
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests;
