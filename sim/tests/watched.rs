@@ -60,6 +60,39 @@ fn what_the_file_says_of_itself_is_here_before_it_is_asked_for() {
     assert_eq!((used.reads, used.bytes_metadata, used.bytes_demanded), (4, 3700, 0));
 }
 
+/// Eight clients opened a file that was not there: each of them had the server asked, the second
+/// when the first had its answer, and so on.
+#[test]
+fn clients_of_one_address_share_an_error_too() {
+    farroot_sim::run(async {
+        let (engine, begun) = (far(FILE), Instant::now());
+        let each = (0..8).map(|_| engine.watch("root://server:1094//absent.root"));
+        for opened in futures::future::join_all(each).await {
+            assert_eq!(opened.expect_err("it is absent").kind(), ErrorKind::NotFound);
+        }
+        assert!(begun.elapsed() < 3 * RTT, "{:?}", begun.elapsed());
+        let opens = engine.watch_opens();
+        assert_eq!((opens.succeeded, opens.failed["NotFound"]), (0, 1));
+        engine.watch("root://server:1094//absent.root").await.expect_err("it is absent");
+        assert_eq!(engine.watch_opens().failed["NotFound"], 2, "it may be there now");
+    });
+}
+
+/// The first client of a file went away before the file was open. The second one, which had waited
+/// for that open, opened the file anew.
+#[test]
+fn an_open_goes_on_without_the_client_that_began_it() {
+    farroot_sim::run(async {
+        let (engine, begun) = (far(FILE), Instant::now());
+        let first = tokio::time::timeout(RTT + RTT / 2, engine.watch(URL));
+        let (gone, opened) = tokio::join!(first, engine.watch(URL));
+        assert!(gone.is_err());
+        opened.expect("opens");
+        assert!(begun.elapsed() < 3 * RTT, "{:?}", begun.elapsed());
+        assert_eq!(engine.watch_opens().succeeded, 1);
+    });
+}
+
 #[test]
 fn clients_of_one_address_share_an_open_and_what_is_on_its_way() {
     let (trips, received) = farroot_sim::run(async {

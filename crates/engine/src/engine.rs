@@ -28,6 +28,7 @@ use crate::read::open::presumed::PresumedTable;
 use crate::read::open::resolve::{ResolvedColumn, resolve};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
+use crate::read::watch::opens::Opens;
 use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
@@ -187,6 +188,11 @@ impl Engine {
     /// Bytes and ranges read by the clients of all watched files since the engine was started.
     pub fn used(&self) -> Used {
         self.inner.watches.used()
+    }
+
+    /// How the opens of watched files at their servers have ended since the engine was started.
+    pub fn watch_opens(&self) -> Opens {
+        self.inner.watches.opens()
     }
 
     /// The tree, RNTuple or chain at a path of a file.

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Engine, Used, Ways};
+use engine::{Engine, Opens, Used, Ways};
 use parking_lot::Mutex;
-use remote::Error;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
@@ -62,8 +61,6 @@ impl Figures {
 #[derive(Debug, Default)]
 pub struct Account {
     opens: AtomicU64,
-    origin_opens: AtomicU64,
-    open_errors: Mutex<BTreeMap<String, u64>>,
     handed_out: Mutex<(u64, Ways)>,
 }
 
@@ -71,18 +68,6 @@ impl Account {
     /// A client has opened a file.
     pub fn opened(&self) {
         self.opens.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// An open at an origin has come to this; the number of those before.
-    pub fn opened_at_origin(&self, error: Option<&Error>) -> u64 {
-        match error {
-            None => self.origin_opens.fetch_add(1, Ordering::Relaxed),
-            Some(error) => {
-                let kind = format!("{:?}", error.kind());
-                *self.open_errors.lock().entry(kind).or_default() += 1;
-                self.origin_opens.load(Ordering::Relaxed)
-            }
-        }
     }
 
     /// Counts bytes delivered to a client, and where they were.
@@ -98,6 +83,7 @@ impl Account {
         // Read before the origins' figures, so that those include every byte counted here.
         let (delivered, ways) = *self.handed_out.lock();
         let (used, cache) = (engine.used(), remote.cache_counters());
+        let Opens { succeeded: origin_opens, failed: open_errors } = engine.watch_opens();
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {
             let files = records.tallies.files.values();
             let metadata = files.map(|file| file.metadata_fetched).sum();
@@ -108,8 +94,8 @@ impl Account {
         let sum = |of: fn(&Tally) -> u64| sources.values().map(of).sum();
         Figures {
             opens: self.opens.load(Ordering::Relaxed),
-            origin_opens: self.origin_opens.load(Ordering::Relaxed),
-            open_errors: self.open_errors.lock().clone(),
+            origin_opens,
+            open_errors,
             files_open,
             used,
             cache,

@@ -1,8 +1,8 @@
 //! Files far away, for clients near by: what `farroot proxy` serves.
 //!
-//! All clients that read one address at the same time share one open at its origin, so that ranges
-//! which several of them want travel once. The open outlives its last client for a while: programs
-//! open a file, close it, and open it again.
+//! All clients that read one address at the same time share one open at its origin, as
+//! [`Engine::watch`] has it, so that ranges which several of them want travel once. Here the open
+//! outlives its last client for a while: programs open a file, close it, and open it again.
 
 mod account;
 mod failure;
@@ -24,8 +24,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::{Arrivals, Engine, Watched, Ways};
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use remote::address::Address;
 use remote::credentials::Wallet;
@@ -84,15 +82,16 @@ struct Inner {
     engine: Engine,
     origins: Vec<Origin>,
     secret: Option<SecretString>,
-    /// By the whole address, its query included: another token may be another answer.
-    open: Mutex<BTreeMap<String, OpenAtOrigin>>,
+    /// What stays open for later clients, by the whole address, its query included: another token
+    /// may be another answer.
+    kept: Mutex<BTreeMap<String, KeptOpen>>,
     account: Account,
     log: Option<AccessLog>,
 }
 
-/// One open that clients share, or will when it is answered.
-struct OpenAtOrigin {
-    file: Shared<BoxFuture<'static, Result<Arc<OriginFile>, Error>>>,
+/// A file that stays open at its origin for a while when no client has it.
+struct KeptOpen {
+    file: Arc<OriginFile>,
     /// When a client was last given it.
     used: Instant,
 }
@@ -100,7 +99,7 @@ struct OpenAtOrigin {
 /// A file that is open at its origin.
 struct OriginFile {
     /// Keeps it open when no client has it.
-    _watched: Watched,
+    watched: Watched,
     stat: Stat,
     /// Without a user or a query.
     shown: String,
@@ -148,8 +147,8 @@ impl FarFiles {
         let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
         let engine = Engine::within(&settings, Arc::new(network)).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;
-        let (open, account) = (Mutex::default(), Account::default());
-        let files = FarFiles(Arc::new(Inner { engine, origins, secret, open, account, log }));
+        let (kept, account) = (Mutex::default(), Account::default());
+        let files = FarFiles(Arc::new(Inner { engine, origins, secret, kept, account, log }));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
     }
@@ -162,9 +161,7 @@ impl FarFiles {
     pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<FarFile> {
         let address = self.allowed(name).map_err(failure)?;
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let key = address.as_str().to_owned();
-        let origin = self.shared(address).await.map_err(failure)?;
-        let watched = self.0.engine.watch(&key).await.map_err(failure)?;
+        let (origin, watched) = self.opened(&address).await.map_err(failure)?;
         self.0.account.opened();
         let client_file = ClientFile {
             origin,
@@ -172,7 +169,7 @@ impl FarFiles {
             files: self.clone(),
             client: client.address(),
             opened: Instant::now(),
-            key,
+            key: address.as_str().to_owned(),
             bytes: AtomicU64::new(0),
             _place: place,
         };
@@ -185,7 +182,7 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub async fn stat(&self, name: Name<'_>) -> io::Result<Stat> {
         let address = self.allowed(name).map_err(failure)?;
-        Ok(self.shared(address).await.map_err(failure)?.stat)
+        Ok(self.opened(&address).await.map_err(failure)?.0.stat)
     }
 
     /// The checksum that the origin keeps of the file.
@@ -220,7 +217,7 @@ impl FarFiles {
 
     /// The same as numbers.
     pub fn figures(&self) -> Figures {
-        let files_open = self.0.open.lock().len() as u64;
+        let files_open = self.0.kept.lock().len() as u64;
         self.0.account.figures(files_open, &self.0.engine)
     }
 
@@ -244,31 +241,18 @@ impl FarFiles {
         Ok(address)
     }
 
-    /// The one open of an address.
-    async fn shared(&self, address: Address) -> remote::Result<Arc<OriginFile>> {
-        let key = address.as_str().to_owned();
-        let opening = {
-            let mut open = self.0.open.lock();
-            let here = open.entry(key.clone()).or_insert_with(|| {
-                let opening = open_at_origin(self.clone(), address);
-                OpenAtOrigin { file: opening.boxed().shared(), used: Instant::now() }
-            });
-            here.used = Instant::now();
-            here.file.clone()
-        };
-        let opened = opening.clone().await;
-        if opened.is_err() {
-            self.forget(&key, |here| here.file.ptr_eq(&opening));
+    /// The open file of an address, and a handle for one client more.
+    async fn opened(&self, address: &Address) -> remote::Result<(Arc<OriginFile>, Watched)> {
+        let watched = self.0.engine.watch(address.as_str()).await?;
+        let (mut kept, used) = (self.0.kept.lock(), Instant::now());
+        let here = kept.get_mut(address.as_str());
+        if let Some(here) = here.filter(|here| here.file.watched.is_same_open(&watched)) {
+            here.used = used;
+            return Ok((here.file.clone(), watched));
         }
-        opened
-    }
-
-    /// The next client opens the file anew.
-    fn forget(&self, key: &str, is_it: impl Fn(&OpenAtOrigin) -> bool) {
-        let mut open = self.0.open.lock();
-        if open.get(key).is_some_and(is_it) {
-            open.remove(key);
-        }
+        let file = Arc::new(OriginFile::new(&watched, address));
+        kept.insert(address.as_str().to_owned(), KeptOpen { file: file.clone(), used });
+        Ok((file, watched))
     }
 
     /// Closes at their origins what no client has had open for a while.
@@ -278,34 +262,32 @@ impl FarFiles {
         loop {
             tokio::time::sleep(LOOK).await;
             let Some(inner) = inner.upgrade() else { return };
-            inner.open.lock().retain(|_, here| match here.file.peek() {
-                Some(Ok(file)) if Arc::strong_count(file) > 1 => {
+            inner.kept.lock().retain(|_, here| {
+                if Arc::strong_count(&here.file) > 1 {
                     here.used = Instant::now();
-                    true
                 }
-                _ => here.used.elapsed() < KEPT_OPEN,
+                here.used.elapsed() < KEPT_OPEN
             });
         }
     }
 }
 
-async fn open_at_origin(files: FarFiles, address: Address) -> remote::Result<Arc<OriginFile>> {
-    let opened = files.0.engine.watch(address.as_str()).await;
-    let open = files.0.account.opened_at_origin(opened.as_ref().err());
-    let watched = opened?;
-    let (stat, shown) = (stat_of(&watched, open), address.anonymous().to_string());
-    Ok(Arc::new(OriginFile { _watched: watched, stat, shown }))
+impl OriginFile {
+    fn new(watched: &Watched, address: &Address) -> Self {
+        let (stat, shown) = (stat_of(watched), address.anonymous().to_string());
+        OriginFile { watched: watched.another(), stat, shown }
+    }
 }
 
 /// What clients learn of a file. All that distinguishes its versions goes into one number, which
 /// is the id of XRootD and part of the entity tag of HTTP; where an origin says nothing but the
 /// size, each open has a number of its own.
-fn stat_of(file: &Watched, open: u64) -> Stat {
+fn stat_of(file: &Watched) -> Stat {
     let info = file.info();
     let mut hasher = DefaultHasher::new();
     (file.url(), info.size, info.modified, &info.version).hash(&mut hasher);
     if info.says_only_size() {
-        (std::process::id(), open).hash(&mut hasher);
+        (std::process::id(), file.opened_before()).hash(&mut hasher);
     }
     let modified = info.modified.and_then(|seconds| u64::try_from(seconds).ok());
     Stat {
@@ -338,11 +320,11 @@ impl FarFile {
     /// A read has failed: the next client that opens the file has its origin asked.
     fn fail(&self, error: Error) -> Error {
         let ClientFile { origin, files, key, .. } = &*self.0;
-        let is_it = |here: &OpenAtOrigin| match here.file.peek() {
-            Some(Ok(file)) => Arc::ptr_eq(file, origin),
-            _ => false,
-        };
-        files.forget(key, is_it);
+        origin.watched.give_up();
+        let mut kept = files.0.kept.lock();
+        if kept.get(key).is_some_and(|here| Arc::ptr_eq(&here.file, origin)) {
+            kept.remove(key);
+        }
         error
     }
 }
@@ -359,7 +341,7 @@ impl Drop for ClientFile {
 
 impl fmt::Debug for FarFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FarFiles(open: {})", self.0.open.lock().len())
+        write!(f, "FarFiles(open: {})", self.0.kept.lock().len())
     }
 }
 

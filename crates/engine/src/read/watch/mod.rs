@@ -1,7 +1,8 @@
 //! Far files that clients read as ranges of bytes, without saying what is in them.
 //!
 //! Such a client (ROOT, uproot, a copy) asks for a few ranges, waits, computes, and asks again. All
-//! clients of one address share one open file here. Of a ROOT file the metadata are read as soon as
+//! clients of one address share one open file here, and those that come while it is being opened
+//! share its answer, an error too. Of a ROOT file the metadata are read as soon as
 //! it is open, the way that this engine opens it: what ROOT asks for one after the other is then
 //! here. They also say of which column each basket is (`places`), so that what a client reads shows
 //! what it will ask for next (`predict`), and what clients of the next file of its shape begin with
@@ -10,6 +11,7 @@
 pub mod arrivals;
 mod client;
 mod habit;
+pub mod opens;
 mod pieces;
 mod places;
 mod predict;
@@ -18,27 +20,31 @@ pub mod used;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared as SharedFuture, WeakShared};
 use parking_lot::Mutex;
 use remote::Result;
 use remote::source::FileInfo;
-use tokio::sync::OnceCell;
 
 use crate::read::file::session::Session;
 use arrivals::Arrivals;
 use client::Client;
+use opens::{OpenTally, Opens};
 use shared::Shared;
 use used::{Tally, Used};
 
-/// Where the open of one address goes; later clients wait for it, too.
-type Slot = OnceCell<Arc<Shared>>;
+type OpenFuture = BoxFuture<'static, Result<Arc<Shared>>>;
+/// The open of one address, which later clients wait for, too.
+type Opening = SharedFuture<OpenFuture>;
 
 /// The files that are watched now, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    files: Mutex<HashMap<String, Weak<Slot>>>,
+    files: Mutex<HashMap<String, WeakShared<OpenFuture>>>,
     tally: Tally,
+    opens: OpenTally,
 }
 
 /// A far file as one client reads it. Cheap to clone; the file is closed with the last handle of
@@ -46,16 +52,15 @@ pub(crate) struct Watches {
 #[derive(Debug, Clone)]
 pub struct Watched {
     client: Arc<Client>,
-    /// As long as it lives, others find the open file.
-    _slot: Arc<Slot>,
+    /// As long as it lives, others find the open file. It is never polled, which would end that.
+    opening: Opening,
 }
 
 impl Watches {
     pub async fn watch(&self, session: &Session, address: &str) -> Result<Watched> {
-        let slot = self.slot(address);
-        let opened = || Shared::open(session, address, self.tally.of_file());
-        let shared = slot.get_or_try_init(opened).await?;
-        Ok(Watched { client: shared.client(), _slot: slot })
+        let opening = self.opening(session, address);
+        let shared = opening.clone().await?;
+        Ok(Watched { client: shared.client(), opening })
     }
 
     /// Bytes and ranges read by all clients of all files.
@@ -63,16 +68,28 @@ impl Watches {
         self.tally.used_of_all()
     }
 
-    fn slot(&self, address: &str) -> Arc<Slot> {
+    /// How the opens of all files have ended.
+    pub fn opens(&self) -> Opens {
+        self.opens.opens()
+    }
+
+    /// The open of an address, which is begun where there is none.
+    fn opening(&self, session: &Session, address: &str) -> Opening {
         let mut files = self.files.lock();
-        files.retain(|_, slot| slot.strong_count() > 0);
-        let is_fresh = |slot: &Arc<Slot>| slot.get().is_none_or(|shared| !shared.is_stale());
-        if let Some(slot) = files.get(address).and_then(Weak::upgrade).filter(is_fresh) {
-            return slot;
+        files.retain(|_, opening| opening.upgrade().is_some());
+        let is_fresh = |opening: &Opening| match opening.peek() {
+            None => true,
+            Some(opened) => opened.as_ref().is_ok_and(|shared| !shared.is_stale()),
+        };
+        if let Some(opening) = files.get(address).and_then(WeakShared::upgrade).filter(is_fresh) {
+            return opening;
         }
-        let slot = Arc::new(Slot::new());
-        files.insert(address.to_owned(), Arc::downgrade(&slot));
-        slot
+        let (session, name) = (session.clone(), address.to_owned());
+        let (tally, opens) = (self.tally.of_file(), self.opens.clone());
+        let opening = async move { Shared::open(&session, &name, tally, &opens).await };
+        let opening = opening.boxed().shared();
+        files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));
+        opening
     }
 }
 
@@ -85,6 +102,27 @@ impl Watched {
     /// The address as given, without secrets.
     pub fn url(&self) -> &str {
         self.client.shared().remote.url()
+    }
+
+    /// One client more of the same open file.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Watched { client: self.client.shared().client(), opening: self.opening.clone() }
+    }
+
+    /// Whether both are clients of the same open file.
+    pub fn is_same_open(&self, other: &Watched) -> bool {
+        Arc::ptr_eq(self.client.shared(), other.client.shared())
+    }
+
+    /// The number of opens of the engine that had succeeded before this one.
+    pub fn opened_before(&self) -> u64 {
+        self.client.shared().opened_before
+    }
+
+    /// The next client opens the file anew: reads of this one fail.
+    pub fn give_up(&self) {
+        self.client.shared().set_stale();
     }
 
     /// Asks for ranges that a client waits for; what another client has asked for and is on its way

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::client::Client;
+use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
 use super::predict::Advice;
@@ -27,6 +28,8 @@ use crate::read::file::{File, OpenBytes};
 pub struct Shared {
     pub remote: Arc<RemoteFile>,
     pub tally: Tally,
+    /// Opens of the engine that had succeeded before.
+    pub opened_before: u64,
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
     notes: Notes,
@@ -36,7 +39,7 @@ pub struct Shared {
     /// Predictions so far.
     batches: AtomicU64,
     clients: Mutex<Vec<Weak<Client>>>,
-    /// The file is another one now.
+    /// The file is another one now, or cannot be read.
     is_stale: AtomicBool,
     runtime: Handle,
     /// What goes on beside the reads; it ends with this.
@@ -48,11 +51,18 @@ impl Shared {
     ///
     /// # Errors
     /// Why the file cannot be opened.
-    pub async fn open(session: &Session, address: &str, tally: Tally) -> Result<Arc<Self>> {
-        let bytes = session.open_bytes(address).await?;
+    pub async fn open(
+        session: &Session,
+        address: &str,
+        tally: Tally,
+        opens: &OpenTally,
+    ) -> Result<Arc<Self>> {
+        let bytes = session.open_bytes(address).await;
+        let bytes = bytes.inspect_err(|error| opens.failed(error))?;
         let shared = Arc::new(Shared {
             remote: bytes.remote.clone(),
             tally,
+            opened_before: opens.succeeded(),
             known: bytes.known.clone(),
             notes: bytes.profiles.notes().clone(),
             places: OnceLock::new(),
@@ -94,7 +104,7 @@ impl Shared {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// The file is another one now: the next client opens it anew.
+    /// The file is another one now, or cannot be read: the next client opens it anew.
     pub fn set_stale(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
