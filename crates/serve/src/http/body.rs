@@ -24,6 +24,8 @@ const STEP_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub enum Rest {
     Text(Bytes),
+    /// So many bytes that are not sent: the answer to a `HEAD`.
+    Unsent(u64),
     Ranges(Ranges),
     /// Ranges of a far file.
     FarRanges(Box<FarRanges>),
@@ -130,6 +132,7 @@ impl Rest {
         let Serving { files, client } = &*context;
         match self {
             Rest::Text(text) => Ok((text, None)),
+            Rest::Unsent(_) => Ok((Bytes::new(), None)),
             Rest::Ranges(mut ranges) => {
                 let wanted = usize::try_from(ranges.left).unwrap_or(usize::MAX);
                 let reserved = client.reserve(wanted.min(STEP_BYTES)).await;
@@ -157,6 +160,7 @@ impl Body {
     pub fn new(context: Arc<Serving>, rest: Rest) -> Self {
         let left = match &rest {
             Rest::Text(text) => Some(text.len() as u64),
+            Rest::Unsent(bytes) => Some(*bytes),
             Rest::Ranges(ranges) => Some(ranges.left),
             Rest::FarRanges(incoming) => Some(incoming.left()),
             Rest::Names(..) | Rest::MoreNames(_) => None,

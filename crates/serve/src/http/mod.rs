@@ -127,7 +127,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     }
     let name = Name { path: Path::new(OsStr::from_bytes(&path)), written, is_encoded: true };
     match files.open(client, name).await {
-        Ok(file) => file_answer(serving, file, request.headers()),
+        Ok(file) => file_answer(serving, file, request),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             match page(serving, &path).await {
                 Ok(answer) => answer,
@@ -206,10 +206,11 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Answer {
+fn file_answer<B>(serving: &Arc<Serving>, file: Opened, request: &Request<B>) -> Answer {
     let stat = file.stat();
-    let etag = stat.etag();
-    let text = |name| request.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let (etag, is_head) = (stat.etag(), request.method() == Method::HEAD);
+    let text =
+        |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let same = |value: &str| value.split(',').any(|tag| tag.trim() == etag || tag.trim() == "*");
     if text(header::IF_NONE_MATCH).is_some_and(same) {
         let mut answer = plain(serving, StatusCode::NOT_MODIFIED, "");
@@ -218,11 +219,16 @@ fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Ans
     }
     let is_date = |value: &str| last_modified(&stat).is_some_and(|date| date == value);
     let fresh = text(header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
-    let ranges = match text(header::RANGE).filter(|_| fresh) {
+    // Ranges mean something for GET alone (RFC 9110, section 14.2).
+    let ranges = match text(header::RANGE).filter(|_| fresh && !is_head) {
         Some(value) => range::parse(value, stat.size),
         None => RangeRequest::Whole,
     };
     let mut answer = match ranges {
+        // Nothing is read for it, least of all from a server far away.
+        RangeRequest::Whole if is_head => {
+            Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size)))
+        }
         RangeRequest::Whole => Response::new(ranges_body(serving, file, vec![0..stat.size], None)),
         RangeRequest::Unsatisfiable => {
             let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");

@@ -120,6 +120,26 @@ async fn ranges_over_http_are_those_of_the_origin() {
     }
 }
 
+/// For the answer to a HEAD, which has no body, all of the file was wanted from the origin; with a
+/// range the answer was 206.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_read_for_a_head() {
+    let bed = bed(forwarding());
+    let path = format!("/{}d/f%20g.root", bed.origin.http_url());
+    for ranges in ["", "10-19", "0-0,5-5", "9000000-"] {
+        let asked = match ranges {
+            "" => String::new(),
+            _ => format!("Range: bytes={ranges}\r\n"),
+        };
+        for (server, path) in [(&bed.origin, "/d/f%20g.root"), (&bed.proxy, &path)] {
+            let (status, head, body) = http(server, "HEAD", path, &asked);
+            assert_eq!((status, body.len()), (200, 0), "{asked}");
+            assert_eq!(header(&head, "content-length"), Some("3000000"), "{asked}");
+        }
+    }
+    assert_eq!(bed.proxy.figures().unwrap().used.reads, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_ranges_over_http_come_as_the_origin_itself_sends_them() {
     let bed = bed(forwarding());
