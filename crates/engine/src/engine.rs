@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use remote::address::CacheUse;
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
@@ -182,7 +183,18 @@ impl Engine {
     /// # Errors
     /// Why the file cannot be opened.
     pub async fn watch(&self, address: &str) -> Result<Watched> {
-        self.inner.watches.watch(&self.inner.session, address).await
+        self.watch_with(address, CacheUse::Usual).await
+    }
+
+    /// As [`Engine::watch`], for a client that says what a cache may do for it. One that wants the
+    /// file's server asked opens the file anew, for later clients as well; one that wants nothing
+    /// fetched, or nothing kept, has nothing read ahead for it.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened; `NotFound` where only the cache may be read, and does not
+    /// have it.
+    pub async fn watch_with(&self, address: &str, cache_use: CacheUse) -> Result<Watched> {
+        self.inner.watches.watch(&self.inner.session, address, cache_use).await
     }
 
     /// Bytes and ranges read by the clients of all watched files since the engine was started.

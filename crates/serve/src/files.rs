@@ -2,12 +2,14 @@
 //! names, open files and parts of answers; what differs between the two is decided here.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
+use remote::address::CacheUse;
 use remote::{Algorithm, Checksum};
 
 use super::clients::Client;
-use super::far::{FarFile, FarFiles};
+use super::far::{FarFile, FarFiles, Standing};
 use super::folder::{FolderFile, FolderFiles, Stat};
 
 /// What is served. Cheap to clone.
@@ -83,9 +85,22 @@ impl Files {
     /// # Errors
     /// As for [`FolderFiles::open`]; what the origin says.
     pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<Opened> {
+        self.open_with(client, name, CacheUse::Usual).await
+    }
+
+    /// As [`open`](Self::open), for a client that says what a cache may do for it.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `NotFound` where only the cache may be read.
+    pub async fn open_with(
+        &self,
+        client: &Client,
+        name: Name<'_>,
+        cache_use: CacheUse,
+    ) -> io::Result<Opened> {
         Ok(match self {
             Files::Folder(folder) => Opened::Folder(folder.open(client, name.path).await?),
-            Files::Far(far) => Opened::Far(far.open(client, name).await?),
+            Files::Far(far) => Opened::Far(far.open(client, name, cache_use).await?),
         })
     }
 
@@ -146,6 +161,14 @@ impl Opened {
         match self {
             Opened::Folder(file) => Some(file),
             Opened::Far(_) => None,
+        }
+    }
+
+    /// What is here of ranges; `None` for files of this machine, which are all here.
+    pub fn standing(&self, ranges: &[Range<u64>]) -> Option<Standing> {
+        match self {
+            Opened::Folder(_) => None,
+            Opened::Far(file) => Some(file.standing(ranges)),
         }
     }
 }

@@ -64,6 +64,24 @@ pub struct FileLocations {
     pub is_opaque: bool,
     /// Finds in its first bytes the number that only copies of it share, where its format has one.
     pub identify: Option<Identify>,
+    /// What a cache may do for this open.
+    pub cache_use: CacheUse,
+}
+
+/// What a cache may do for one open of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheUse {
+    /// What the settings say.
+    #[default]
+    Usual,
+    /// The same, but the file's server is asked whatever the settings believe, and whatever it
+    /// answered a short time ago.
+    Verified,
+    /// The file's server is not asked: a file that is not in the cache, or not believed, is not
+    /// found.
+    Only,
+    /// Nothing: no byte is read from the cache, and none is kept.
+    Off,
 }
 
 /// Finds in a file's first bytes the number that no other file has; copies have the same one.

@@ -78,6 +78,13 @@ pub struct CacheEntry {
     pub(crate) content: Arc<HeldContent>,
 }
 
+impl CacheEntry {
+    /// When its server described the file last, seconds since 1970.
+    pub(crate) fn checked(&self) -> u64 {
+        self.checked
+    }
+}
+
 impl Cache {
     /// The cache that the configuration names, if any.
     ///

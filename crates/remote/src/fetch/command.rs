@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::activity::Activity;
 use super::cached::CacheOpen;
 use crate::address::FileLocations;
+use crate::cache::CacheEntry;
 use crate::config::Config;
 use crate::error::Result;
 use crate::source::FileInfo;
@@ -137,6 +138,15 @@ pub struct Opened {
     pub info: FileInfo,
     pub delivered: Vec<(u64, Bytes)>,
     pub source: String,
+    pub kept: Option<KeptEntry>,
+}
+
+/// What the cache has of a file that has been opened.
+#[derive(Debug)]
+pub struct KeptEntry {
+    pub entry: CacheEntry,
+    /// It had bytes of the file before this open.
+    pub had_bytes: bool,
 }
 
 /// A file that is being opened.

@@ -30,17 +30,18 @@ use futures::{Stream, StreamExt};
 use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::address::{Address, FileLocations};
+use crate::address::{Address, CacheUse, FileLocations};
 use crate::cache::{Cache, CacheEntry};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileInfo;
+use crate::source::held::CACHE;
 use crate::source::network::Network;
 use activity::Activity;
 use ahead::Ahead;
 use cached::CacheOpen;
-use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
+use command::{Begun, DriverCommand, FileTag, KeptEntry, Opened, WantResult};
 pub use command::{CameFrom, Urgency, Want};
 use failed::{FailedOpens, OpenKey};
 pub use kept::KeptBytes;
@@ -205,6 +206,7 @@ impl Fetcher {
             info: opened.info,
             delivered: opened.delivered,
             source: opened.source,
+            kept: opened.kept,
             url: shown,
             urls,
             local,
@@ -240,6 +242,7 @@ impl Fetcher {
             info,
             delivered: Vec::new(),
             source: begun.source,
+            kept: None,
             url: shown.clone(),
             urls,
             local,
@@ -283,7 +286,12 @@ impl Fetcher {
         let key = cached.is_some().then(|| self.failed.key(&locations.urls));
         // What the cache answers by itself has no server that could fail.
         let is_asked = cached.as_ref().is_none_or(|cached| cached.believed.is_none());
-        if let Some(error) = key.filter(|_| is_asked).and_then(|key| self.failed.recent(key)) {
+        if is_asked && locations.cache_use == CacheUse::Only {
+            let text = "the cache does not have it, or its server has to be asked whether it is so";
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
+        let may_recall = is_asked && locations.cache_use == CacheUse::Usual;
+        if let Some(error) = key.filter(|_| may_recall).and_then(|key| self.failed.recent(key)) {
             self.trace().say(Level::Info, || format!("not asked again: {error}"));
             return Err(error);
         }
@@ -302,11 +310,14 @@ impl Fetcher {
         head: u64,
         info: Option<&FileInfo>,
     ) -> Option<Box<CacheOpen>> {
-        let asked = locations.urls.first().filter(|url| !url.is_local())?.clone();
+        let is_off = locations.cache_use == CacheUse::Off;
+        let asked = locations.urls.first().filter(|url| !url.is_local() && !is_off)?.clone();
         let cache = self.cache()?;
         let found = cache.find(&asked);
         let is_it = |entry: &CacheEntry| info.is_none_or(|info| entry.info == *info);
-        let believed = found.as_ref().filter(|entry| is_it(entry) && cache.believes(entry));
+        let may_believe = locations.cache_use != CacheUse::Verified;
+        let is_believed = |entry: &CacheEntry| may_believe && is_it(entry) && cache.believes(entry);
+        let believed = found.as_ref().filter(|entry| is_believed(entry));
         let believed = believed.and_then(|entry| cache.head(entry, head));
         // Without a description of the file nothing that is held is its, until its server says so.
         let loaded = found.clone();
@@ -380,6 +391,8 @@ pub struct RemoteFile {
     info: FileInfo,
     delivered: Vec<(u64, Bytes)>,
     source: String,
+    /// What the cache has of it; not known of a file that was read before it was open.
+    kept: Option<KeptEntry>,
     url: Arc<str>,
     urls: Arc<[Address]>,
     /// Every place that it is read from is a disk of this machine.
@@ -424,6 +437,34 @@ impl RemoteFile {
     /// The server that answered the open.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Whether its server was not asked, as the cache has it and is believed.
+    pub fn is_believed(&self) -> bool {
+        self.source == CACHE
+    }
+
+    /// When its server last said what the file is, seconds since 1970; `None` where the cache has
+    /// nothing of the file.
+    pub fn checked(&self) -> Option<u64> {
+        self.kept.as_ref().map(|kept| kept.entry.checked())
+    }
+
+    /// Whether the cache had bytes of it before it was opened.
+    pub fn was_held(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.had_bytes)
+    }
+
+    /// Whether the cache has all bytes of a range now.
+    pub fn is_held(&self, range: &Range<u64>) -> bool {
+        let content = self.kept.as_ref().map(|kept| &kept.entry.content);
+        content.is_some_and(|content| !content.is_over() && content.holds(range))
+    }
+
+    /// Whether what is fetched of it goes to the cache, as far as is known now.
+    pub fn is_kept(&self) -> bool {
+        let content = self.kept.as_ref().map(|kept| &kept.entry.content);
+        content.is_some_and(|content| !content.is_over() && !content.is_refused())
     }
 
     /// The trace of the engine that reads it.

@@ -10,7 +10,9 @@ mod log;
 mod metrics;
 mod name;
 mod origins;
+mod pieces;
 mod reading;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +27,7 @@ use std::time::Duration;
 
 use engine::{Arrivals, Engine, Watched, Ways};
 use parking_lot::Mutex;
-use remote::address::Address;
+use remote::address::{Address, CacheUse};
 use remote::credentials::Wallet;
 use remote::report::Report;
 use remote::source::network::Tcp;
@@ -44,6 +46,7 @@ pub use self::account::Figures;
 pub use self::failure::known;
 pub use self::origins::Origin;
 pub use self::reading::Reading;
+pub use self::standing::Standing;
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
@@ -103,6 +106,7 @@ struct OriginFile {
     stat: Stat,
     /// Without a user or a query.
     shown: String,
+    opened: Instant,
 }
 
 /// A file as one client has it open. Cheap to clone.
@@ -153,15 +157,22 @@ impl FarFiles {
         Ok(files)
     }
 
-    /// Opens a file, at its origin only where no client has it open.
+    /// Opens a file, at its origin only where no client has it open, or this one wants the origin
+    /// asked.
     ///
     /// # Errors
     /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
-    /// is not asked; what it says.
-    pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<FarFile> {
+    /// is not asked; what it says. `NotFound` where only the cache may be read, and does not have
+    /// the file.
+    pub async fn open(
+        &self,
+        client: &Client,
+        name: Name<'_>,
+        cache_use: CacheUse,
+    ) -> io::Result<FarFile> {
         let address = self.allowed(name).map_err(failure)?;
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let (origin, watched) = self.opened(&address).await.map_err(failure)?;
+        let (origin, watched) = self.opened(&address, cache_use).await.map_err(failure)?;
         self.0.account.opened();
         let client_file = ClientFile {
             origin,
@@ -182,7 +193,7 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub async fn stat(&self, name: Name<'_>) -> io::Result<Stat> {
         let address = self.allowed(name).map_err(failure)?;
-        Ok(self.opened(&address).await.map_err(failure)?.0.stat)
+        Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
     }
 
     /// The checksum that the origin keeps of the file.
@@ -242,8 +253,12 @@ impl FarFiles {
     }
 
     /// The open file of an address, and a handle for one client more.
-    async fn opened(&self, address: &Address) -> remote::Result<(Arc<OriginFile>, Watched)> {
-        let watched = self.0.engine.watch(address.as_str()).await?;
+    async fn opened(
+        &self,
+        address: &Address,
+        cache_use: CacheUse,
+    ) -> remote::Result<(Arc<OriginFile>, Watched)> {
+        let watched = self.0.engine.watch_with(address.as_str(), cache_use).await?;
         let (mut kept, used) = (self.0.kept.lock(), Instant::now());
         let here = kept.get_mut(address.as_str());
         if let Some(here) = here.filter(|here| here.file.watched.is_same_open(&watched)) {
@@ -251,7 +266,9 @@ impl FarFiles {
             return Ok((here.file.clone(), watched));
         }
         let file = Arc::new(OriginFile::new(&watched, address));
-        kept.insert(address.as_str().to_owned(), KeptOpen { file: file.clone(), used });
+        if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
+            kept.insert(address.as_str().to_owned(), KeptOpen { file: file.clone(), used });
+        }
         Ok((file, watched))
     }
 
@@ -275,7 +292,7 @@ impl FarFiles {
 impl OriginFile {
     fn new(watched: &Watched, address: &Address) -> Self {
         let (stat, shown) = (stat_of(watched), address.anonymous().to_string());
-        OriginFile { watched: watched.another(), stat, shown }
+        OriginFile { watched: watched.another(), stat, shown, opened: Instant::now() }
     }
 }
 
@@ -306,6 +323,11 @@ impl FarFile {
     /// Wants ranges for a client, to be handed out in this order; whole ones, or in pieces.
     pub fn read(&self, client: &Client, ranges: Vec<Range<u64>>, is_whole: bool) -> Reading {
         Reading::new(self.clone(), client.far_room(), ranges, is_whole)
+    }
+
+    /// What is here of ranges that end within the file.
+    pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
+        Standing::of(&self.0.watched, self.0.origin.opened, ranges)
     }
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {

@@ -14,11 +14,8 @@ use futures::{FutureExt, Stream, StreamExt};
 
 use super::FarFile;
 use super::failure::failure;
+use super::pieces::first_piece;
 use crate::memory::{Reservation, Room};
-
-/// Longer ranges are wanted in pieces that end at multiples of this, which are whole pages: the
-/// client has the first while later ones are on their way.
-pub const PIECE_BYTES: u64 = 256 << 10;
 
 /// Ranges that are wanted side by side, and handed out in the order in which they were asked for.
 pub struct Reading {
@@ -140,9 +137,7 @@ impl Reading {
     /// The piece that is wanted next.
     fn first_waiting(&self) -> Option<Range<u64>> {
         let first = self.waiting.front()?;
-        let border = (first.start / PIECE_BYTES + 1) * PIECE_BYTES;
-        let end = if self.is_whole { first.end } else { first.end.min(border) };
-        Some(first.start..end)
+        Some(if self.is_whole { first.clone() } else { first_piece(first) })
     }
 
     /// Moves the piece that is wanted next to those that are wanted.

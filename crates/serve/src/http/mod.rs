@@ -1,7 +1,9 @@
 //! Files over HTTP/1.1: `GET` and `HEAD` with ranges (one, several, suffix), validators, listings;
 //! and changes, where there may be any.
 
+mod asked;
 mod body;
+mod caching;
 mod change;
 mod incoming;
 mod listing;
@@ -24,10 +26,11 @@ use hyper_util::rt::TokioIo;
 use remote::ErrorKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use self::asked::{Asked, asked};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
+use self::caching::Directives;
 use self::incoming::FarRanges;
 use self::listing::{Names, percent_decoded};
-use self::range::RangeRequest;
 use super::far::known;
 use super::files::{Files, Name, Opened};
 use super::folder::Stat;
@@ -126,8 +129,14 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
         };
     }
     let name = Name { path: Path::new(OsStr::from_bytes(&path)), written, is_encoded: true };
-    match files.open(client, name).await {
-        Ok(file) => file_answer(serving, file, request),
+    let directives = Directives::of(request.headers());
+    let is_of_cache = directives.only_if_cached && files.are_far();
+    if is_of_cache && directives.are_contradictory() {
+        return not_cached(serving);
+    }
+    match files.open_with(client, name, directives.cache_use()).await {
+        Ok(file) => file_answer(serving, file, request, directives),
+        Err(error) if is_of_cache && error.kind() == io::ErrorKind::NotFound => not_cached(serving),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             match page(serving, &path).await {
                 Ok(answer) => answer,
@@ -206,46 +215,64 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-fn file_answer<B>(serving: &Arc<Serving>, file: Opened, request: &Request<B>) -> Answer {
+/// That the origin would have to be asked, which the request forbids.
+fn not_cached(serving: &Arc<Serving>) -> Answer {
+    let text = "not all of it is here, or its server has to be asked whether it is still so\n";
+    let mut answer = plain(serving, StatusCode::GATEWAY_TIMEOUT, text);
+    caching::describe_none(answer.headers_mut());
+    answer
+}
+
+fn file_answer<B>(
+    serving: &Arc<Serving>,
+    file: Opened,
+    request: &Request<B>,
+    directives: Directives,
+) -> Answer {
     let stat = file.stat();
     let (etag, is_head) = (stat.etag(), request.method() == Method::HEAD);
-    let text =
-        |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let same = |value: &str| value.split(',').any(|tag| tag.trim() == etag || tag.trim() == "*");
-    if text(header::IF_NONE_MATCH).is_some_and(same) {
-        let mut answer = plain(serving, StatusCode::NOT_MODIFIED, "");
-        set(answer.headers_mut(), header::ETAG, &etag);
-        return answer;
-    }
-    let is_date = |value: &str| last_modified(&stat).is_some_and(|date| date == value);
-    let fresh = text(header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
-    // Ranges mean something for GET alone (RFC 9110, section 14.2).
-    let ranges = match text(header::RANGE).filter(|_| fresh && !is_head) {
-        Some(value) => range::parse(value, stat.size),
-        None => RangeRequest::Whole,
+    let asked = asked(request, &stat);
+    let ranges = match &asked {
+        Asked::Whole if !is_head => vec![0..stat.size],
+        Asked::Ranges(ranges) => ranges.clone(),
+        _ => Vec::new(),
     };
-    let mut answer = match ranges {
-        // Nothing is read for it, least of all from a server far away.
-        RangeRequest::Whole if is_head => {
-            Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size)))
+    // Before any of them is wanted from a server far away.
+    let standing = file.standing(&ranges);
+    if directives.only_if_cached && standing.is_some_and(|standing| standing.missing > 0) {
+        return not_cached(serving);
+    }
+    let (mut answer, has_content) = match asked {
+        Asked::NotModified => (plain(serving, StatusCode::NOT_MODIFIED, ""), false),
+        Asked::Unsatisfiable => (unsatisfiable(serving, &stat), false),
+        // Nothing is read for it.
+        Asked::Whole if is_head => {
+            (Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size))), true)
         }
-        RangeRequest::Whole => Response::new(ranges_body(serving, file, vec![0..stat.size], None)),
-        RangeRequest::Unsatisfiable => {
-            let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
-            set(answer.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{}", stat.size));
-            return answer;
-        }
-        RangeRequest::Ranges(ranges) => partial(serving, file, ranges, &etag),
+        Asked::Whole => (Response::new(ranges_body(serving, file, ranges, None)), true),
+        Asked::Ranges(ranges) => (partial(serving, file, ranges, &etag), true),
     };
     let headers = answer.headers_mut();
+    if let Some(standing) = standing {
+        caching::describe(headers, &standing, directives);
+    }
+    set(headers, header::ETAG, &etag);
+    if !has_content {
+        return answer;
+    }
     headers
         .entry(header::CONTENT_TYPE)
         .or_insert(HeaderValue::from_static("application/octet-stream"));
     set(headers, header::ACCEPT_RANGES, "bytes");
-    set(headers, header::ETAG, &etag);
     if let Some(date) = last_modified(&stat) {
         set(headers, header::LAST_MODIFIED, &date);
     }
+    answer
+}
+
+fn unsatisfiable(serving: &Arc<Serving>, stat: &Stat) -> Answer {
+    let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
+    set(answer.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{}", stat.size));
     answer
 }
 

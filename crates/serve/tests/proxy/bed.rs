@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 use farroot_serve::{Config, Content, Forwarding, Server};
@@ -15,7 +16,7 @@ pub fn content() -> Vec<u8> {
 
 /// An origin with a file, and a proxy before it.
 pub struct Bed {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     pub origin: Server,
     pub proxy: Server,
 }
@@ -34,11 +35,16 @@ pub fn bed(forwarding: Forwarding) -> Bed {
     tokio::task::block_in_place(|| {
         let origin = Server::start(Config::new(folder.path())).unwrap();
         let proxy = Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap();
-        Bed { _folder: folder, origin, proxy }
+        Bed { folder, origin, proxy }
     })
 }
 
 impl Bed {
+    /// What the origin serves.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// `root://proxy//root://origin//path`
     pub fn root(&self, path: &str) -> String {
         format!("{}{}{path}", self.proxy.root_url(), self.origin.root_url())

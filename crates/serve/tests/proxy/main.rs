@@ -2,6 +2,7 @@
 //! and nothing beyond what is allowed.
 
 mod bed;
+mod caching;
 
 use std::fs;
 use std::io::{Read, Write};

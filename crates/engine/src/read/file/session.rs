@@ -1,5 +1,6 @@
 //! What all readers share: connections, the budget of memory, and the threads that decode.
 
+use remote::address::{CacheUse, FileLocations};
 use remote::{Config, Remote, Result};
 
 use super::{File, OpenBytes, Speculation, SpeculativeOpen};
@@ -41,9 +42,9 @@ impl Session {
     }
 
     /// Opens a file of any kind, and understands nothing of it yet.
-    pub async fn open_bytes(&self, address: &str) -> Result<OpenBytes> {
+    pub async fn open_bytes(&self, address: &str, cache_use: CacheUse) -> Result<OpenBytes> {
         let remote = &self.remote;
-        let locations = remote.locations(address).await?;
+        let locations = FileLocations { cache_use, ..remote.locations(address).await? };
         let store = remote.store();
         OpenBytes::open(remote.fetcher(), store.as_ref(), locations, Speculation::Eager).await
     }

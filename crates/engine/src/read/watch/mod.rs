@@ -26,6 +26,8 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared as SharedFuture, WeakShared};
 use parking_lot::Mutex;
 use remote::Result;
+use remote::address::CacheUse;
+use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 
 use crate::read::file::session::Session;
@@ -52,15 +54,24 @@ pub(crate) struct Watches {
 #[derive(Debug, Clone)]
 pub struct Watched {
     client: Arc<Client>,
+    /// The file's server was asked in this client's open.
+    has_asked: bool,
     /// As long as it lives, others find the open file. It is never polled, which would end that.
     opening: Opening,
 }
 
 impl Watches {
-    pub async fn watch(&self, session: &Session, address: &str) -> Result<Watched> {
-        let opening = self.opening(session, address);
+    pub async fn watch(
+        &self,
+        session: &Session,
+        address: &str,
+        cache_use: CacheUse,
+    ) -> Result<Watched> {
+        let opening = self.opening(session, address, cache_use);
+        let was_open = opening.peek().is_some();
         let shared = opening.clone().await?;
-        Ok(Watched { client: shared.client(), opening })
+        let has_asked = !was_open && !shared.remote.is_believed();
+        Ok(Watched { client: shared.client(), has_asked, opening })
     }
 
     /// Bytes and ranges read by all clients of all files.
@@ -73,22 +84,26 @@ impl Watches {
         self.opens.opens()
     }
 
-    /// The open of an address, which is begun where there is none.
-    fn opening(&self, session: &Session, address: &str) -> Opening {
+    /// The open of an address, which is begun where there is none that this client may share.
+    fn opening(&self, session: &Session, address: &str, cache_use: CacheUse) -> Opening {
         let mut files = self.files.lock();
         files.retain(|_, opening| opening.upgrade().is_some());
         let is_fresh = |opening: &Opening| match opening.peek() {
             None => true,
             Some(opened) => opened.as_ref().is_ok_and(|shared| !shared.is_stale()),
         };
-        if let Some(opening) = files.get(address).and_then(WeakShared::upgrade).filter(is_fresh) {
+        let there = files.get(address).and_then(WeakShared::upgrade).filter(is_fresh);
+        let may_share = matches!(cache_use, CacheUse::Usual | CacheUse::Only);
+        if let Some(opening) = there.filter(|_| may_share) {
             return opening;
         }
         let (session, name) = (session.clone(), address.to_owned());
         let (tally, opens) = (self.tally.of_file(), self.opens.clone());
-        let opening = async move { Shared::open(&session, &name, tally, &opens).await };
+        let opening = async move { Shared::open(&session, &name, cache_use, tally, &opens).await };
         let opening = opening.boxed().shared();
-        files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));
+        if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
+            files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));
+        }
         opening
     }
 }
@@ -104,10 +119,27 @@ impl Watched {
         self.client.shared().remote.url()
     }
 
+    /// Whether the file's server was asked in this client's open: the file was not open before, and
+    /// the cache was not believed.
+    pub fn has_asked(&self) -> bool {
+        self.has_asked
+    }
+
+    /// The open file that all its clients share.
+    pub fn remote_file(&self) -> &RemoteFile {
+        &self.client.shared().remote
+    }
+
+    /// The bytes of a range that would have to be fetched from a server, if it was read now.
+    pub fn missing(&self, range: &Range<u64>) -> u64 {
+        self.client.shared().missing(range)
+    }
+
     /// One client more of the same open file.
     #[must_use]
     pub fn another(&self) -> Self {
-        Watched { client: self.client.shared().client(), opening: self.opening.clone() }
+        let (client, opening) = (self.client.shared().client(), self.opening.clone());
+        Watched { client, has_asked: false, opening }
     }
 
     /// Whether both are clients of the same open file.

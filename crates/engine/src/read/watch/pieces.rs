@@ -184,6 +184,26 @@ impl Pieces {
     }
 
     /// The beginnings of the pieces of which some bytes are in a range.
+    /// The parts of a range that have not been fetched ahead.
+    pub fn not_here(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let (mut parts, mut at) = (Vec::new(), range.start);
+        for start in self.overlapping(range) {
+            let Some(piece) = self.by_start.get(&start) else { continue };
+            let end = piece.end.min(range.end);
+            if at < start {
+                parts.push(at..start);
+            }
+            if matches!(piece.state, State::Coming(_)) {
+                parts.push(at.max(start)..end);
+            }
+            at = end;
+        }
+        if at < range.end {
+            parts.push(at..range.end);
+        }
+        parts
+    }
+
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let before = self.by_start.range(..range.start).next_back();
         let reaches = before.filter(|(_, piece)| piece.end > range.start).map(|(start, _)| *start);

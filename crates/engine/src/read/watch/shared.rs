@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use parking_lot::Mutex;
 use remote::Result;
+use remote::address::CacheUse;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};
 use remote::store::Notes;
 use rootfile::Known;
@@ -54,11 +55,17 @@ impl Shared {
     pub async fn open(
         session: &Session,
         address: &str,
+        cache_use: CacheUse,
         tally: Tally,
         opens: &OpenTally,
     ) -> Result<Arc<Self>> {
-        let bytes = session.open_bytes(address).await;
-        let bytes = bytes.inspect_err(|error| opens.failed(error))?;
+        let bytes = session.open_bytes(address, cache_use).await;
+        if let Err(error) = &bytes
+            && cache_use != CacheUse::Only
+        {
+            opens.failed(error);
+        }
+        let bytes = bytes?;
         let shared = Arc::new(Shared {
             remote: bytes.remote.clone(),
             tally,
@@ -73,7 +80,10 @@ impl Shared {
             runtime: Handle::current(),
             tasks: Mutex::default(),
         });
-        shared.spawn(read_metadata(session.clone(), bytes, Arc::downgrade(&shared)));
+        // A client for whom nothing may be fetched, or kept, gets no more than it asks for.
+        if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
+            shared.spawn(read_metadata(session.clone(), bytes, Arc::downgrade(&shared)));
+        }
         Ok(shared)
     }
 
@@ -114,6 +124,16 @@ impl Shared {
         // A copy shares the bytes.
         let known = self.known.lock().clone();
         known.get(range.clone())
+    }
+
+    /// The bytes of a range that would have to be fetched from a server, if it was read now.
+    pub fn missing(&self, range: &Range<u64>) -> u64 {
+        if self.metadata(range).is_some() {
+            return 0;
+        }
+        let parts = self.pieces.lock().not_here(range);
+        let missing = parts.iter().filter(|part| !self.remote.is_held(part));
+        missing.map(|part| part.end - part.start).sum()
     }
 
     /// The parts of a range that a client reads.

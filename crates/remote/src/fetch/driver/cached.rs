@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use super::{Driver, scheduler_traits};
 use crate::cache::CacheEntry;
 use crate::fetch::cached::{Cached, Via};
-use crate::fetch::command::{Opened, Urgency, Want};
+use crate::fetch::command::{KeptEntry, Opened, Urgency, Want};
 use crate::fetch::files::{FileState, Group, Member, MemberState, ServerState};
 use crate::source::held::{CACHE, HeldServer};
 use crate::source::{FileInfo, FileRef, Server};
@@ -203,11 +203,17 @@ impl Driver {
     }
 
     /// The file's server has answered: the entry is that of the file, or there is a new one.
-    pub(super) fn confirm_entry(&mut self, id: FileId, info: &FileInfo, brought: &[(u64, Bytes)]) {
-        let Some(file) = self.files.get_mut(&id) else { return };
+    /// Returns it, if what is fetched is kept.
+    pub(super) fn confirm_entry(
+        &mut self,
+        id: FileId,
+        info: &FileInfo,
+        brought: &[(u64, Bytes)],
+    ) -> Option<KeptEntry> {
+        let file = self.files.get_mut(&id)?;
         let at = file.sources.values().find(|(server, _)| Some(*server) == file.first);
         let at = at.map(|(_, file)| file.url.clone());
-        let (Some(cached), Some(at)) = (file.cached.as_mut(), at) else { return };
+        let (cached, at) = (file.cached.as_mut()?, at?);
         let head = brought.iter().find(|(offset, _)| *offset == 0);
         let head = head.map(|(_, bytes)| &bytes[..]).unwrap_or_default();
         let entry = cached.cache.adopt(&cached.asked, &at, info, head, cached.identify);
@@ -219,6 +225,7 @@ impl Driver {
             cached.failed.extend(cached.shadow.take());
         }
         cached.is_confirmed = true;
+        let had_bytes = entry.as_ref().is_some_and(|entry| entry.content.bytes() > 0);
         if let Some(entry) = &entry {
             cached.cache.note_use(entry);
             for (offset, bytes) in brought.iter().cloned().chain(cached.early.drain(..)) {
@@ -227,7 +234,8 @@ impl Driver {
         }
         cached.early = Vec::new();
         cached.loaded = None;
-        cached.entry = entry;
+        cached.entry = entry.clone();
+        entry.map(|entry| KeptEntry { entry, had_bytes })
     }
 
     /// Answers an open from the cache, without a request to a server.
@@ -244,7 +252,9 @@ impl Driver {
         let Some(opening) = file.opening.take() else { return };
         opening.activity.enter(crate::fetch::ledger::Phase::Metadata);
         let delivered = if head.is_empty() { Vec::new() } else { vec![(0, head)] };
-        let opened = Opened { file: id, info: entry.info, delivered, source: CACHE.to_owned() };
+        let (info, source) = (entry.info.clone(), CACHE.to_owned());
+        let kept = Some(KeptEntry { entry, had_bytes: true });
+        let opened = Opened { file: id, info, delivered, source, kept };
         if opening.reply.send(Ok(opened)).is_err() {
             return self.close(id);
         }

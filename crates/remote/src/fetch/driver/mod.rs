@@ -621,8 +621,8 @@ impl Driver {
             }
             None => file.store.drain(),
         };
-        self.confirm_entry(id, &info, &delivered);
-        let opened = Opened { file: id, info, delivered, source };
+        let kept = self.confirm_entry(id, &info, &delivered);
+        let opened = Opened { file: id, info, delivered, source, kept };
         self.scheduler.forget_open(self.clock.now(), id);
         if opening.reply.send(Ok(opened)).is_err() {
             return self.close(id);

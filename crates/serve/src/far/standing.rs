@@ -1,0 +1,54 @@
+//! What of an answer a proxy has before it fetches any, and how old that is.
+
+use std::ops::Range;
+
+use engine::Watched;
+use remote::clock::seconds_since_1970;
+use tokio::time::Instant;
+
+use super::pieces::first_piece;
+
+/// What a proxy has of the bytes of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Bytes of the file in the answer.
+    pub wanted: u64,
+    /// Of these, bytes that have to be fetched from the origin.
+    pub missing: u64,
+    /// For this answer the origin was asked what the file is.
+    pub has_asked: bool,
+    /// What is fetched goes to the cache on the disk.
+    pub is_kept: bool,
+    /// Seconds since the origin last said what the file is.
+    pub age: u64,
+}
+
+impl Standing {
+    /// What is here of ranges that end within a file, which was opened then.
+    pub fn of(watched: &Watched, opened: Instant, ranges: &[Range<u64>]) -> Self {
+        let remote = watched.remote_file();
+        let wanted = ranges.iter().map(|range| range.end - range.start).sum();
+        // What came with the open was fetched for this answer.
+        let missing = match watched.has_asked() && !remote.was_held() {
+            true => wanted,
+            false => ranges.iter().map(|range| missing(watched, range)).sum(),
+        };
+        let age = match remote.checked() {
+            Some(checked) => seconds_since_1970().saturating_sub(checked),
+            None => opened.elapsed().as_secs(),
+        };
+        let (has_asked, is_kept) = (watched.has_asked(), remote.is_kept());
+        Standing { wanted, missing, has_asked, is_kept, age }
+    }
+}
+
+/// Bytes of a range that reads of it would fetch, which want it in pieces.
+fn missing(watched: &Watched, range: &Range<u64>) -> u64 {
+    let (mut rest, mut missing) = (range.clone(), 0);
+    while rest.start < rest.end {
+        let piece = first_piece(&rest);
+        rest.start = piece.end;
+        missing += watched.missing(&piece);
+    }
+    missing
+}

@@ -1,0 +1,156 @@
+//! What HTTP says of caches: `Cache-Control` of requests and `Age` of answers (RFC 9111, sections
+//! 5.2.1 and 5.1), and `Cache-Status` (RFC 9211).
+
+use hyper::header::{AGE, CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use remote::address::CacheUse;
+
+use crate::far::Standing;
+
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// What a request says to caches on its way. Other directives are ignored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// The origin is not asked: an answer that is not here is none.
+    pub only_if_cached: bool,
+    /// The origin says that what is here is so, or it is not used.
+    pub no_cache: bool,
+    /// Nothing of the answer is kept.
+    pub no_store: bool,
+}
+
+impl Directives {
+    /// Those of all lines of the header.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let mut directives = Directives::default();
+        let lines = headers.get_all(CACHE_CONTROL).iter().filter_map(|line| line.to_str().ok());
+        for item in lines.flat_map(items) {
+            let name = item.split('=').next().unwrap_or_default().trim();
+            match &*name.to_ascii_lowercase() {
+                "only-if-cached" => directives.only_if_cached = true,
+                "no-cache" => directives.no_cache = true,
+                "no-store" => directives.no_store = true,
+                _ => {}
+            }
+        }
+        directives
+    }
+
+    /// Whether the origin may not be asked, and has to be.
+    pub fn are_contradictory(self) -> bool {
+        self.only_if_cached && self.no_cache
+    }
+
+    /// What a cache may do for such a request. What is stored already may be used for `no-store`,
+    /// too; it is not, so that nothing of the request is left behind.
+    pub fn cache_use(self) -> CacheUse {
+        match self {
+            Directives { only_if_cached: true, .. } => CacheUse::Only,
+            Directives { no_store: true, .. } => CacheUse::Off,
+            Directives { no_cache: true, .. } => CacheUse::Verified,
+            _ => CacheUse::Usual,
+        }
+    }
+}
+
+/// The items of a list, whose quoted texts may have commas.
+fn items(line: &str) -> impl Iterator<Item = &str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    line.split(move |letter| {
+        is_quoted ^= letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && is_quoted && !is_escaped;
+        letter == ',' && !is_quoted
+    })
+}
+
+/// Says in an answer's headers from where its bytes come.
+pub fn describe(headers: &mut HeaderMap, standing: &Standing, directives: Directives) {
+    if let Ok(status) = HeaderValue::from_str(&status(standing, directives)) {
+        headers.insert(CACHE_STATUS, status);
+    }
+    let Standing { wanted, missing, has_asked, age, .. } = *standing;
+    // An age says that something of the answer was here before, and the origin was not asked.
+    if !has_asked && (missing < wanted || wanted == 0) {
+        headers.insert(AGE, HeaderValue::from(age));
+    }
+}
+
+/// Says that there is no answer here.
+pub fn describe_none(headers: &mut HeaderMap) {
+    headers.insert(CACHE_STATUS, HeaderValue::from_static("farroot; detail=only-if-cached"));
+}
+
+/// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, counts as here
+/// where the origin was not asked.
+fn status(standing: &Standing, directives: Directives) -> String {
+    let Standing { wanted, missing, has_asked, is_kept, .. } = *standing;
+    if !has_asked && missing == 0 {
+        return "farroot; hit".to_owned();
+    }
+    let is_here = wanted == 0 || missing < wanted;
+    let why = match directives {
+        Directives { no_store: true, .. } => "request",
+        Directives { no_cache: true, .. } if is_here => "request",
+        _ if wanted == 0 => "miss",
+        _ if missing == 0 => "stale",
+        _ if is_here => "partial",
+        _ => "miss",
+    };
+    let stored = if missing > 0 && is_kept { "; stored" } else { "" };
+    format!("farroot; fwd={why}{stored}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&'static str]) -> Directives {
+        let lines = lines.iter().map(|line| (CACHE_CONTROL, HeaderValue::from_static(line)));
+        Directives::of(&lines.collect())
+    }
+
+    #[test]
+    fn directives_are_read_from_all_lines() {
+        let none = Directives::default();
+        assert_eq!(of(&[]), none);
+        assert_eq!(of(&["max-age=3, no-cach, x=\"a, no-cache\", ,"]), none);
+        assert_eq!(of(&["No-Cache"]), Directives { no_cache: true, ..none });
+        assert_eq!(
+            of(&["max-stale , no-store", "x=\"\\\"\", only-if-cached=1"]).cache_use(),
+            CacheUse::Only
+        );
+        assert_eq!(of(&["no-cache, no-store"]).cache_use(), CacheUse::Off);
+        assert_eq!(of(&["no-cache"]).cache_use(), CacheUse::Verified);
+        assert!(of(&["no-cache", "only-if-cached"]).are_contradictory());
+    }
+
+    #[test]
+    fn the_status_says_where_bytes_were_and_why_the_origin_was_asked() {
+        let (asked, here) = (true, false);
+        let none = Directives::default();
+        let (anew, apart) =
+            (Directives { no_cache: true, ..none }, Directives { no_store: true, ..none });
+        for (wanted, missing, has_asked, directives, says) in [
+            (10, 0, here, none, "hit"),
+            (0, 0, here, none, "hit"),
+            (10, 3, here, none, "fwd=partial; stored"),
+            (10, 10, here, none, "fwd=miss; stored"),
+            (10, 0, asked, none, "fwd=stale"),
+            (10, 3, asked, none, "fwd=partial; stored"),
+            (10, 10, asked, none, "fwd=miss; stored"),
+            (0, 0, asked, none, "fwd=miss"),
+            (10, 0, asked, anew, "fwd=request"),
+            (10, 10, asked, anew, "fwd=miss; stored"),
+        ] {
+            let standing = Standing { wanted, missing, has_asked, is_kept: true, age: 7 };
+            assert_eq!(status(&standing, directives), format!("farroot; {says}"), "{standing:?}");
+            let mut headers = HeaderMap::new();
+            describe(&mut headers, &standing, directives);
+            let is_aged = headers.get(AGE).is_some_and(|age| age == "7");
+            assert_eq!(is_aged, !has_asked && missing < 10, "{standing:?}");
+        }
+        let standing =
+            Standing { wanted: 10, missing: 10, has_asked: true, is_kept: false, age: 0 };
+        assert_eq!(status(&standing, apart), "farroot; fwd=request");
+    }
+}

@@ -1,0 +1,172 @@
+//! What the proxy's answers over HTTP say of its cache, and what requests may say of it.
+
+use std::fs;
+use std::path::Path;
+
+use farroot_serve::{Config, Content, Forwarding, Server};
+use remote::cache::counters::CacheCounters;
+use remote::cache::{CacheCheck, CacheConfig};
+
+use super::bed::{Bed, bed, content, forwarding, header, http};
+
+/// A range that does not come with the open.
+const RANGE: std::ops::Range<usize> = 1_000_000..1_001_000;
+const NEXT: &str = "2000000-2000999";
+
+fn with_cache(folder: &Path, check: CacheCheck) -> Forwarding {
+    let folder = Some(folder.to_owned());
+    let bytes_max = 1 << 30;
+    let cache =
+        CacheConfig { bytes_max, folder, check, free_bytes_min: 0, ..CacheConfig::default() };
+    let settings = remote::Config { cache, ..remote::Config::default() };
+    Forwarding { settings, ..forwarding() }
+}
+
+fn proxy(forwarding: Forwarding) -> Server {
+    let config = Config::of(Content::Far(Box::new(forwarding)));
+    tokio::task::block_in_place(|| Server::start(config)).unwrap()
+}
+
+/// What an answer says of the cache, and its body.
+struct Answer {
+    status: u16,
+    says: String,
+    age: Option<u64>,
+    body: Vec<u8>,
+}
+
+fn asked(server: &Server, method: &str, path: &str, headers: &str) -> Answer {
+    let (status, head, body) = http(server, method, path, headers);
+    let says = header(&head, "cache-status").unwrap_or_default();
+    let says = says.strip_prefix("farroot; ").expect("it is named").to_owned();
+    let age = header(&head, "age").map(|age| age.parse().expect("seconds"));
+    Answer { status, says, age, body }
+}
+
+fn get(server: &Server, path: &str, ranges: &str, control: &str) -> Answer {
+    let control = match control {
+        "" => String::new(),
+        _ => format!("Cache-Control: {control}\r\n"),
+    };
+    asked(server, "GET", path, &format!("Range: bytes={ranges}\r\n{control}"))
+}
+
+fn range() -> String {
+    format!("{}-{}", RANGE.start, RANGE.end - 1)
+}
+
+impl Bed {
+    /// The file's path, by XRootD or by HTTP from the origin.
+    fn path(&self, is_http: bool) -> String {
+        let origin = if is_http { self.origin.http_url() } else { self.origin.root_url() };
+        format!("/{origin}d/f%20g.root")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_where_its_bytes_were() {
+    for is_http in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
+        let (path, range) = (bed.path(is_http), range());
+        let first = get(&bed.proxy, &path, &range, "");
+        assert_eq!((&*first.says, first.age), ("fwd=miss; stored", None));
+        tokio::task::block_in_place(|| bed.proxy.flush());
+        let second = get(&bed.proxy, &path, &range, "");
+        assert_eq!((&*second.says, second.age.is_some()), ("hit", true));
+        assert!(first.body == content()[RANGE] && second.body == first.body);
+        let both = get(&bed.proxy, &path, &format!("{range},{NEXT}"), "");
+        assert_eq!((&*both.says, both.age.is_some()), ("fwd=partial; stored", true));
+        let none = get(&bed.proxy, &path, "9000000-", "");
+        assert_eq!((none.status, &*none.says), (416, "hit"));
+        assert_eq!(asked(&bed.proxy, "HEAD", &path, "").says, "hit");
+        // Another process has the file's server asked whether it is the same.
+        let other = proxy(with_cache(folder.path(), CacheCheck::Verify));
+        let third = get(&other, &path, &range, "");
+        assert_eq!((&*third.says, third.age), ("fwd=stale", None));
+        assert!(third.body == first.body);
+        assert_eq!(get(&other, &path, &range, "").says, "hit");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_trusted_is_here_without_its_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let bed = bed(with_cache(folder.path(), CacheCheck::Immutable));
+    let (path, range) = (bed.path(false), range());
+    assert_eq!(get(&bed.proxy, &path, &range, "").says, "fwd=miss; stored");
+    tokio::task::block_in_place(|| bed.proxy.flush());
+    let other = proxy(with_cache(folder.path(), CacheCheck::Immutable));
+    drop(bed);
+    for control in ["", "only-if-cached"] {
+        let here = get(&other, &path, &range, control);
+        assert_eq!((here.status, &*here.says, here.age.is_some()), (206, "hit", true));
+        assert!(here.body == content()[RANGE]);
+    }
+    for ranges in [NEXT, "0-"] {
+        let none = get(&other, &path, ranges, "only-if-cached");
+        assert_eq!((none.status, &*none.says, none.age), (504, "detail=only-if-cached", None));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_if_cached_asks_no_origin() {
+    let folder = tempfile::tempdir().unwrap();
+    let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
+    let (path, range) = (bed.path(false), range());
+    let none = get(&bed.proxy, &path, &range, "only-if-cached");
+    assert_eq!((none.status, &*none.says), (504, "detail=only-if-cached"));
+    let figures = bed.proxy.figures().unwrap();
+    assert_eq!((figures.origin_requests, figures.origin_opens), (0, 0));
+    assert!(figures.open_errors.is_empty(), "{figures:?}");
+    get(&bed.proxy, &path, &range, "");
+    tokio::task::block_in_place(|| bed.proxy.flush());
+    // The file is open: its origin has said what it is.
+    let here = get(&bed.proxy, &path, &range, "only-if-cached");
+    assert_eq!((here.status, &*here.says), (206, "hit"));
+    let requests = bed.proxy.figures().unwrap().origin_requests;
+    for (ranges, control) in [(NEXT, "only-if-cached"), (&*range, "no-cache, only-if-cached")] {
+        assert_eq!(get(&bed.proxy, &path, ranges, control).status, 504, "{control}");
+    }
+    assert_eq!(bed.proxy.figures().unwrap().origin_requests, requests);
+    // A server of a folder is no cache.
+    let control = "Cache-Control: only-if-cached\r\n";
+    assert_eq!(http(&bed.origin, "GET", "/d/f%20g.root", control).0, 200);
+}
+
+/// By default an open file is not looked for again, and a trusted one not at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cache_has_the_origin_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let bed = bed(with_cache(folder.path(), CacheCheck::Immutable));
+    let (path, range) = (bed.path(false), range());
+    get(&bed.proxy, &path, &range, "");
+    tokio::task::block_in_place(|| bed.proxy.flush());
+    let verified = get(&bed.proxy, &path, &range, "no-cache");
+    assert_eq!((&*verified.says, verified.age), ("fwd=request", None));
+    assert_eq!(bed.proxy.figures().unwrap().origin_opens, 2);
+    let (file, new) = (bed.folder().join("d/f g.root"), bed.folder().join("new"));
+    fs::write(&new, vec![7; 1_500_000]).unwrap();
+    fs::rename(&new, &file).unwrap();
+    assert!(get(&bed.proxy, &path, &range, "").body == content()[RANGE], "it is open");
+    let verified = get(&bed.proxy, &path, &range, "no-cache");
+    assert_eq!(verified.says, "fwd=miss; stored");
+    assert!(verified.body == [7; 1000]);
+    assert!(get(&bed.proxy, &path, &range, "").body == [7; 1000], "later clients have it, too");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_store_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
+    let (path, range) = (bed.path(true), range());
+    for _ in 0..2 {
+        let answer = get(&bed.proxy, &path, &range, "no-store");
+        assert_eq!((&*answer.says, answer.age), ("fwd=request", None));
+        assert!(answer.body == content()[RANGE]);
+    }
+    tokio::task::block_in_place(|| bed.proxy.flush());
+    let figures = bed.proxy.figures().unwrap();
+    assert_eq!((figures.cache, figures.files_open), (CacheCounters::default(), 0));
+    assert_eq!(get(&bed.proxy, &path, &range, "only-if-cached").status, 504);
+}
