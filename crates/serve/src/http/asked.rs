@@ -1,8 +1,9 @@
 //! What a request asks of a file, by its conditions and ranges (RFC 9110, sections 13 and 14).
 
 use std::ops::Range;
+use std::time::{Duration, UNIX_EPOCH};
 
-use hyper::header::{self, HeaderName};
+use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, Request};
 
 use super::last_modified;
@@ -12,6 +13,8 @@ use crate::folder::Stat;
 /// What a request is answered with.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
+    /// Nothing: the file is not what the client takes it for.
+    Failed,
     /// Nothing: the client has the file as it is.
     NotModified,
     /// No byte that is there.
@@ -22,21 +25,128 @@ pub enum Asked {
     Ranges(Vec<Range<u64>>),
 }
 
-/// What a request asks of a file with this description.
+/// What a request asks of a file with this description: its conditions in their order of precedence
+/// (section 13.2.2).
 pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
-    let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
-    let etag = stat.etag();
-    let same = |value: &str| value.split(',').any(|tag| tag.trim() == etag || tag.trim() == "*");
-    if text(header::IF_NONE_MATCH).is_some_and(same) {
+    let (headers, etag) = (request.headers(), stat.etag());
+    let is_as_meant = match list(headers, header::IF_MATCH) {
+        Some(tags) => names(&tags, &etag, false),
+        None => is_unchanged(headers, header::IF_UNMODIFIED_SINCE, stat).unwrap_or(true),
+    };
+    if !is_as_meant {
+        return Asked::Failed;
+    }
+    let is_known = match list(headers, header::IF_NONE_MATCH) {
+        Some(tags) => names(&tags, &etag, true),
+        None => is_unchanged(headers, header::IF_MODIFIED_SINCE, stat).unwrap_or(false),
+    };
+    if is_known {
         return Asked::NotModified;
     }
+    // A weak tag or another date is none of this version (section 13.1.5).
     let is_date = |value: &str| last_modified(stat).is_some_and(|date| date == value);
-    let fresh = text(header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
+    let is_fresh =
+        text(headers, header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
     // Ranges mean something for GET alone (section 14.2).
-    let ranges = text(header::RANGE).filter(|_| fresh && request.method() == Method::GET);
+    let is_get = request.method() == Method::GET;
+    let ranges = text(headers, header::RANGE).filter(|_| is_fresh && is_get);
     match ranges.map(|value| range::parse(value, stat.size)) {
         None | Some(RangeRequest::Whole) => Asked::Whole,
         Some(RangeRequest::Unsatisfiable) => Asked::Unsatisfiable,
         Some(RangeRequest::Ranges(ranges)) => Asked::Ranges(ranges),
+    }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// All lines of a header that is a list; `None` without any.
+fn list(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<&str> =
+        headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
+/// Whether a list of tags has this one, or means any. Tags that are weak count where the caller
+/// only has to know the file, and not to go on with its bytes (section 8.8.3.2). No tag of this
+/// server has a comma.
+fn names(tags: &str, etag: &str, weak_counts: bool) -> bool {
+    tags.split(',').map(str::trim).any(|tag| {
+        let strong = if weak_counts { tag.strip_prefix("W/").unwrap_or(tag) } else { tag };
+        strong == etag || tag == "*"
+    })
+}
+
+/// Whether the file has not changed since the date of a header; `None` where there is no date, or
+/// where the file has none (sections 13.1.3 and 13.1.4).
+fn is_unchanged(headers: &HeaderMap, name: HeaderName, stat: &Stat) -> Option<bool> {
+    let since = httpdate::parse_http_date(text(headers, name)?).ok()?;
+    let since = since.duration_since(UNIX_EPOCH).ok()?;
+    let modified = Duration::from_secs(stat.modified.as_secs());
+    (!modified.is_zero()).then(|| modified <= since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW_YEAR: &str = "Thu, 01 Jan 2026 00:00:00 GMT";
+    const LATER: &str = "Thu, 01 Jan 2026 00:00:01 GMT";
+    const BEFORE: &str = "Wed, 31 Dec 2025 23:59:59 GMT";
+
+    fn stat(seconds: u64) -> Stat {
+        let modified = Duration::from_millis(seconds * 1000 + 900 * u64::from(seconds > 0));
+        Stat { size: 100, modified, is_folder: false, inode: 7 }
+    }
+
+    fn of(stat: &Stat, method: Method, headers: &[(&str, &str)]) -> Asked {
+        let mut request = Request::builder().method(method);
+        for (name, value) in headers {
+            request = request.header(*name, value.replace("ETAG", &stat.etag()));
+        }
+        asked(&request.body(()).unwrap(), stat)
+    }
+
+    #[test]
+    fn conditions_decide_in_their_order() {
+        let stat = stat(1_767_225_600);
+        let cases: [(&[(&str, &str)], Asked); 23] = [
+            (&[("if-match", "\"x\"")], Asked::Failed),
+            (&[("if-match", "W/ETAG")], Asked::Failed),
+            (&[("if-match", "\"x\", ETAG")], Asked::Whole),
+            (&[("if-match", "\"x\""), ("if-match", "*")], Asked::Whole),
+            (&[("if-unmodified-since", BEFORE)], Asked::Failed),
+            (&[("if-unmodified-since", NEW_YEAR)], Asked::Whole),
+            (&[("if-unmodified-since", BEFORE), ("if-match", "ETAG")], Asked::Whole),
+            (&[("if-unmodified-since", "yesterday")], Asked::Whole),
+            (&[("if-none-match", "\"x\"")], Asked::Whole),
+            (&[("if-none-match", "\"x\" , W/ETAG")], Asked::NotModified),
+            (&[("if-none-match", "*")], Asked::NotModified),
+            (&[("if-modified-since", NEW_YEAR)], Asked::NotModified),
+            (&[("if-modified-since", LATER)], Asked::NotModified),
+            (&[("if-modified-since", BEFORE)], Asked::Whole),
+            (&[("if-modified-since", LATER), ("if-none-match", "\"x\"")], Asked::Whole),
+            (&[("if-match", "\"x\""), ("if-none-match", "ETAG")], Asked::Failed),
+            (&[("range", "bytes=0-9"), ("if-range", "ETAG")], Asked::Ranges(vec![0..10])),
+            (&[("range", "bytes=0-9"), ("if-range", NEW_YEAR)], Asked::Ranges(vec![0..10])),
+            (&[("range", "bytes=0-9"), ("if-range", LATER)], Asked::Whole),
+            (&[("range", "bytes=0-9"), ("if-range", "W/ETAG")], Asked::Whole),
+            (&[("range", "bytes=100-")], Asked::Unsatisfiable),
+            (&[("range", "bytes=100-"), ("if-range", "\"x\"")], Asked::Whole),
+            (&[("range", "bytes=100-"), ("if-none-match", "ETAG")], Asked::NotModified),
+        ];
+        for (headers, wanted) in cases {
+            assert_eq!(of(&stat, Method::GET, headers), wanted, "{headers:?}");
+        }
+        assert_eq!(of(&stat, Method::HEAD, &[("range", "bytes=100-")]), Asked::Whole);
+        assert_eq!(of(&stat, Method::HEAD, &[("if-none-match", "ETAG")]), Asked::NotModified);
+    }
+
+    #[test]
+    fn a_file_without_a_time_has_not_changed_since_none() {
+        for name in ["if-modified-since", "if-unmodified-since"] {
+            assert_eq!(of(&stat(0), Method::GET, &[(name, NEW_YEAR)]), Asked::Whole);
+        }
     }
 }

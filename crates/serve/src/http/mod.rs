@@ -243,6 +243,10 @@ fn file_answer<B>(
         return not_cached(serving);
     }
     let (mut answer, has_content) = match asked {
+        Asked::Failed => {
+            let text = "the file is not what the request takes it for\n";
+            (plain(serving, StatusCode::PRECONDITION_FAILED, text), false)
+        }
         Asked::NotModified => (plain(serving, StatusCode::NOT_MODIFIED, ""), false),
         Asked::Unsatisfiable => (unsatisfiable(serving, &stat), false),
         // Nothing is read for it.

@@ -117,6 +117,9 @@ async fn ranges_over_http_are_those_of_the_origin() {
         assert_eq!(header(&head, "content-length"), Some("3000000"));
         let same = format!("If-None-Match: {etag}\r\n");
         assert_eq!(http(&bed.proxy, "GET", &path, &same).0, 304);
+        let since = "If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\n";
+        assert_eq!(http(&bed.proxy, "GET", &path, since).0, 304);
+        assert_eq!(http(&bed.proxy, "GET", &path, "If-Match: \"another\"\r\n").0, 412);
         assert_eq!(http(&bed.proxy, "GET", &path, "Range: bytes=3000000-\r\n").0, 416);
     }
 }
