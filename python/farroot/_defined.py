@@ -36,22 +36,33 @@ def definition(
         InvalidArgumentError: for a formula that cannot be parsed or names no columns, and for a
             function whose parameters do not name columns.
     """
-    columns, value = _of_formula(how) if isinstance(how, str) else _of_function(name, how)
+    try:
+        columns, value = _of_formula(how) if isinstance(how, str) else _of_function(how)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the new column {name}: {error}") from None
     if not columns:
         raise InvalidArgumentError(f"the new column {name}: it is computed from no column")
 
     def compute(arrays: list[Column], entries: int) -> _core.Array:
-        import numpy as np
-
-        from .writing._columns import to_column, to_layout, type_of
-
-        found = value(arrays)
-        if isinstance(found, (bool, int, float, np.generic)):
-            found = np.full(entries, found)
-        layout = to_layout(found)
-        return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
+        try:
+            return _array(value(arrays), entries, as_)
+        except Exception as error:
+            error.add_note(f"in computing the new column {name}")
+            raise
 
     return name, columns, compute
+
+
+def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> _core.Array:
+    """What was computed, as it is written."""
+    import numpy as np
+
+    from .writing._columns import to_column, to_layout, type_of
+
+    if isinstance(found, (bool, int, float, np.generic)):
+        found = np.full(entries, found)
+    layout = to_layout(found)
+    return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
 
 
 def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column]], Any]]:
@@ -61,16 +72,13 @@ def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column]], Any]]:
 
 
 def _of_function(
-    name: str, function: Callable[..., Any]
+    function: Callable[..., Any],
 ) -> tuple[list[str], Callable[[list[Column]], Any]]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"the new column {name}: {error}") from None
+    parameters = inspect.signature(function).parameters.values()
     named = [each for each in parameters if each.default is each.empty]
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in named):
         wanted = "the parameters of its function name the columns, so *args and **kwargs cannot be"
-        raise InvalidArgumentError(f"the new column {name}: {wanted}")
+        raise InvalidArgumentError(wanted)
     positional = sum(each.kind is not each.KEYWORD_ONLY for each in named)
     names = [each.name for each in named]
 

@@ -11,7 +11,6 @@ use crate::write::Array;
 
 /// Called with the columns and the number of entries; returns an [`Array`].
 struct Function {
-    name: String,
     function: Py<PyAny>,
     raised: Raised,
 }
@@ -30,9 +29,7 @@ impl Compute for Function {
         // `None` while the interpreter shuts down.
         match Python::try_attach(|py| self.call(py, batch)) {
             Some(Ok(array)) => Ok(array),
-            Some(Err(error)) => {
-                Err(self.raised.keep(&format!("the new column {}", self.name), error))
-            }
+            Some(Err(error)) => Err(self.raised.keep("its function", error)),
             None => Err(shut_down()),
         }
     }
@@ -46,6 +43,6 @@ pub fn definition(
 ) -> Definition {
     let columns = columns.iter().map(ColumnRequest::named).collect();
     let (function, raised) = (function.clone_ref(py), raised.clone());
-    let compute = Arc::new(Function { name: name.clone(), function, raised });
+    let compute = Arc::new(Function { function, raised });
     Definition { name: name.clone(), columns, compute }
 }

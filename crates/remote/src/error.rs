@@ -158,6 +158,13 @@ impl Error {
         Error::new(if same { kind } else { ErrorKind::Io }, text).retryable(retryable)
     }
 
+    /// Says in front of the message what it is about.
+    #[must_use]
+    pub fn about(mut self, what: &str) -> Self {
+        self.0.message = format!("{what}: {}", self.0.message);
+        self
+    }
+
     /// Names the file, unless an inner layer has.
     #[must_use]
     pub fn with_url(mut self, url: impl Into<String>) -> Self {

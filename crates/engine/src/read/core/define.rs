@@ -53,6 +53,11 @@ struct ComputedPredicate {
     predicate: Arc<dyn Predicate>,
 }
 
+/// The error with the name of the new column that it is about.
+pub(super) fn of_column(name: &str, error: Error) -> Error {
+    error.about(&format!("the new column {name}"))
+}
+
 /// Checks that each new column has a name, and that no two have the same.
 ///
 /// # Errors
@@ -112,8 +117,8 @@ impl Computed {
     /// The wanted columns, from a batch with the columns of `reads` in their order.
     ///
     /// # Errors
-    /// As [`Compute::compute`]; `InvalidArgument` with the column's name where there are not as
-    /// many values as entries.
+    /// As [`Compute::compute`], and `InvalidArgument` where there are not as many values as
+    /// entries; both name the column.
     pub fn batch(&self, batch: Batch) -> Result<Batch> {
         let entries = batch.len();
         let Batch { entries: range, survivors, columns, left_out } = batch;
@@ -126,18 +131,24 @@ impl Computed {
         let mut values = columns;
         for (definition, places) in &self.steps {
             let arguments = places.iter().map(|at| values[*at].clone()).collect();
-            let name = &definition.name;
-            let array = definition.compute.compute(with(arguments))?;
-            if array.len() as u64 != entries {
-                let found = array.len();
-                let what = format!("the new column {name}: {found} values for {entries} entries");
-                return Err(Error::new(ErrorKind::InvalidArgument, what));
-            }
-            values.push((name.clone(), array));
+            let array = definition.compute.compute(with(arguments));
+            let array = array.and_then(|array| as_many(array, entries));
+            let array = array.map_err(|error| of_column(&definition.name, error))?;
+            values.push((definition.name.clone(), array));
         }
         let wanted = self.wanted.iter().map(|(name, at)| (name.clone(), values[*at].1.clone()));
         Ok(Batch { left_out, ..with(wanted.collect()) })
     }
+}
+
+/// The array, which has a value for each entry.
+fn as_many(array: Array, entries: u64) -> Result<Array> {
+    let found = array.len();
+    if found as u64 == entries {
+        return Ok(array);
+    }
+    let what = format!("{found} values for {entries} entries");
+    Err(Error::new(ErrorKind::InvalidArgument, what))
 }
 
 impl Predicate for ComputedPredicate {
@@ -197,6 +208,31 @@ mod tests {
         assert_eq!(names, ["y", "x"]);
         let columns = batch(&[("y", &[10.0, 20.0, 200.0]), ("x", &[1.0, 2.0, 3.0])]);
         assert_eq!(cut.predicate.decide(columns).unwrap(), [false, true, false]);
+    }
+
+    /// Computes one value, however many entries there are, or nothing.
+    struct Wrong(bool);
+
+    impl Compute for Wrong {
+        fn compute(&self, _columns: Batch) -> Result<Array> {
+            let error = || Error::new(ErrorKind::InvalidArgument, "no values");
+            if self.0 { Ok(doubles(&[1.0])) } else { Err(error()) }
+        }
+    }
+
+    /// Errors of formulas did not say for which of several columns they were computed.
+    #[test]
+    fn errors_name_the_column() {
+        for (has_value, said) in [(true, "1 values for 2 entries"), (false, "no values")] {
+            let columns = vec![ColumnRequest::named("x")];
+            let compute = Arc::new(Wrong(has_value));
+            let wrong = Definition { name: "ratio".to_owned(), columns, compute };
+            let computed = Computed::new(&[wrong], &[ColumnRequest::named("ratio")]);
+            let error = computed.batch(batch(&[("x", &[1.0, 2.0])])).unwrap_err();
+            assert_eq!(error.message(), format!("the new column ratio: {said}"));
+        }
+        let error = Definition::parse("ratio", "x /").unwrap_err();
+        assert!(error.message().starts_with("the new column ratio: the formula"), "{error}");
     }
 
     #[test]

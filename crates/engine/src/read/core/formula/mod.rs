@@ -31,7 +31,7 @@ use rootfile::Array;
 
 use super::columns::Batch;
 use super::cut::{Cut, Predicate};
-use super::define::{Compute, Definition};
+use super::define::{Compute, Definition, of_column};
 use super::request::ColumnRequest;
 use remote::{Error, ErrorKind, Result};
 use value::{Binary, Unary, Value};
@@ -130,6 +130,15 @@ impl Formula {
             None => Ok(formula),
         }
     }
+
+    /// The same, of one that names a column.
+    fn of_columns(text: &str) -> Result<Formula> {
+        let formula = Formula::of_numbers(text)?;
+        match formula.columns.is_empty() {
+            true => Err(wrong(text, "names no column")),
+            false => Ok(formula),
+        }
+    }
 }
 
 /// What a node gives that only compares.
@@ -208,10 +217,7 @@ impl Cut {
     /// # Errors
     /// `InvalidArgument` saying what cannot be understood.
     pub fn parse(text: &str) -> Result<Cut> {
-        let formula = Formula::of_numbers(text)?;
-        if formula.columns.is_empty() {
-            return Err(wrong(text, "names no column"));
-        }
+        let formula = Formula::of_columns(text)?;
         Ok(Cut::new(formula.columns.clone(), formula))
     }
 }
@@ -223,10 +229,7 @@ impl Definition {
     /// # Errors
     /// As [`Cut::parse`].
     pub fn parse(name: &str, text: &str) -> Result<Definition> {
-        let formula = Formula::of_numbers(text)?;
-        if formula.columns.is_empty() {
-            return Err(wrong(text, "names no column"));
-        }
+        let formula = Formula::of_columns(text).map_err(|error| of_column(name, error))?;
         let columns = formula.columns.iter().map(ColumnRequest::named).collect();
         Ok(Definition { name: name.to_owned(), columns, compute: Arc::new(formula) })
     }
