@@ -16,25 +16,17 @@ import uproot
 
 import farroot
 
+from . import filled
+from .filled import ENTRIES, LISTS
 from .root import written_by
 from .skips import need_root
 from .test_merge import by_root
 
-#: Entries of each input.
-ENTRIES = 20
-
-LISTS = [[float(n)] * (n % 3) for n in range(ENTRIES)]
-
 #: Columns of every kind of field, each with the value that fills entries without it.
-COLUMNS: dict[str, tuple[Any, Any]] = {
-    "flag": (np.arange(ENTRIES) % 2 == 0, False),
-    "number": (np.arange(ENTRIES, dtype="i8"), 0),
+COLUMNS: filled.Columns = {
+    **filled.COLUMNS,
+    "flag": (filled.BITS, False),
     "real": (np.arange(ENTRIES, dtype="f4") / 4, 0.0),
-    "matrix": (np.arange(ENTRIES * 6, dtype="f4").reshape(ENTRIES, 2, 3), [[0.0] * 3] * 2),
-    "list": (ak.Array(LISTS), []),
-    "text": (ak.Array(["x" * n for n in range(ENTRIES)]), ""),
-    "nested": (ak.Array([[item, item] for item in LISTS]), []),
-    "texts": (ak.Array([["a", "b" * n] for n in range(ENTRIES)]), []),
     "maybe": (ak.Array([None if n % 3 else n for n in range(ENTRIES)]), None),
     "either": (ak.Array([n if n % 3 else "e" * n for n in range(ENTRIES)]), None),
     "record": (
@@ -98,25 +90,14 @@ def shown(path: Path, names: list[str]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "number"])
 @pytest.mark.parametrize("lacks", [0, 1, 2])
 def test_a_field_that_one_of_three_inputs_lacks(tmp_path: Path, name: str, lacks: int) -> None:
-    inputs = [
-        written(tmp_path / f"{at}.root", ("number",) if at == lacks else ("number", name))
-        for at in range(3)
-    ]
-    output = tmp_path / "all.root"
-    with pytest.raises(farroot.UnsupportedError, match=name):
-        farroot.merge(output, inputs)
-    assert not output.exists()
-    assert farroot.merge(output, inputs, missing="union").tables == {"Events": 3 * ENTRIES}
+    output, expected = filled.of_three(tmp_path, written, COLUMNS, name, lacks)
     checked(output)
-    column, nothing = COLUMNS[name]
-    there = ak.to_list(ak.Array(column))
-    parts = [[nothing] * ENTRIES if at == lacks else there for at in range(3)]
     for reader in (farroot, uproot):
         with reader.open(output) as file:
             ntuple = file["Events"]
             # uproot does not count the positions of variants from the beginning of each cluster.
             if reader is farroot or name != "either":
-                assert ak.to_list(ntuple[name].array()) == [*parts[0], *parts[1], *parts[2]]
+                assert ak.to_list(ntuple[name].array()) == expected
             assert ntuple["number"].array().tolist() == 3 * list(range(ENTRIES))
     assert farroot.open(output)["Events"][name].description == f"its {name}"
 
@@ -128,7 +109,7 @@ def test_filter_leaves_out_what_the_first_lacks(tmp_path: Path) -> None:
     merged(output, [few, more], missing="filter")
     ntuple = farroot.open(output)["Events"]
     assert ntuple.keys(recursive=False) == ["number", "records"]
-    assert ak.to_list(ntuple["records"].array()) == 2 * ak.to_list(COLUMNS["records"][0])
+    assert ak.to_list(ntuple["records"].array()) == 2 * filled.values(COLUMNS, "records")
     with pytest.raises(farroot.UnsupportedError, match=r"more\.root.*that this one lacks|text"):
         farroot.merge(output, [more, few], missing="filter", overwrite=True)
 
@@ -138,7 +119,7 @@ def test_fields_in_other_orders_are_the_same(tmp_path: Path) -> None:
     two = written(tmp_path / "two.root", ("records", "number", "text"))
     ntuple = farroot.open(merged(tmp_path / "all.root", [one, two]))["Events"]
     for name in ("number", "text", "records"):
-        assert ak.to_list(ntuple[name].array()) == 2 * ak.to_list(ak.Array(COLUMNS[name][0]))
+        assert ak.to_list(ntuple[name].array()) == 2 * filled.values(COLUMNS, name)
 
 
 def test_members_of_records_that_have_no_type(tmp_path: Path) -> None:
@@ -209,7 +190,7 @@ def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
     for reader in (farroot, uproot):
         ntuple = reader.open(output)["Events"]
         for name in names:
-            there = ak.to_list(ak.Array(COLUMNS[name][0]))
+            there = filled.values(COLUMNS, name)
             if reader is farroot or name not in texts:
                 assert ak.to_list(ntuple[name].array()) == 4 * there, (reader, name)
     again = merged(tmp_path / "again.root", [split, output], recompress=101)
@@ -220,7 +201,7 @@ def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
         assert by_root(WITH_THREADS, *arguments) == ""
         assert same.read_bytes() == again.read_bytes()
     for name in names:
-        there = ak.to_list(ak.Array(COLUMNS[name][0]))
+        there = filled.values(COLUMNS, name)
         assert ak.to_list(farroot.open(again)["Events"][name].array()) == 5 * there, name
 
 
@@ -236,7 +217,7 @@ def test_root_reads_what_was_filled_and_other_encodings(tmp_path: Path) -> None:
         expected = []
         for path in inputs:
             for entry in range(ENTRIES):
-                row = {name: ak.to_list(ak.Array(COLUMNS[name][0]))[entry] for name in names}
+                row = {name: filled.values(COLUMNS, name)[entry] for name in names}
                 lacking = {name: COLUMNS[name][1] for name in names if name != "number"}
                 expected.append(row | (lacking if path == few else {}))
         assert shown(output, names) == expected

@@ -12,24 +12,13 @@ import uproot
 
 import farroot
 
+from . import filled
+from .filled import ENTRIES, LISTS
 from .skips import need_root
 from .test_merge import by_root
 
-#: Entries of each input.
-ENTRIES = 20
-
-LISTS = [[float(n)] * (n % 3) for n in range(ENTRIES)]
-
 #: Columns of every kind of branch, and what stands for an entry that is lacking.
-COLUMNS: dict[str, tuple[Any, Any]] = {
-    "HLT_bit": (np.arange(ENTRIES) % 2 == 0, False),
-    "number": (np.arange(ENTRIES, dtype="i8"), 0),
-    "matrix": (np.arange(ENTRIES * 6, dtype="f4").reshape(ENTRIES, 2, 3), [[0.0] * 3] * 2),
-    "list": (ak.Array(LISTS), []),
-    "text": (ak.Array(["x" * n for n in range(ENTRIES)]), ""),
-    "nested": (ak.Array([[item, item] for item in LISTS]), []),
-    "texts": (ak.Array([["a", "b" * n] for n in range(ENTRIES)]), []),
-}
+COLUMNS: filled.Columns = {"HLT_bit": (filled.BITS, False), **filled.COLUMNS}
 
 
 def written(path: Path, names: tuple[str, ...], **how: Any) -> Path:
@@ -42,22 +31,11 @@ def written(path: Path, names: tuple[str, ...], **how: Any) -> Path:
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "number"])
 @pytest.mark.parametrize("lacks", [0, 1, 2])
 def test_a_branch_that_one_of_three_inputs_lacks(tmp_path: Path, name: str, lacks: int) -> None:
-    inputs = [
-        written(tmp_path / f"{at}.root", ("number",) if at == lacks else ("number", name))
-        for at in range(3)
-    ]
-    output = tmp_path / "all.root"
-    with pytest.raises(farroot.UnsupportedError, match=name):
-        farroot.merge(output, inputs)
-    merged = farroot.merge(output, inputs, missing="union")
-    assert merged.tables == {"Events": 3 * ENTRIES}
-    column, nothing = COLUMNS[name]
-    there = ak.to_list(ak.Array(column))
-    parts = [[nothing] * ENTRIES if at == lacks else there for at in range(3)]
+    output, expected = filled.of_three(tmp_path, written, COLUMNS, name, lacks)
     for reader in (farroot, uproot):
         with reader.open(output) as file:
             tree = file["Events"]
-            assert ak.to_list(tree[name].array()) == [*parts[0], *parts[1], *parts[2]]
+            assert ak.to_list(tree[name].array()) == expected
             assert tree[name].title == f"its {name}"
             assert tree["number"].array().tolist() == 3 * list(range(ENTRIES))
 
@@ -139,7 +117,7 @@ def test_root_reads_what_was_filled(tmp_path: Path, jagged: str) -> None:
         output = tmp_path / "all.root"
         farroot.merge(output, inputs, missing="union", overwrite=True)
         lines = by_root(BY_ROOT, output).splitlines()
-        columns = [ak.to_list(ak.Array(COLUMNS[name][0])) for name in names if name != "text"]
+        columns = [filled.values(COLUMNS, name) for name in names if name != "text"]
         there = [";".join(str(column[at]) for column in columns) for at in range(ENTRIES)]
         lacking = [f"False;{at};[];[]" for at in range(ENTRIES)]
         assert lines == (there + lacking if inputs[0] == more else lacking + there)

@@ -12,10 +12,11 @@ import uproot
 
 import farroot
 
+from .filled import ENTRIES
 from .skips import need_root
 from .test_merge import by_root
 from .test_merge_remade import small_baskets
-from .test_merge_union import COLUMNS, ENTRIES, written
+from .test_merge_union import COLUMNS, written
 
 
 @pytest.mark.parametrize("jagged", ["counter", "vector"])
