@@ -26,7 +26,7 @@ import farroot.coffea
 from farroot.coffea._mapping import SourceMapping
 from farroot.errors import UnreadableWarning
 
-from .uproots_writing import _reason
+from .uproots_writing import reason
 
 #: Names in test files that make NanoEvents from ROOT files.
 FILES = re.compile(r"\bfrom_root\b|\bRunner\b")
@@ -88,7 +88,7 @@ class Suite:
         if report.when != "call" and report.outcome == "passed":
             return
         if self._uses:
-            self.outcomes[report.nodeid] = (report.outcome, _reason(report))
+            self.outcomes[report.nodeid] = (report.outcome, reason(report))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for name, (outcome, why) in sorted(self.outcomes.items()):

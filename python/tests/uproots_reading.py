@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
+import pkgutil
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import farroot
 
-from .uproots_writing import _reason, _without_data
+from .uproots_writing import reason, run
 
 READS = ("open", "iterate", "concatenate", "num_entries")
 OTHERS = ("create", "recreate", "update", "dask", "dask_write", "graphed")
@@ -47,7 +46,8 @@ class Suite:
                 setattr(uproots, name, self._noted(name, function))
         if not self.is_replaced:
             return
-        for name in [name for name in sys.modules if name.startswith("uproot.")]:
+        modules = pkgutil.walk_packages(uproot.__path__, "uproot.", onerror=lambda _: None)
+        for name in [module.name for module in modules]:
             try:
                 sys.modules[name] = importlib.import_module("farroot" + name[len("uproot") :])
             except ImportError:
@@ -76,7 +76,7 @@ class Suite:
         if self._uses & {*OTHERS}:
             return
         if self._uses & {*READS} or report.outcome == "failed":
-            self.outcomes[report.nodeid] = (report.outcome, _reason(report))
+            self.outcomes[report.nodeid] = (report.outcome, reason(report))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for name, (outcome, why) in sorted(self.outcomes.items()):
@@ -86,23 +86,5 @@ class Suite:
         terminalreporter.write_line(f"tests that read: {counts}")
 
 
-def main(arguments: list[str]) -> int:
-    folder, *rest = arguments
-    is_replaced = "--uproot" not in rest
-    _without_data()
-    os.chdir(folder)
-    files = [file for file in sorted(Path("tests").glob("test_*.py")) if _reads(file)]
-    chosen = [argument for argument in rest if argument != "--uproot"]
-    own = [argument for argument in chosen if argument.endswith(".py")]
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib", *chosen]
-    # Some files import internals of uproot, which farroot lacks.
-    options.append("--continue-on-collection-errors")
-    return pytest.main(options + ([] if own else [*map(str, files)]), plugins=[Suite(is_replaced)])
-
-
-def _reads(file: Path) -> bool:
-    return FILES.search(file.read_text()) is not None
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], FILES, Suite))

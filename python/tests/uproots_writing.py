@@ -75,7 +75,7 @@ class Suite:
         is_end = report.when == "call" or report.outcome != "passed"
         if is_end and (self._writes or report.outcome == "skipped"):
             text = str(report.longrepr).strip().splitlines()[-1] if report.longrepr else ""
-            why = text if report.outcome == "skipped" else _reason(report)
+            why = text if report.outcome == "skipped" else reason(report)
             if self._writes:
                 self.outcomes[report.nodeid] = (report.outcome, why)
 
@@ -88,7 +88,7 @@ class Suite:
         terminalreporter.write_line(f"tests that write: {counts}")
 
 
-def _reason(report: pytest.TestReport) -> str:
+def reason(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     lines = str(crash.message).splitlines() if crash is not None else []
     return next((line for line in lines if line), "")
@@ -112,21 +112,27 @@ def _without_data() -> None:
     sys.modules["RangeHTTPServer"] = server
 
 
-def main(arguments: list[str]) -> int:
+def run(arguments: list[str], uses: re.Pattern[str], suite: Callable[[bool], Any]) -> int:
+    """Runs those files of uproot's tests that use something, with a plugin.
+
+    Args:
+        arguments: Of the command.
+        uses: What a file that is run has in it.
+        suite: Makes the plugin; whether farroot is in uproot's place.
+    """
     folder, *rest = arguments
     is_replaced = "--uproot" not in rest
     _without_data()
     os.chdir(folder)
-    files = [file for file in sorted(Path("tests").glob("test_*.py")) if _writes(file)]
+    tests = sorted(Path("tests").glob("test_*.py"))
     chosen = [argument for argument in rest if argument != "--uproot"]
-    own = [argument for argument in chosen if argument.endswith(".py")]
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib", *chosen]
-    return pytest.main(options + ([] if own else [*map(str, files)]), plugins=[Suite(is_replaced)])
-
-
-def _writes(file: Path) -> bool:
-    return WRITES.search(file.read_text()) is not None
+    if not any(argument.endswith(".py") for argument in chosen):
+        chosen += [str(file) for file in tests if uses.search(file.read_text())]
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib"]
+    # Some files import internals of uproot, which farroot lacks.
+    options.append("--continue-on-collection-errors")
+    return pytest.main([*options, *chosen], plugins=[suite(is_replaced)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], WRITES, Suite))
