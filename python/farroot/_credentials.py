@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from . import _core
+from ._types import CREDENTIALS
+from ._uproot import taken
 from .errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from ._types import Credentials
 
 
 class Credential(NamedTuple):
@@ -64,15 +69,10 @@ def _credential(found: dict[str, Any]) -> Credential:
     )
 
 
+@taken
 def with_credentials(
     address: str,
-    *,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> str:
     """An address that is opened with these credentials, for all that takes addresses.
 
@@ -93,7 +93,7 @@ def with_credentials(
             and change what is read, and have the token that is sent.
     """
     url, tree = _core.split_tree(address)
-    url = Access(token, proxy, ticket_cache, s3_profile, auth, insecure).added_to(url)
+    url = Access(**credentials).added_to(url)
     return url if tree is None else f"{url}:{tree}"
 
 
@@ -107,6 +107,11 @@ class Access:
     s3_profile: str | None = None
     auth: str | Iterable[str] | None = None
     insecure: bool = False
+
+    @classmethod
+    def among(cls, options: Mapping[str, Any]) -> Access:
+        """What is said about credentials among further options."""
+        return cls(**{name: options[name] for name in CREDENTIALS & options.keys()})
 
     def added_to(self, url: str) -> str:
         """An address, which no tree follows, with it."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from . import _core
 from ._addresses import expanded, path_text, split
@@ -16,6 +16,7 @@ from ._uproot import taken
 from .errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
+    from ._types import Credentials
     from .dataset import Files
     from .ntuple import RNTuple
     from .tree import Tree
@@ -77,13 +78,7 @@ class Place:
 @taken
 def chain(
     files: Files,
-    *,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Tree | RNTuple:
     """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
 
@@ -94,7 +89,7 @@ def chain(
         files: See :func:`iterate`.
         token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
     """
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     places = places_of(files, access)
     located = [place.located() for place in places]
     core = _core.chain(located)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
@@ -16,6 +17,21 @@ AwkwardName = Literal["ak", "awkward"]
 NumPyName = Literal["np", "numpy"]
 PandasName = Literal["pd", "pandas"]
 ArrowName = Literal["pa", "arrow", "pyarrow"]
+
+
+class Credentials(TypedDict, total=False):
+    """Arguments of :func:`farroot.with_credentials`, which all that opens files has."""
+
+    token: str | os.PathLike[str] | None
+    proxy: str | os.PathLike[str] | None
+    ticket_cache: str | None
+    s3_profile: str | None
+    auth: str | Iterable[str] | None
+    insecure: bool
+
+
+#: Their names.
+CREDENTIALS = frozenset(Credentials.__annotations__)
 
 
 class Filters(TypedDict, total=False):

@@ -12,13 +12,14 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from ._types import CREDENTIALS
 from .errors import ArgumentTypeError, Error, IgnoredArgumentWarning, NoAttributeError, warn
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Set in the flags of a function's code where it takes any keyword, or any number of arguments.
-_ANY_POSITIONAL, _ANY_KEYWORD = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+#: Keywords that a function takes together, by how it spells their type.
+_TOGETHER = {"Unpack[Credentials]": CREDENTIALS}
 
 
 class Word(NamedTuple):
@@ -213,9 +214,7 @@ def taken(function: Callable[P, R]) -> Callable[P, R]:
 
     Whatever does not fit its own signature is an :class:`ArgumentTypeError`.
     """
-    code = function.__code__
-    named = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-    takes_any = bool(code.co_flags & _ANY_KEYWORD)
+    named, takes_any = _keywords(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -241,6 +240,18 @@ def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[
         ArgumentTypeError: where it is not one of uproot's, or would change what is read.
     """
     word = ARGUMENTS.get(name)
+def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    """The names of a function's arguments, and whether it takes keywords of other names."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    named = frozenset(code.co_varnames[:count])
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return named, False
+    rest = code.co_varnames[count + bool(code.co_flags & inspect.CO_VARARGS)]
+    together = _TOGETHER.get(function.__annotations__[rest])
+    return named | (together or frozenset()), together is None
+
+
     called = f"{function.__name__}({name}=...)"
     if word is None:
         near = difflib.get_close_matches(name, sorted(named - {"self"}), n=3)

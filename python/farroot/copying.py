@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._credentials import Access
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .errors import Error
+
+if TYPE_CHECKING:
+    from ._types import Credentials
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,7 @@ def copy(
     verify: bool = False,
     in_place: bool = False,
     progress: Wanted = None,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> list[Copied]:
     """Copies files to a local disk or to a server, over many connections.
 
@@ -71,7 +69,7 @@ def copy(
         ExceptionGroup: the errors of several files; the other files have been copied.
     """
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     names = [access.added_to(os.fspath(source)) for source in several]
     where = access.added_to(os.fspath(target))
     done = _core.CopyProgress()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from . import _core, _libraries
 from ._addresses import Address
@@ -26,7 +25,7 @@ from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
-    from ._types import LibraryName
+    from ._types import Credentials, LibraryName
 
 __all__ = ["Report", "Skipped", "Steps", "chain", "concatenate", "iterate", "num_entries"]
 
@@ -59,12 +58,7 @@ def iterate(
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
     progress: Wanted = None,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
@@ -99,7 +93,7 @@ def iterate(
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
     places = beside(places_of(files, access), friends, access)
     size, telling = _core.StepSize(step_size), _telling(places, progress)
@@ -174,12 +168,7 @@ def concatenate(
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
     progress: Wanted = None,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -199,7 +188,7 @@ def concatenate(
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
     places = beside(places_of(files, access), friends, access)
     if skipped.unreadable:

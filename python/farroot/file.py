@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 from uuid import UUID
 
 from . import _core, _html
@@ -33,10 +33,9 @@ from .report import IoReport, Timeline, timeline
 from .streamers import StreamerInfo, dependencies, streamers_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from ._named import Writable
     from .ntuple import Field, RNTuple
+    from ._types import Credentials
     from .tree import Branch, Tree
 
 #: Classes that :class:`Tree` and :class:`RNTuple` read.
@@ -63,39 +62,21 @@ class Record(NamedTuple):
 @overload
 def open(  # noqa: A001
     path: os.PathLike[str] | Mapping[Any, None],
-    *,
-    token: str | os.PathLike[str] | None = ...,
-    proxy: str | os.PathLike[str] | None = ...,
-    ticket_cache: str | None = ...,
-    s3_profile: str | None = ...,
-    auth: str | Iterable[str] | None = ...,
-    insecure: bool = ...,
+    **credentials: Unpack[Credentials],
 ) -> File: ...
 
 
 @overload
 def open(  # noqa: A001
     path: str | Mapping[Any, str | None],
-    *,
-    token: str | os.PathLike[str] | None = ...,
-    proxy: str | os.PathLike[str] | None = ...,
-    ticket_cache: str | None = ...,
-    s3_profile: str | None = ...,
-    auth: str | Iterable[str] | None = ...,
-    insecure: bool = ...,
+    **credentials: Unpack[Credentials],
 ) -> File | Tree | RNTuple | Any: ...
 
 
 @taken
 def open(  # noqa: A001
     path: Address | Mapping[Any, str | None],
-    *,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Any:
     """Opens a file, or something in it.
 
@@ -119,7 +100,7 @@ def open(  # noqa: A001
         KeyInFileError: nothing of that name in the file.
     """
     url, within = split(path)
-    url = Access(token, proxy, ticket_cache, s3_profile, auth, insecure).added_to(url)
+    url = Access(**credentials).added_to(url)
     if within is None:
         return File(url)
     try:
@@ -576,12 +557,7 @@ class File(Directory):
         """The requests for the file over time; see :meth:`Tree.timeline`."""
         return timeline(self._live(), path, width)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:

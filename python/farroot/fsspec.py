@@ -6,7 +6,6 @@ Its paths are addresses with their protocol, as those of fsspec's HTTP filesyste
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from . import _core
 from ._addresses import expanded
 from ._credentials import Access
 from ._held import Lease
+from ._types import CREDENTIALS
 from .errors import ConnectionFailedError, Error, NotFoundError, UnsupportedError
 
 try:
@@ -45,19 +45,10 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
     protocol = ("farroot", "root", "roots", "xroot", "xroots")
     root_marker = ""
 
-    def __init__(
-        self,
-        *args: Any,
-        token: str | os.PathLike[str] | None = None,
-        proxy: str | os.PathLike[str] | None = None,
-        ticket_cache: str | None = None,
-        s3_profile: str | None = None,
-        auth: str | Iterable[str] | None = None,
-        insecure: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(*args, **options)
-        self._access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        others = {name: options[name] for name in options.keys() - CREDENTIALS}
+        super().__init__(*args, **others)
+        self._access = Access.among(options)
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:

@@ -19,10 +19,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from queue import Queue
-    from types import TracebackType
-
-#: Options of ``uproot.open`` that say what a server is shown; see :func:`farroot.open`.
-_ACCESS = ("token", "proxy", "ticket_cache", "s3_profile", "auth", "insecure")
 
 
 class Source(uproots.Source):  # type: ignore[misc]
@@ -44,7 +40,7 @@ class Source(uproots.Source):  # type: ignore[misc]
     def __init__(self, file_path: str, **options: Any) -> None:
         super().__init__()
         self._file_path = file_path
-        self._access = Access(**{name: options[name] for name in _ACCESS if name in options})
+        self._access = Access.among(options)
         self._open()
 
     def _open(self) -> None:
@@ -94,12 +90,7 @@ class Source(uproots.Source):  # type: ignore[misc]
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lease.close()
 
     def __getstate__(self) -> dict[str, Any]:

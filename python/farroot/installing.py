@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._uproot import taken
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 #: Protocols that are XRootD's, and those that others read as well.
 _XROOTD, _HTTP = ("farroot", "root", "roots", "xroot", "xroots"), ("http", "https")
@@ -42,12 +39,7 @@ class Installed:
     def __enter__(self) -> Installed:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.undo()
 
     def __repr__(self) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._addresses import Address, path_text
@@ -16,7 +15,7 @@ from ._uproot import Explained, taken
 from .errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from ._types import Credentials
 
 #: First and last byte, half open.
 Range = tuple[int, int]
@@ -28,13 +27,7 @@ OnArrival = Callable[[int, memoryview], object]
 def open_bytes(
     path: Address,
     ranges: Iterable[Range] = (),
-    *,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> ByteFile:
     """Opens a file of any kind, to read ranges of its bytes.
 
@@ -51,7 +44,7 @@ def open_bytes(
         NotFoundError: no such file.
         InvalidArgumentError: for ranges that are none, or reach beyond the end of the file.
     """
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     return ByteFile(access.added_to(path_text(path)), ranges)
 
 
@@ -166,12 +159,7 @@ class ByteFile(NothingToClose, Explained):
         """Lets go of the file; buffers that were read stay."""
         self._core = self._begun = None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from . import _core, _libraries
 from ._credentials import Access
@@ -24,7 +24,7 @@ from .errors import ChangedError, Error, InvalidArgumentError
 from .report import IoReport
 
 if TYPE_CHECKING:
-    from ._types import LibraryName
+    from ._types import Credentials, LibraryName
     from .dataset import Files
     from .ntuple import RNTuple
     from .tree import Tree
@@ -281,12 +281,7 @@ def partitions(
     blind: int | None = None,
     metadata: Literal["none", "embed"] = "none",
     friends: Mapping[str, Files] | None = None,
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Partitions:
     """Plans a read of many files for many processes: which entries are read together.
 
@@ -316,7 +311,7 @@ def partitions(
     if isinstance(expressions, str):
         expressions = [expressions]
     names = None if expressions is None else tuple(expressions)
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     if metadata not in ("none", "embed"):
         raise InvalidArgumentError(f"metadata is 'none' or 'embed', not {metadata!r}")
     places = beside(places_of(files, access), friends, access)

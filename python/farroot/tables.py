@@ -5,11 +5,10 @@ Other libraries of tables take the Arrow streams that :meth:`Tree.to_arrow` retu
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ._credentials import Access
 from ._entries import StepSize
@@ -20,6 +19,7 @@ from .dataset import iterate
 from .errors import UnreadableWarning, warn
 
 if TYPE_CHECKING:
+    from ._types import Credentials
     from .dataset import Files
 
 
@@ -28,12 +28,7 @@ def scan_polars(
     files: Files,
     *,
     step_size: StepSize = "100 MB",
-    token: str | os.PathLike[str] | None = None,
-    proxy: str | os.PathLike[str] | None = None,
-    ticket_cache: str | None = None,
-    s3_profile: str | None = None,
-    auth: str | Iterable[str] | None = None,
-    insecure: bool = False,
+    **credentials: Unpack[Credentials],
 ) -> Any:
     """A ``polars.LazyFrame`` of trees or RNTuples; a query reads only what it needs.
 
@@ -57,7 +52,7 @@ def scan_polars(
         from polars.io.plugins import register_io_source
     except ImportError as error:
         raise ImportError("scan_polars is for polars: pip install 'farroot[polars]'") from error
-    access = Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    access = Access(**credentials)
     source = _Source(files, step_size, access)
     return register_io_source(source, schema=source.schema)
 

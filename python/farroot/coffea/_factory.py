@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 #: Branches or fields to read at once, in one read: names, or a function of a branch or field.
 Preload = Callable[[Any], bool] | Iterable[str]
 
-#: Options of ``uproot.open`` that name credentials.
-ACCESS = ("token", "proxy", "ticket_cache", "s3_profile", "auth", "insecure")
-
 
 @taken
 def from_root(
@@ -88,7 +85,7 @@ def from_root(
             'uproot_options={"handler": farroot.Source}'
         )
     options = uproot_options or {}
-    access = Access(**{name: options[name] for name in ACCESS if name in options})
+    access = Access.among(options)
     table = _table(file, treepath, access)
     start, stop = chunk_entries(table, entry_start, entry_stop)
     return factory(

@@ -22,7 +22,7 @@ from .._credentials import Access
 from .._kinds import as_table
 from ..errors import ChangedError, Error, InvalidArgumentError, KeyInFileError
 from ..scaleout import OPEN
-from ._factory import ACCESS, factory, habit_key
+from ._factory import factory, habit_key
 from ._reader import HABITS, Reader
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 #: Chunks after the present one whose columns are read ahead.
 _AHEAD = 4
-
-
-def _access(uproot_options: Mapping[str, Any]) -> Access:
-    return Access(**{name: uproot_options[name] for name in ACCESS if name in uproot_options})
 
 
 class Queue:
@@ -105,7 +101,7 @@ class Runner(processor.Runner):  # type: ignore[misc]
     ) -> None:
         missing = [each for each in fileset if not each.populated(clusters=self.align_clusters)]
         opened = set_accumulator()
-        for meta, table in _opened(missing, _access(uproot_options)):
+        for meta, table in _opened(missing, Access.among(uproot_options)):
             opened.add(_counted(meta, table, self.align_clusters))
         self._cache_and_populate(fileset, opened)
         # coffea tries again to open the files that failed, and reports their errors.
@@ -116,7 +112,7 @@ class Runner(processor.Runner):  # type: ignore[misc]
         xrootdtimeout: int, align_clusters: bool, uproot_options: Mapping[str, Any], item: FileMeta
     ) -> Any:
         """Entries, UUID and clusters of one file; coffea calls this on a worker."""
-        url = _access(uproot_options).added_to(path_text(item.filename))
+        url = Access.among(uproot_options).added_to(path_text(item.filename))
         try:
             table = as_table(_core.open_table(url, item.treename), url, item.treename)
         except KeyInFileError as error:
@@ -285,7 +281,7 @@ class _Chunk:
     def __init__(self, queue: Queue, item: WorkItem, uproot_options: Mapping[str, Any]) -> None:
         self._queue = queue
         self._item = item
-        url = _access(uproot_options).added_to(path_text(item.filename))
+        url = Access.among(uproot_options).added_to(path_text(item.filename))
         try:
             self._table = _table(url, item)
         except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from .._filters import Filter, predicate
 from .._shown import shown
@@ -13,10 +13,9 @@ from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, Un
 from . import tables
 from ._keys import DIRECTORY, Key, Keys
 from ._tables import COUNTER, Columns, batches, is_table, types_of
+from ._within import Within
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .tables import WritableNTuple, WritableTree
     from .writable import WritableFile
 
@@ -32,7 +31,7 @@ def _field_name(outer: str, inner: str) -> str:
     return inner if outer == "" else f"{outer}_{inner}"
 
 
-class WritableDirectory:
+class WritableDirectory(Within):
     """A directory of a file that is being written: ``directory[path] = what`` writes.
 
     What can be assigned: histograms of ``hist``, ``boost_histogram`` or any library that speaks
@@ -41,8 +40,7 @@ class WritableDirectory:
     """
 
     def __init__(self, file: WritableFile, path: tuple[str, ...], keys: Keys) -> None:
-        self._file = file
-        self._path = path
+        super().__init__(file, path)
         self._keys = keys
 
     def __repr__(self) -> str:
@@ -59,16 +57,6 @@ class WritableDirectory:
         return "/".join(("", *self._path, "")).replace("//", "/")
 
     @property
-    def file(self) -> WritableFile:
-        """The file that is being written."""
-        return self._file
-
-    @property
-    def file_path(self) -> str | None:
-        """The path or address of the file; None for a file-like object."""
-        return self._file.file_path
-
-    @property
     def compression(self) -> Compression | None:
         """Of what is written from now on."""
         return self._file.compression
@@ -76,26 +64,6 @@ class WritableDirectory:
     @compression.setter
     def compression(self, compression: object) -> None:
         self._file.compression = compression
-
-    @property
-    def closed(self) -> bool:
-        """Whether the file has been closed."""
-        return self._file.closed
-
-    def close(self) -> None:
-        """Writes what is left and gives the file its name: before, there is no such file."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.__exit__(kind, error, traceback)
 
     # What is there.
 

@@ -16,6 +16,7 @@ from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
 from ._tables import Columns, batches, is_list
+from ._within import Within
 
 if TYPE_CHECKING:
     from ..compression import Compression
@@ -42,13 +43,12 @@ class Compressions:
         self.of_column: dict[str, Compression | None] = {}
 
 
-class WritableTable:
+class WritableTable(Within):
     """A table that is being written: what trees and RNTuples have in common."""
 
     def __init__(self, file: WritableFile, table: Open) -> None:
-        self._file = file
+        super().__init__(file, table.path)
         self._core = table.core
-        self._path = table.path
         self._columns = table.columns
         self._names = table.names
         self._compressions = table.compressions
@@ -73,31 +73,6 @@ class WritableTable:
     def object_path(self) -> str:
         """The path of the table in the file."""
         return "/".join(self._path)
-
-    @property
-    def file(self) -> WritableFile:
-        """The file that is being written."""
-        return self._file
-
-    @property
-    def file_path(self) -> str | None:
-        """The path or address of the file; None for a file-like object."""
-        return self._file.file_path
-
-    @property
-    def closed(self) -> bool:
-        """Whether the file has been closed."""
-        return self._file.closed
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        self._file.__exit__(kind, error, traceback)
 
     @property
     def compression(self) -> Compression | dict[str, Compression | None] | None:

@@ -1,0 +1,41 @@
+"""What directories and tables of a file that is being written have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from .writable import WritableFile
+
+
+class Within:
+    """Something in a file that is being written; as a context manager, it closes the file."""
+
+    def __init__(self, file: WritableFile, path: tuple[str, ...]) -> None:
+        self._file = file
+        self._path = path
+
+    @property
+    def file(self) -> WritableFile:
+        """The file that is being written."""
+        return self._file
+
+    @property
+    def file_path(self) -> str | None:
+        """The path or address of the file; None for a file-like object."""
+        return self._file.file_path
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file has been closed."""
+        return self._file.closed
+
+    def close(self) -> None:
+        """Writes what is left and gives the file its name: before, there is no such file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._file.__exit__(*raised)
