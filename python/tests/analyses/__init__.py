@@ -1,0 +1,1 @@
+"""Analyses as physicists write them for uproot: ``analyse`` of each takes addresses of files."""
