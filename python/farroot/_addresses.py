@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from . import _core
+from ._credentials import Access
 from .errors import ArgumentTypeError, InvalidArgumentError
 
 Address = str | os.PathLike[str]
@@ -24,7 +26,7 @@ def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]
         if path is not None and not isinstance(path, str):
             raise ArgumentTypeError(f"the path of something in a file is a string, not {path!r}")
         return path_text(url), path
-    raise InvalidArgumentError(
+    raise ArgumentTypeError(
         f"a file is a URL, a path or a dict of one file and the path in it, not {address!r}"
     )
 
@@ -34,19 +36,38 @@ def path_text(url: Any) -> str:
 
     Raises:
         ArgumentTypeError: for what is neither a text nor a path.
-        InvalidArgumentError: for a path of universal_pathlib with options for fsspec.
+        InvalidArgumentError: as :func:`_access`.
     """
     if (options := getattr(url, "storage_options", None)) is not None:
         # A path of universal_pathlib: only its text has the protocol.
-        if options:
-            raise InvalidArgumentError(
-                f"{url} has options for fsspec ({', '.join(sorted(options))}), which farroot does "
-                "not take: give the address as text, and credentials as farroot.open has them"
-            )
-        return expanded(str(url))
+        address = expanded(str(url))
+        return address if is_local(address) else _access(address, options).added_to(address)
     if not isinstance(url, (str, os.PathLike)):
         raise ArgumentTypeError(f"a file is a URL or a path, not {url!r}")
     return expanded(os.fspath(url))
+
+
+def _access(address: str, options: Mapping[str, Any]) -> Access:
+    """The credentials that options for fsspec name: a bearer token, or a profile of S3.
+
+    Raises:
+        InvalidArgumentError: for other options, with which fsspec would read otherwise.
+    """
+    said: dict[str, Any] = {}
+    for name, value in options.items():
+        match name, value:
+            case "headers", {"Authorization": str(text), **others} if (
+                text.startswith("Bearer ") and not others
+            ):
+                said["token"] = text.removeprefix("Bearer ")
+            case "profile", str():
+                said["s3_profile"] = value
+            case _:
+                raise InvalidArgumentError(
+                    f"{address} has an option for fsspec that farroot does not take: {name}; "
+                    "farroot.open and farroot.config have settings and credentials"
+                )
+    return Access(**said)
 
 
 def expanded(url: str) -> str:
@@ -56,3 +77,8 @@ def expanded(url: str) -> str:
 def is_local(url: str) -> bool:
     """Whether a file's address is that of a path on a disk."""
     return "://" not in url or url.startswith("file:")
+
+
+def uncycled(path: str) -> str:
+    """A path in a file without cycles and outer slashes: ``/one;1/two;1`` is ``one/two``."""
+    return "/".join(re.sub(r";\d+$", "", part) for part in path.strip("/").split("/"))

@@ -10,6 +10,7 @@ import pytest
 import uproot
 
 import farroot
+from farroot._addresses import path_text
 
 
 def test_addresses_of_a_file(nested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,5 +201,21 @@ def test_a_path_of_fsspec_is_its_text_without_options(nested: Path) -> None:
     path: Any = FsspecPath(f"file://{nested}")
     assert farroot.open(path).keys() == farroot.open(nested).keys()
     assert farroot.open({path: "one/two/tree"}).num_entries == 7
+    # A file on a disk is read with whatever options.
+    local: Any = FsspecPath(str(nested), headers={"Authorization": "Bearer secret"}, anon=True)
+    assert farroot.open(local).keys() == farroot.open(nested).keys()
     with pytest.raises(farroot.InvalidArgumentError, match="anon"):
         farroot.open(FsspecPath("s3://bucket/key.root", anon=True))  # type: ignore[call-overload]
+    for headers in ({"Authorization": "Basic secret"}, {"Authorization": "Bearer s", "X": "y"}, 5):
+        wrong: Any = FsspecPath("https://a.example/f.root", headers=headers)
+        with pytest.raises(farroot.InvalidArgumentError, match="headers") as told:
+            farroot.open(wrong)
+        assert "secret" not in str(told.value)
+
+
+def test_a_path_of_fsspec_names_credentials() -> None:
+    url = "https://a.example/f.root"
+    path = FsspecPath(url, headers={"Authorization": "Bearer secret"}, profile="mine")
+    expected = farroot.with_credentials(url, token="secret", s3_profile="mine")
+    assert path_text(path) == expected != url
+    assert "secret" not in expected
