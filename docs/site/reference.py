@@ -17,11 +17,11 @@ GROUPS = {
     "What is in files": (
         *("File", "Directory", "Tree", "Branch", "RNTuple", "Field", "Object", "Graph"),
         *("Parameter", "AttributeSet", "AttributeSets", "Friends", "Index", "ChainFile"),
-        "ByteFile",
+        *("ByteFile", "Key", "Basket", "ColumnPages"),
     ),
     "Writing, merging, copying": (
         *("recreate", "create", "update", "WritableFile", "WritableDirectory", "WritableTree"),
-        *("WritableBranch", "WritableNTuple", "WriteReport", "as_TGraph"),
+        *("WritableBranch", "WritableNTuple", "WriteReport", "as_TGraph", "to_writable"),
         *("ZLIB", "LZMA", "LZ4", "ZSTD"),
         *("merge", "Merged", "skim", "Skimmed", "copy", "Copied"),
     ),
@@ -33,6 +33,8 @@ GROUPS = {
     "Settings, credentials, other programs": (
         *("config", "credentials", "with_credentials", "Credential", "install", "Installed"),
         *("Source", "register", "unregister", "__version__"),
+        *("register_interpretation", "unregister_interpretation"),
+        *("from_pyroot", "to_pyroot"),
     ),
     "Errors": (
         *("Error", "NotFoundError", "KeyInFileError", "PermissionDeniedError"),
@@ -48,6 +50,7 @@ GROUPS = {
         *("AsDtype", "AsDtypeInPlace", "AsDouble32", "AsFloat16", "AsJagged", "AsStrings"),
         *("AsGrouped", "AsObjects", "AsStridedObjects", "AsArray", "AsDynamic", "AsMap"),
         *("AsPointer", "AsRVec", "AsSet", "AsString", "AsVector"),
+        *("AsBinary", "CustomInterpretation"),
         *("STLVector", "STLSet", "STLMap"),
     ),
     "uproot's names": ("TTree", "TBranch", "ReadOnlyFile", "ReadOnlyDirectory", "Model"),

@@ -16,7 +16,12 @@ from ._core import __version__
 from ._credentials import Credential, credentials, with_credentials
 from ._places import ChainFile
 from ._progress import Progress
-from ._registry import register, unregister
+from ._registry import (
+    register,
+    register_interpretation,
+    unregister,
+    unregister_interpretation,
+)
 from ._uproot import no_name
 from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy
@@ -62,8 +67,10 @@ if TYPE_CHECKING:
     from . import exceptions
     from . import interpretation as interpretation
     from . import model as model
+    from . import pyroot as pyroot
     from . import reading as reading
     from . import writing as writing
+    from .baskets import Basket as Basket
     from .compression import LZ4 as LZ4
     from .compression import LZMA as LZMA
     from .compression import ZLIB as ZLIB
@@ -82,6 +89,8 @@ if TYPE_CHECKING:
     from .handler import Source as Source
     from .installing import Installed as Installed
     from .installing import install as install
+    from .interpretation.custom import AsBinary as AsBinary
+    from .interpretation.custom import CustomInterpretation as CustomInterpretation
     from .interpretation.grouped import AsGrouped as AsGrouped
     from .interpretation.jagged import AsJagged as AsJagged
     from .interpretation.numerical import AsDouble32 as AsDouble32
@@ -91,9 +100,13 @@ if TYPE_CHECKING:
     from .interpretation.objects import AsObjects as AsObjects
     from .interpretation.objects import AsStridedObjects as AsStridedObjects
     from .interpretation.strings import AsStrings as AsStrings
+    from .keys import Key as Key
     from .mapping import Failed as Failed
     from .mapping import dask as dask
     from .mapping import map as map  # noqa: A004
+    from .pages import ColumnPages as ColumnPages
+    from .pyroot import from_pyroot as from_pyroot
+    from .pyroot import to_pyroot as to_pyroot
     from .scaleout import Partition as Partition
     from .scaleout import Partitions as Partitions
     from .scaleout import partitions as partitions
@@ -108,6 +121,7 @@ if TYPE_CHECKING:
     from .writing import create as create
     from .writing import recreate as recreate
     from .writing import update as update
+    from .writing.identify import to_writable as to_writable
 
 #: As uproot calls them.
 TTree, TBranch = Tree, Branch
@@ -116,7 +130,7 @@ ReadOnlyFile, ReadOnlyDirectory, Model = File, Directory, Object
 #: Modules under uproot's names; each is imported when it is first asked for.
 _MODULES = (
     *("behaviors", "compression", "containers", "exceptions", "interpretation", "model"),
-    *("reading", "writing"),
+    *("pyroot", "reading", "writing"),
 )
 
 #: Names in these and in others, each of which is imported when it is first asked for.
@@ -131,14 +145,19 @@ _IN_MODULES = {
     **dict.fromkeys(
         ("AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16"), "interpretation.numerical"
     ),
+    **dict.fromkeys(("AsBinary", "CustomInterpretation"), "interpretation.custom"),
     "AsGrouped": "interpretation.grouped",
     "AsJagged": "interpretation.jagged",
     **dict.fromkeys(("AsObjects", "AsStridedObjects"), "interpretation.objects"),
     "AsStrings": "interpretation.strings",
     **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD"), "compression"),
+    "Basket": "baskets",
+    "ColumnPages": "pages",
+    "Key": "keys",
     "Source": "handler",
     **dict.fromkeys(("Installed", "install"), "installing"),
     **dict.fromkeys(("Failed", "dask", "map"), "mapping"),
+    **dict.fromkeys(("from_pyroot", "to_pyroot"), "pyroot"),
     **dict.fromkeys(("Partition", "Partitions", "partitions"), "scaleout"),
     "scan_polars": "tables",
     **dict.fromkeys(
@@ -148,6 +167,7 @@ _IN_MODULES = {
         ),
         "writing",
     ),
+    "to_writable": "writing.identify",
 }
 
 __all__ = [
@@ -221,6 +241,7 @@ __all__ = [
     "credentials",
     "dask",
     "exceptions",
+    "from_pyroot",
     "install",
     "iterate",
     "map",
@@ -231,11 +252,14 @@ __all__ = [
     "partitions",
     "recreate",
     "register",
+    "register_interpretation",
     "report",
     "reporting",
     "scan_polars",
     "skim",
+    "to_pyroot",
     "unregister",
+    "unregister_interpretation",
     "update",
     "with_credentials",
 ]

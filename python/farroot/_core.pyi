@@ -38,6 +38,7 @@ __all__ = [
     "Batches",
     "ByteFile",
     "ColumnInfo",
+    "ColumnPages",
     "ColumnRequest",
     "Contents",
     "CopyProgress",
@@ -46,6 +47,7 @@ __all__ = [
     "FileOptions",
     "FileOutput",
     "Formula",
+    "Key",
     "Lazy",
     "List",
     "Mark",
@@ -156,6 +158,9 @@ class File:
         self,
     ) -> list[tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]]]]: ...
     def class_at(self, path: str) -> str: ...
+    def key(self, path: str) -> Key:
+        """What the directory's list says of the key at a path."""
+
     def object(self, path: str, make: _Make, opaque: set[str]) -> Any:
         """The object that ``make(classname, version, source)`` gives for the one of that path.
 
@@ -168,6 +173,40 @@ class File:
 
     def contents(self, paths: list[str], opaque: set[str]) -> Contents:
         """What is at each of these paths, asked for together."""
+
+@final
+class Key:
+    """What a directory's list says of an object."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def classname(self) -> str: ...
+    @property
+    def cycle(self) -> int: ...
+    @property
+    def offset(self) -> int:
+        """Of its record."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the record."""
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the key in front of it."""
+
+    @property
+    def object_bytes(self) -> int:
+        """Bytes of the object, uncompressed."""
+
+    @property
+    def directory_offset(self) -> int: ...
+    @property
+    def written(self) -> int:
+        """When, packed as ROOT does (``TDatime``)."""
 
 @final
 class Contents:
@@ -334,6 +373,26 @@ class ColumnInfo:
     def baskets(self) -> list[Basket]: ...
 
 @final
+class ColumnPages:
+    """The pages of a column in a cluster."""
+
+    @property
+    def pages(self) -> list[tuple[int, bool, int, int]]:
+        """Of each the elements, whether a checksum follows it, its offset and its stored bytes."""
+
+    @property
+    def first_element(self) -> int:
+        """Elements of the column in the clusters before."""
+
+    @property
+    def is_suppressed(self) -> bool:
+        """Whether another column of the field has the values in this cluster."""
+
+    @property
+    def compression(self) -> int:
+        """ROOT's number of how the pages are compressed."""
+
+@final
 class TreeIndex:
     """Which entry has which numbers."""
 
@@ -421,6 +480,12 @@ class Table:
 
     def attribute_set(self, name: str) -> Table:
         """Opens an attribute set; KeyInFileError where there is none of that name."""
+
+    def anchor(self) -> list[tuple[str, int]]:
+        """The members of an RNTuple's anchor, by ROOT's names."""
+
+    def page_lists(self) -> list[list[ColumnPages]]:
+        """The pages of each column of an RNTuple, cluster by cluster."""
 
     def cluster_starts(self) -> list[int]:
         """First entries of an RNTuple's clusters."""

@@ -167,7 +167,7 @@ def steps_with_gaps(
     progress: Wanted = None,
 ) -> Steps:
     """Steps through one table that go on behind what cannot be read."""
-    places = [Place(table._url, table.object_path, table, entries)]
+    places = [Place(table._url, table._object_path, table, entries)]
     account = Account(places, Lacking(unreadable=True))
     if not selection.chosen:
         return Steps(iter(()), account.skipped)

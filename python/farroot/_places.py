@@ -64,7 +64,7 @@ class Place:
     def located(self) -> _core.TableLocation:
         """What the engine is told of it."""
         added = () if self.table is None else self.table._added.items()
-        with_table = {name: Place(one._url, one.object_path, one) for name, one in added}
+        with_table = {name: Place(one._url, one._object_path, one) for name, one in added}
         friends = {**with_table, **dict(self.friends)}
         return _core.TableLocation(
             self.url,
@@ -124,7 +124,7 @@ def places_of(files: Files, access: Access = ANY_CREDENTIAL) -> list[Place]:
 def _each_place(files: Files, access: Access) -> Iterator[Place]:
     """What is listed twice is read twice; but patterns of one address or dict may overlap."""
     if is_table(files):
-        yield Place(files._url, files.object_path, files)
+        yield Place(files._url, files._object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)
         yield from dict.fromkeys(Place(match, path) for match in _matches(url, access))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import CorruptError, InvalidArgumentError
+from .errors import ArgumentTypeError, CorruptError, InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ._core import Column
+    from .interpretation.custom import CustomInterpretation
+    from .tree import Branch
 
 #: Gives an array of one element an entry.
 Decoder = Callable[["Column | _Stored"], Any]
@@ -20,6 +23,8 @@ Decoder = Callable[["Column | _Stored"], Any]
 _decoders: dict[str, Decoder] = {}
 #: The same by what files call classes: without ``std::``.
 _of_objects: dict[str, Decoder] = {}
+#: Classes that decide by the branch, in the order in which they were registered.
+_interpretations: list[type[CustomInterpretation]] = []
 
 
 class _Stored(NamedTuple):
@@ -68,6 +73,51 @@ def unregister(typename: str) -> None:
     """Forgets a type."""
     _decoders.pop(typename, None)
     _of_objects.pop(_in_files(typename), None)
+
+
+def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
+    """Has the branches that a class matches read as it says, in every file.
+
+    Args:
+        interpretation: A class that derives from
+            :class:`farroot.interpretation.custom.CustomInterpretation`. The one that was
+            registered first goes before others that match the same branch.
+
+    It holds for this process. A program that needs nothing but the bytes of each entry says the
+    same with :func:`farroot.register` and a function.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    if not isinstance(interpretation, type) or not hasattr(interpretation, "match_branch"):
+        raise ArgumentTypeError(
+            "what is registered is a class that derives from "
+            f"farroot.interpretation.custom.CustomInterpretation, not {interpretation!r}"
+        )
+    if interpretation in _interpretations:
+        what = f"Overwriting existing custom interpretation {interpretation}"
+        warnings.warn(what, UserWarning, stacklevel=2)
+        return
+    _interpretations.append(interpretation)
+
+
+def unregister_interpretation(interpretation: type[CustomInterpretation]) -> None:
+    """Forgets a class; nothing happens where it was not registered."""
+    if interpretation in _interpretations:
+        _interpretations.remove(interpretation)
+
+
+def has_interpretations() -> bool:
+    """Whether any class is registered."""
+    return bool(_interpretations)
+
+
+def custom_interpretation(branch: Branch) -> CustomInterpretation | None:
+    """What was registered for a branch, or None."""
+    for interpretation in _interpretations:
+        if interpretation.match_branch(branch, {}, True):
+            return interpretation(branch, {}, True)
+    return None
 
 
 def _in_files(typename: str) -> str:

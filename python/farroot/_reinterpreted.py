@@ -10,7 +10,6 @@ from .errors import ArgumentTypeError, InvalidArgumentError
 from .interpretation import Interpretation
 
 if TYPE_CHECKING:
-    from ._core import Column
     from ._libraries import Library
     from .tree import Branch
 
@@ -66,8 +65,25 @@ def check(branch: Branch, wanted: Interpretation) -> None:
     _plan(branch, wanted)
 
 
-def array(column: Column, branch: Branch, wanted: Interpretation, into: Library) -> Any:
+def stored(branch: Branch) -> Interpretation:
+    """How the bytes of a branch are read by its type."""
+    from .interpretation.identify import stored_interpretation
+
+    return stored_interpretation(branch)
+
+
+def is_of_bytes(wanted: Interpretation) -> bool:
+    """Whether an interpretation is given the bytes of entries."""
+    from .interpretation.custom import OfBytes
+
+    return isinstance(wanted, OfBytes)
+
+
+def array(column: Any, branch: Branch, wanted: Any, into: Library, entries: tuple[int, int]) -> Any:
     """A column as the array that an interpretation makes of its bytes; of Awkward or NumPy.
+
+    Args:
+        entries: First and last entry (half open) of the tree that it is of.
 
     Raises:
         InvalidArgumentError: as :func:`check`, and where an array to fill is too short.
@@ -75,7 +91,11 @@ def array(column: Column, branch: Branch, wanted: Interpretation, into: Library)
     import numpy as np
 
     from ._libraries.numpy import NumPy, to_numpy
+    from .baskets import basket_of
     from .interpretation.numerical import AsDtypeInPlace
+
+    if is_of_bytes(wanted):
+        return wanted.array(basket_of(column, branch, entries), branch, into)
 
     own, new = _plan(branch, wanted)
     if isinstance(column, _core.List):
@@ -123,7 +143,7 @@ def _plan(branch: Branch, wanted: Interpretation) -> tuple[Any, Any]:
     from .interpretation.jagged import AsJagged
     from .interpretation.numerical import AsDtype
 
-    own = branch.interpretation
+    own = stored(branch)
     both = own, wanted
     if isinstance(own, AsJagged) and isinstance(wanted, AsJagged):
         both = own.content, wanted.content

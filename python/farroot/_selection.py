@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from . import _core, _reinterpreted
 from ._filters import Filter
 from ._formulas import Cut, Formula, formula
-from ._registry import registered
+from ._registry import custom_interpretation, has_interpretations, registered
 from .errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -56,8 +56,9 @@ class Place(Protocol):
         """What the filters of a call accept, by name."""
 
 
-#: What the engine calls a column: its address and, of a field at the top, those in it to keep.
-Key = tuple[str, tuple[str, ...] | None]
+#: What the engine calls a column: its address, of a field at the top those in it to keep, and
+#: whether it is read as bytes.
+Key = tuple[str, tuple[str, ...] | None, bool]
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,13 @@ class Leaf:
     #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
     #: the lists that it is in.
     keep: tuple[str, ...] | None = None
+    #: Whether an interpretation is given the bytes of its entries.
+    is_raw: bool = False
 
     @cached_property
     def key(self) -> Key:
         """What the engine calls it."""
-        return self.info.address, self.keep
+        return self.info.address, self.keep, self.is_raw
 
     @property
     def path(self) -> str:
@@ -82,11 +85,13 @@ class Leaf:
     @cached_property
     def decoder(self) -> Decoder | None:
         """What :func:`farroot.register` was given for its type, or None."""
-        return registered(lambda: self.info.typename) if self.info.is_branch else None
+        if self.is_raw or not self.info.is_branch:
+            return None
+        return registered(lambda: self.info.typename)
 
     def request(self, optional: bool = False) -> _core.ColumnRequest:
         """What the engine is asked for; an optional column may be left out."""
-        as_bytes = self.decoder is not None
+        as_bytes = self.is_raw or self.decoder is not None
         return _core.ColumnRequest(
             self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
         )
@@ -141,7 +146,9 @@ class Chosen:
             return into.nested({part.name: part.array(columns, into, rows) for part in there})
         column, decode = columns[self.leaf.key], self.leaf.decoder
         if self.reinterpreted is not None:
-            return into.computed(_reinterpreted.array(column, *self.reinterpreted, into), rows)
+            entries = rows.start, rows.stop
+            array = _reinterpreted.array(column, *self.reinterpreted, into, entries)
+            return into.computed(array, rows)
         if decode is not None:
             return into.computed(decode(column), rows)
         is_branch = self.leaf.info.is_branch
@@ -280,7 +287,10 @@ def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]
         columns = _columns(place, text, infos)
         if not columns:
             columns = [_computed(place, text, aliases)]
-        found += columns if wanted is None else [reinterpret(place, c, wanted) for c in columns]
+        if wanted is None:
+            found += [as_registered(place.table, column) for column in columns]
+        else:
+            found += [reinterpret(place, column, wanted) for column in columns]
     return _distinct([*_pruned(place, fields), *found])
 
 
@@ -328,10 +338,35 @@ def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation)
             f"{column.name!r} is no single branch whose bytes could be read as {wanted!r}"
         )
     branch = place.table._column_of(column.leaf.info)
-    if wanted == branch.interpretation:
+    if _reinterpreted.is_of_bytes(wanted):
+        return _of_bytes(column, branch, wanted)
+    if wanted == _reinterpreted.stored(branch):
         return column
     _reinterpreted.check(branch, wanted)
     return replace(column, reinterpreted=(branch, wanted))
+
+
+def as_registered(table: InFile[Any], column: Column) -> Column:
+    """The column as the program has registered for its branch, where it has."""
+    if not isinstance(column, Chosen) or not has_interpretations():
+        return column
+    if column.parts is not None:
+        return replace(column, parts=tuple(as_registered(table, part) for part in column.parts))
+    found = _registered(table, column.leaf.info)
+    return column if found is None else _of_bytes(column, *found)
+
+
+def _registered(table: InFile[Any], info: ColumnInfo) -> tuple[Branch, Interpretation] | None:
+    """A branch and what the program has registered for it."""
+    if not info.is_branch or not has_interpretations():
+        return None
+    branch = table._column_of(info)
+    found = custom_interpretation(branch)
+    return None if found is None else (branch, found)
+
+
+def _of_bytes(column: Chosen, branch: Branch, wanted: Interpretation) -> Chosen:
+    return replace(column, leaf=replace(column.leaf, is_raw=True), reinterpreted=(branch, wanted))
 
 
 def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
@@ -359,16 +394,20 @@ def _accepted(place: Place, items: list[tuple[str, ColumnInfo]]) -> list[Chosen]
             below = list(_below(info))
             own = [each for each in below if not each.is_group]
             is_whole = all(each.number in leaves for each in own)
-            if is_whole or not all(Leaf(each).is_readable for each in own):
+            if is_whole or not all(_is_readable(place, each) for each in own):
                 continue
             nested.update(each.number for each in below)
-            chosen.append(one(name, info, optional=True))
-        elif Leaf(info).is_readable:
-            chosen.append(one(name, info, optional=True))
+            chosen.append(as_registered(place.table, one(name, info, optional=True)))
+        elif _is_readable(place, info):
+            chosen.append(as_registered(place.table, one(name, info, optional=True)))
         else:
             unreadable.append(info)
     _warn(place, unreadable)
     return chosen
+
+
+def _is_readable(place: Place, info: ColumnInfo) -> bool:
+    return Leaf(info).is_readable or _registered(place.table, info) is not None
 
 
 def _below(info: ColumnInfo) -> Iterator[ColumnInfo]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 from . import _core, _libraries, _places
+from ._addresses import uncycled
 from ._arrays import Readable
 from ._entries import StepSize, entry_range
 from ._filters import Filter
@@ -22,7 +23,13 @@ from ._selection import Chosen, ColumnQuery
 from ._shown import shown
 from ._steps import Report
 from ._uproot import taken
-from .errors import InvalidArgumentError, RecoveredWarning, UnsupportedError, warn
+from .errors import (
+    InvalidArgumentError,
+    KeyInFileError,
+    RecoveredWarning,
+    UnsupportedError,
+    warn,
+)
 from .friends import Friends
 from .plans import Plan, Planned
 from .report import IoReport, LiveTimeline, Timeline, timeline
@@ -120,10 +127,23 @@ class InFile(NothingToClose, Readable[Column]):
         """Its own name, without directory and cycle."""
         return self._live().name
 
-    @property
+    @cached_property
     def object_path(self) -> str:
-        """Where it is in the file, as it was asked for."""
-        return self._object_path
+        """Where it is in the file, with its cycle, as uproot spells it: ``/directory/tree;1``.
+
+        What a directory does not list has no cycle.
+        """
+        path = uncycled(self._object_path)
+        try:
+            cycle = self._live().file.key(self._object_path).cycle
+        except KeyInFileError:
+            return f"/{path}"
+        return f"/{path};{cycle}"
+
+    @property
+    def cache_key(self) -> str:
+        """A text that no other table has: the number of its file, and :attr:`object_path`."""
+        return f"{self.file.uuid or self.url}:{self.object_path}"
 
     @property
     def url(self) -> str:
@@ -289,7 +309,7 @@ class InFile(NothingToClose, Readable[Column]):
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""
-        return Report(self.url, self.object_path, start, stop)
+        return Report(self.url, self._object_path, start, stop)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_here:

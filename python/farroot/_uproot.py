@@ -31,6 +31,8 @@ class Word(NamedTuple):
     is_refused: bool = False
     #: Values that ask for nothing, beside None.
     defaults: tuple[Any, ...] = ()
+    #: What a value that does ask for something has to be.
+    kind: type = object
 
     def asks_for_nothing(self, value: Any) -> bool:
         """Whether a value is uproot's own default."""
@@ -61,7 +63,12 @@ ARGUMENTS = {
         "farroot.register(typename, dtype_or_function) says how a class is read", is_refused=True
     ),
     "decompression_executor": Word(_THREADS),
-    "handler": Word("the address says how a file is read: root://, https://, s3:// or a path"),
+    "handler": Word(
+        "the address says how a file is read: root://, https://, s3:// or a path", kind=type
+    ),
+    "headers": Word(
+        'token="..." is shown as a bearer token; other headers are not sent', is_refused=True
+    ),
     "http_max_header_bytes": Word("headers are bounded by farroot itself", defaults=(21784,)),
     "initial_directory_bytes": Word("lists of keys take what they need"),
     "initial_streamers_bytes": Word("descriptions of classes take what they need"),
@@ -103,13 +110,11 @@ _CACHES = "arrays and objects are yours to keep; farroot.config(memory=...) boun
 _TYPES = 'tree["branch"].typename and .interpretation say what a branch holds'
 _CLASSES = "classes are read as the file describes them; farroot.register(typename, ...) adds to it"
 _STREAMERS = "file.streamers has how the file describes its classes"
-_PYROOT = "give PyROOT the address of the file"
 _INSIDE = "it is part of how uproot works inside"
 
 #: Names in the module ``uproot``.
 NAMES = {
     "sink": "the address says where a file is written: root://, https://, s3:// or a path",
-    "to_writable": "farroot.writing.identify.to_writable",
     **dict.fromkeys(("dask_write", "graphed", "graphed_head", "graphed_write"), _DASK),
     **dict.fromkeys(
         (
@@ -126,12 +131,10 @@ NAMES = {
         (
             *("behavior", "behavior_of", "class_named", "classes"),
             *("classname_decode", "classname_encode", "has_class_named", "models"),
-            *("register_interpretation", "reset_classes", "unknown_classes"),
-            "unregister_interpretation",
+            *("reset_classes", "unknown_classes"),
         ),
         _CLASSES,
     ),
-    **dict.fromkeys(("from_pyroot", "to_pyroot", "pyroot"), _PYROOT),
     **dict.fromkeys(("streamers", "serialization", "deserialization"), _STREAMERS),
     **dict.fromkeys(
         (
@@ -150,18 +153,22 @@ NAMES = {
 
 _BASKETS = (
     "branch.entry_offsets, basket_entry_start_stop(n) and basket_record(n) say where they are, "
+    "basket(n) has the bytes, "
     "file.map() lists every basket with its offset and its size; "
     'tree.plan(["branch"]) what a read would fetch'
 )
 _OBJECT = 'tree.member("fName") has the members of the TTree; file.map() what lies where'
-_PAGES = "file.map() lists pages and metadata with their offsets; ntuple.plan() what is fetched"
-_DATES = "file.map() lists the file's records; dates of keys are not kept"
+_PAGES = (
+    "ntuple.member(name) and page_link_list say where they are, file.map() names the field of "
+    "each page; ntuple.plan() what is fetched"
+)
+_DATES = "directory.key(name).created_on says it of an object"
 
 #: Attributes of uproot's files, directories, trees, branches, RNTuples and fields.
 ATTRIBUTES = {
     **dict.fromkeys(
         (
-            *("basket", "basket_chunk_cursor", "basket_compressed_bytes", "basket_key"),
+            *("basket_chunk_cursor", "basket_compressed_bytes", "basket_key"),
             *("basket_uncompressed_bytes", "embedded_baskets", "entries_to_ranges_or_baskets"),
         ),
         _BASKETS,
@@ -169,23 +176,23 @@ ATTRIBUTES = {
     **dict.fromkeys(
         (
             *("cluster_summaries", "column_records", "field_records", "footer", "header"),
-            *("page_link_list", "read_col_page", "read_pagedesc", "read_cluster_range"),
+            *("read_col_page", "read_pagedesc", "read_cluster_range"),
         ),
         _PAGES,
     ),
     **dict.fromkeys(("created_on", "modified_on", "fDatimeC", "fDatimeM"), _DATES),
     **dict.fromkeys(("debug", "debug_array"), 'branch.array(library="np") gives the values'),
     **dict.fromkeys(
-        ("class_of", "class_named", "streamer_of"),
+        ("class_of", "streamer_of"),
         "directory.classname_of(key) names the class, file.streamer_named(name) describes it",
     ),
     **dict.fromkeys(("streamer", "streamer_rules"), _STREAMERS),
-    **dict.fromkeys(("object_cache", "array_cache", "cache_key"), _CACHES),
+    **dict.fromkeys(("object_cache", "array_cache"), _CACHES),
     **dict.fromkeys(("decompression_executor", "interpretation_executor"), _THREADS),
     **dict.fromkeys(("custom_classes", "remove_class_definition"), _CLASSES),
     **dict.fromkeys(("mktree", "mkdir", "mkrntuple", "extend", "copy_from"), _WRITES),
     **dict.fromkeys(
-        ("fNbytesKeys", "fNbytesName", "fSeekDir", "fSeekKeys", "fSeekParent", "fVersion", "key"),
+        ("fNbytesKeys", "fNbytesName", "fSeekDir", "fSeekKeys", "fSeekParent", "fVersion"),
         "file.map() lists the file's records, key lists among them, with their offsets",
     ),
     **dict.fromkeys(
@@ -233,13 +240,6 @@ def taken(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[str]) -> None:
-    """Takes an argument that the function does not have.
-
-    Raises:
-        ArgumentTypeError: where it is not one of uproot's, or would change what is read.
-    """
-    word = ARGUMENTS.get(name)
 def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     """The names of a function's arguments, and whether it takes keywords of other names."""
     code = function.__code__
@@ -252,6 +252,13 @@ def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     return named | (together or frozenset()), together is None
 
 
+def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[str]) -> None:
+    """Takes an argument that the function does not have.
+
+    Raises:
+        ArgumentTypeError: where it is not one of uproot's, or would change what is read.
+    """
+    word = ARGUMENTS.get(name)
     called = f"{function.__name__}({name}=...)"
     if word is None:
         near = difflib.get_close_matches(name, sorted(named - {"self"}), n=3)
@@ -261,6 +268,8 @@ def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
         raise ArgumentTypeError(f"there is no {called}; {hint}")
     if word.asks_for_nothing(value):
         return
+    if not isinstance(value, word.kind):
+        raise ArgumentTypeError(f"{called} is a {word.kind.__name__}, not {value!r}")
     if word.is_refused:
         raise ArgumentTypeError(f"{called} is uproot's and not there: {word.instead}")
     if name not in _warned:
@@ -283,7 +292,7 @@ def no_name(name: str, known: Iterable[str]) -> NoAttributeError:
 
 #: What the parts of the package ask of each other's objects, and nobody else.
 HELPERS = frozenset(
-    ("chosen", "decoder", "fill", "find", "itself", "key", "lack", "leaf", "no_such", "of_friend")
+    ("chosen", "decoder", "fill", "find", "itself", "lack", "leaf", "no_such", "of_friend")
 )
 
 

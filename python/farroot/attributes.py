@@ -93,7 +93,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
 
     def __getitem__(self, name: str) -> AttributeSet:
         core = self._above._live().attribute_set(name)
-        return AttributeSet(core, self._above._url, self._above.object_path, name)
+        return AttributeSet(core, self._above._url, self._above._object_path, name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

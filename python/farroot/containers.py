@@ -179,6 +179,22 @@ def _array(values: list[Any]) -> Any:
     return out
 
 
+#: Classes of the standard library whose objects are in order.
+_IN_ORDER = {"vector": STLVector, "list": STLList, "bitset": STLBitSet, "RVec": ROOTRVec}
+
+
+def of_class(classname: str, value: Any) -> Any:
+    """What was read of a key of this class, as a container where the class is one."""
+    kind = classname.partition("<")[0].rpartition("::")[2]
+    if kind in _IN_ORDER and isinstance(value, (np.ndarray, list)):
+        return _IN_ORDER[kind](value)
+    if kind in ("map", "unordered_map") and isinstance(value, dict):
+        return STLMap(value.keys(), value.values())
+    if kind in ("set", "unordered_set") and isinstance(value, (np.ndarray, list)):
+        return STLSet(value)
+    return value
+
+
 # -- what a branch holds ---------------------------------------------------------------------------
 
 

@@ -269,7 +269,7 @@ def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
         paths: See ``files`` of :func:`iterate`.
     """
     places = places_of(paths)
-    return ((table.url, table.object_path, table.num_entries) for table in _opened(places))
+    return ((table.url, table._object_path, table.num_entries) for table in _opened(places))
 
 
 def _opened(places: list[Place]) -> Iterator[Tree | RNTuple]:

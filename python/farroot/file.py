@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from . import _core, _html
-from ._addresses import Address, split
+from ._addresses import Address, split, uncycled
 from ._classes import make
 from ._credentials import Access
 from ._filters import Filter, predicate
@@ -28,14 +28,17 @@ from .errors import (
     UnsupportedError,
     warn,
 )
+from .keys import Key
 from .objects import Object, Origin, made
 from .report import IoReport, Timeline, timeline
 from .streamers import StreamerInfo, dependencies, streamers_of
 
 if TYPE_CHECKING:
     from ._named import Writable
-    from .ntuple import Field, RNTuple
     from ._types import Credentials
+    from .handler import Source
+    from .interpretation.identify import OfCpp
+    from .ntuple import Field, RNTuple
     from .tree import Branch, Tree
 
 #: Classes that :class:`Tree` and :class:`RNTuple` read.
@@ -128,8 +131,13 @@ class Directory(NothingToClose, Explained):
 
     @property
     def object_path(self) -> str:
-        """Where the directory is in the file; empty at the top."""
-        return self._path
+        """Where the directory is in the file: ``/one/two/``; at the top ``/``."""
+        return f"/{self._path}/" if self._path else "/"
+
+    @property
+    def cache_key(self) -> str:
+        """A text that no other directory has: the number of its file, and :attr:`object_path`."""
+        return f"{self._file.uuid or self.url}:{self.object_path}"
 
     @property
     def url(self) -> str:
@@ -258,6 +266,15 @@ class Directory(NothingToClose, Explained):
         return self._file._live().class_at(below)
 
     @taken
+    def key(self, where: str) -> Key:
+        """What the directory keeps of the object at a path, which is not read.
+
+        Raises:
+            KeyInFileError: nothing of that name.
+        """
+        return Key.of(self._file._live().key(self._below(where)))
+
+    @taken
     def title_of(self, where: str, recursive: bool = True) -> str:
         """The title that the directory keeps with the object at a path, which is not read.
 
@@ -267,14 +284,9 @@ class Directory(NothingToClose, Explained):
         Raises:
             KeyInFileError: nothing of that name.
         """
-        path = self._below(where)
         # Raises what says what there is instead.
         self.classname_of(where, recursive=recursive)
-        number = path.rpartition("/")[-1].partition(";")[2]
-        for key, cycle, _, title, _ in self._file._keys():
-            if key == _uncycled(path) and number in ("", str(cycle)):
-                return title
-        raise KeyInFileError(f"nothing is called {path!r}; in {self.url}")
+        return self.key(where).fTitle
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -293,7 +305,8 @@ class Directory(NothingToClose, Explained):
         """The tree, RNTuple, directory, branch or field (``tree/branch``) or object at a path.
 
         Histograms, graphs and objects of any other class that the file describes are
-        :class:`~farroot.objects.Object`; collections and strings are Python's own.
+        :class:`~farroot.objects.Object`; collections of ROOT and strings are Python's own, those of
+        the standard library are of :mod:`farroot.containers`.
 
         Raises:
             KeyInFileError: nothing of that name.
@@ -329,13 +342,14 @@ class Directory(NothingToClose, Explained):
     def _made(self, path: str, kind: str, value: Any) -> Any:
         """What the engine has found at a path, as it is handed out."""
         if kind == "table":
-            return as_table(value, self._file._url, path)
+            return self._file._same(path, value)
         if kind == "directory":
-            return Directory(self._file, _uncycled(path))
+            return Directory(self._file, uncycled(path))
         found = made(value)
         if isinstance(found, Object):
             found.read_from(Origin(self.url))
-        return found
+            return found
+        return _contained(self._file._live().class_at(path), found)
 
     def _branch_at(self, path: str) -> Branch | Field | None:
         """The branch or field at a path that leads into a tree or an RNTuple."""
@@ -347,7 +361,8 @@ class Directory(NothingToClose, Explained):
             except KeyInFileError:
                 continue
             if classname in TREE_CLASSES:
-                return as_table(core.tree(table), self._file._url, table)[name]
+                tree: Tree = self._file._same(table, core.tree(table))
+                return tree[name]
             if classname in NTUPLE_CLASSES:
                 ntuple: RNTuple = self._file[table]
                 # It may be an attribute set that was meant, of which the engine has told.
@@ -391,9 +406,13 @@ class Directory(NothingToClose, Explained):
         return shown(f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>")
 
 
-def _uncycled(path: str) -> str:
-    """A path without cycles: ``one;1/two;1`` is ``one/two``."""
-    return "/".join(re.sub(r";\d+$", "", part) for part in path.split("/"))
+def _contained(classname: str, value: Any) -> Any:
+    """A collection of the standard library as uproot has it; anything else as it is."""
+    if "<" not in classname:
+        return value
+    from .containers import of_class
+
+    return of_class(classname, value)
 
 
 class File(Directory):
@@ -422,6 +441,20 @@ class File(Directory):
         self._core: Live[_core.File] | None = Live(core, lambda: _core.open_file(url))
         self._known_keys: list[_Key] | None = None
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
+        self._source: Source | None = None
+        #: Trees and RNTuples that the caller still refers to, by path and cycle.
+        self._in_use: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+    def _same(self, path: str, core: _core.Table) -> Any:
+        """The tree or RNTuple at a path: one object for as long as the caller refers to it."""
+        try:
+            where = f"{uncycled(path)};{self._live().key(path).cycle}"
+        except KeyInFileError:
+            # An attribute set, which no directory lists.
+            return as_table(core, self._url, path)
+        if (known := self._in_use.get(where)) is not None:
+            return known
+        return self._in_use.setdefault(where, as_table(core, self._url, path))
 
     def _live(self) -> _core.File:
         """The engine's file, opened again after a fork."""
@@ -527,6 +560,24 @@ class File(Directory):
         info = self._described(classname, version)
         return [(each.name, each.class_version) for each in dependencies(self.streamers, info)]
 
+    @taken
+    def class_named(
+        self, classname: str, version: int | Literal["min", "max"] | None = None
+    ) -> OfCpp:
+        """A class that the file describes, as one of Python, for ``isinstance``.
+
+        Args:
+            classname: Its name in C++.
+            version: As for :meth:`streamer_named`; None is any version.
+
+        Raises:
+            KeyInFileError: for a class that the file does not describe.
+        """
+        from .interpretation.identify import model_named
+
+        info = self._described(classname, "max" if version is None else version)
+        return model_named(classname, None if version is None else info.class_version)
+
     def _described(
         self, classname: str, version: int | Literal["min", "max"] = "max"
     ) -> StreamerInfo:
@@ -542,6 +593,23 @@ class File(Directory):
     def close(self) -> None:
         """Lets go of the file; trees that were taken from it can still be read."""
         self._core = None
+        if self._source is not None:
+            self._source.close()
+
+    @property
+    def source(self) -> Source:
+        """The bytes of the file as uproot's sources have them: ``source.chunk(0, 100).raw_data``.
+
+        It opens the file for itself, and counts what is fetched through it.
+
+        Raises:
+            ImportError: without uproot; :func:`farroot.open_bytes` needs none.
+        """
+        if self._source is None or self._source.closed:
+            from .handler import Source
+
+            self._source = Source(self._url)
+        return self._source
 
     @property
     def root_directory(self) -> File:

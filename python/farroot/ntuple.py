@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -13,6 +14,8 @@ from ._selection import Chosen, ColumnQuery, Leaf, Place
 from ._shown import shown
 from ._table import ColumnOf, InFile
 from ._uproot import taken
+from .errors import KeyInFileError
+from .pages import ColumnPages
 
 if TYPE_CHECKING:
     from ._types import LibraryName
@@ -66,6 +69,33 @@ class RNTuple(InFile["Field"], HasFields):
     def description(self) -> str:
         """What the file says of it."""
         return self._live().title
+
+    @cached_property
+    def all_members(self) -> dict[str, int]:
+        """The members of its anchor, by ROOT's names: format version, places of its parts."""
+        return dict(self._live().anchor())
+
+    @taken
+    def member(self, name: str) -> int:
+        """One of :attr:`all_members`.
+
+        Raises:
+            KeyInFileError: where there is none of that name.
+        """
+        if name not in self.all_members:
+            raise KeyInFileError(
+                f"an RNTuple has no member {name!r}; it has {', '.join(self.all_members)}"
+            )
+        return self.all_members[name]
+
+    @cached_property
+    def page_link_list(self) -> list[list[ColumnPages]]:
+        """Where the pages of each column are, cluster by cluster.
+
+        A field has no column or several; :meth:`File.map` names the field of each page.
+        """
+        lists = self._live().page_lists()
+        return [[ColumnPages.of(column) for column in cluster] for cluster in lists]
 
     @property
     def attributes(self) -> AttributeSets:

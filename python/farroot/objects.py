@@ -304,9 +304,18 @@ class Datime(Object):
     """``TDatime``: a day and a time to the second, of no time zone."""
 
     def to_datetime(self) -> datetime.datetime:
-        code = self["fDatime"]
-        fields = [code >> shift & (1 << bits) - 1 for shift, bits in _DATIME]
-        return datetime.datetime(1995 + fields[0], *fields[1:])
+        return datetime_of(self["fDatime"])
+
+
+def datetime_of(code: int) -> datetime.datetime:
+    """The time that ROOT has packed (``TDatime``), of no time zone.
+
+    Raises:
+        ValueError: where it is none, as 0.
+    """
+    fields = (code >> shift & (1 << bits) - 1 for shift, bits in _DATIME)
+    years, month, day, hour, minute, second = fields
+    return datetime.datetime(1995 + years, month, day, hour, minute, second)
 
 
 #: Where year, month, day, hour, minute and second are in a ``TDatime``, and their bits.

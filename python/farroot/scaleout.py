@@ -343,7 +343,7 @@ def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
     added = () if place.table is None else place.table._added.items()
     if any(table.is_chain for _, table in added):
         raise InvalidArgumentError("a friend of several files: give friends= file by file")
-    opened = ((name, table._url, table.object_path) for name, table in added)
+    opened = ((name, table._url, table._object_path) for name, table in added)
     return (*opened, *((name, one.url, one.path) for name, one in place.friends))
 
 
@@ -381,7 +381,7 @@ class _Planned:
         selection = ReadRequest(query, _libraries.named("np"), None).of(table)
         whole = Partition(
             place.url,
-            table.object_path,
+            table._object_path,
             self.names,
             self.cut,
             identity=Identity.of(table),

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import _core, _reinterpreted
+from . import _core, _reinterpreted, baskets
 from ._arrays import Readable
 from ._classes import make
 from ._figures import Stored, of_chain
 from ._kinds import makes
 from ._reading import Selection
-from ._registry import Decoder, opaque, registered
-from ._selection import Leaf, one, reinterpret
+from ._registry import Decoder, custom_interpretation, opaque, registered
+from ._selection import Leaf, as_registered, one, reinterpret
 from ._shown import shown
 from ._table import ColumnOf, InFile, warn_if_recovered
 from ._uproot import taken
@@ -23,6 +23,7 @@ from .objects import made
 
 if TYPE_CHECKING:
     from ._types import Filters, LibraryName
+    from .baskets import Basket
     from .interpretation import Interpretation
 
 
@@ -206,6 +207,12 @@ class Branch(ColumnOf["Branch"], HasBranches):
         return f"{self._table.object_path}:{self.path}"
 
     @property
+    def cache_key(self) -> str:
+        """A text that no other branch has: that of what it is in, its name and its position."""
+        separator = ":" if self.top_level else "/"
+        return f"{self.parent.cache_key}{separator}{self.name}({self.index})"
+
+    @property
     def num_entries(self) -> int:
         """Number of entries, which differs from the tree's where filling was not finished."""
         if self.is_group or self._table.is_chain:
@@ -236,7 +243,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
         A list of a class that the file does not describe is readable where it is empty: that it
         is not shows when it is read.
         """
-        return Leaf(self._info).is_readable
+        return Leaf(self._info).is_readable or custom_interpretation(self) is not None
 
     @property
     def _stored(self) -> Stored:
@@ -287,6 +294,15 @@ class Branch(ColumnOf["Branch"], HasBranches):
         """
         return self._basket(basket_num).record
 
+    @taken
+    def basket(self, basket_num: int) -> Basket:
+        """The bytes of a basket's entries, uncompressed.
+
+        Raises:
+            InvalidArgumentError: where there are not so many.
+        """
+        return baskets.read(self, basket_num, *self.basket_entry_start_stop(basket_num))
+
     def _basket(self, number: int) -> _core.Basket:
         baskets = self._baskets()
         if not 0 <= number < len(baskets):
@@ -320,7 +336,9 @@ class Branch(ColumnOf["Branch"], HasBranches):
         """
         wanted = _reinterpreted.asked(interpretation)
         column = one(self.name, self._info)
-        if wanted is not None:
+        if wanted is None:
+            column = as_registered(self._table, column)
+        else:
             column = reinterpret(self, column, wanted)
         return self._alone(column, entry_start, entry_stop, library, ak_add_doc)
 

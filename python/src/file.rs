@@ -29,6 +29,24 @@ impl File {
     }
 }
 
+/// What a directory's list says of an object.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct Key {
+    name: String,
+    title: String,
+    classname: String,
+    cycle: u16,
+    /// Of its record.
+    offset: u64,
+    /// Bytes of the record, of the key in front of it, and of the object uncompressed.
+    stored_bytes: u64,
+    key_bytes: u64,
+    object_bytes: u64,
+    directory_offset: u64,
+    /// When, packed as ROOT does (`TDatime`).
+    written: u32,
+}
+
 /// Path, cycle, class, title, and why a directory could not be listed.
 type KeyTuple = (String, u16, String, String, Option<String>);
 
@@ -150,6 +168,24 @@ impl File {
         let (file, engine) = (self.inner(py)?, engine(py)?);
         let table = wait(py, &engine, engine.table_in(file, path))?;
         table.map(Table::new).map_err(|error| exception(py, &error))
+    }
+
+    /// What the directory's list says of the key at that path.
+    fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
+        let file = self.inner(py)?;
+        let key = wait(py, &engine(py)?, file.key(path))?.map_err(|error| exception(py, &error))?;
+        Ok(Key {
+            name: key.name,
+            title: key.title,
+            classname: key.class,
+            cycle: key.cycle,
+            offset: key.offset,
+            stored_bytes: key.record_len,
+            key_bytes: key.key_len,
+            object_bytes: key.content_len,
+            directory_offset: key.directory_offset,
+            written: key.datime,
+        })
     }
 
     /// The class of what is at that path.

@@ -21,6 +21,7 @@ mod members;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;
+mod ntuple;
 mod objects;
 mod parquet;
 mod parts;
@@ -54,7 +55,7 @@ mod _core {
     use super::credentials::{credentials_found, with_access};
     #[pymodule_export]
     use super::file::{
-        Contents, File, is_glob, matching, open_file, open_table, shown_address, split_tree,
+        Contents, File, Key, is_glob, matching, open_file, open_table, shown_address, split_tree,
     };
     #[pymodule_export]
     use super::formula::{Formula, Operation, formula_functions};
@@ -66,6 +67,8 @@ mod _core {
     use super::members::Source;
     #[pymodule_export]
     use super::merge::{Merging, merge};
+    #[pymodule_export]
+    use super::ntuple::ColumnPages;
     #[pymodule_export]
     use super::objects::{slices, strings};
     #[pymodule_export]

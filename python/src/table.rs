@@ -12,6 +12,7 @@ use crate::column_info::{ColumnInfo, StoredBytes};
 use crate::error::exception;
 use crate::file::File;
 use crate::lazy::Lazy;
+use crate::ntuple::{self, ColumnPages};
 use crate::plan::{ReadPlan, read_plan};
 use crate::request::{Request, StepSize};
 use crate::runtime::{Owned, engine, invalid, wait};
@@ -230,6 +231,16 @@ impl Table {
         let opened = wait(py, &engine(py)?, self.ntuple(py)?.attribute_set(name))?;
         let set = opened.map_err(|error| exception(py, &error))?;
         Ok(Table::with(Arc::new(set.ntuple().clone()), Vec::new(), Some(set)))
+    }
+
+    /// The members of an RNTuple's anchor, by ROOT's names.
+    fn anchor(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, u64)>> {
+        Ok(ntuple::anchor(self.ntuple(py)?))
+    }
+
+    /// The pages of each column of an RNTuple, cluster by cluster.
+    fn page_lists(&self, py: Python<'_>) -> PyResult<Vec<Vec<ColumnPages>>> {
+        ntuple::page_lists(py, self.ntuple(py)?)
     }
 
     /// First entries of an RNTuple's clusters.

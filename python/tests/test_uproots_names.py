@@ -283,3 +283,112 @@ def test_entries_for_a_size_are_estimated_as_by_uproot(made: Path) -> None:
     for size in ("1 kB", "3 kB", "10 kB", "0.1 MB", 12_345):
         for wanted in (None, "int32", ["text", "jagged"]):
             assert ours.num_entries_for(size, wanted) == theirs.num_entries_for(size, wanted)
+
+
+def test_keys_of_objects(both: tuple[Any, Any]) -> None:
+    mine, theirs = both
+    names = ["fName", "fTitle", "fClassName", "fCycle", "fSeekKey", "fSeekPdir", "fNbytes"]
+    names += ["fKeylen", "fObjlen", "created_on"]
+    names += ["data_compressed_bytes", "data_uncompressed_bytes"]
+    compared = 0
+    for name in theirs.keys(recursive=False):
+        ours, key = mine.key(name), theirs.key(name)
+        for member in names:
+            assert getattr(ours, member) == getattr(key, member), (name, member)
+            compared += 1
+    assert compared
+    with pytest.raises(farroot.KeyInFileError, match="nothing_of_it"):
+        mine.key("nothing_of_it")
+    assert ours._replace(fDatime=0).created_on is None
+
+
+def test_where_things_are(nested: Path, made: Path, corpus: Path) -> None:
+    """`object_path` was the path as it was asked for, by which no custom interpretation goes."""
+    ours, theirs = farroot.open(nested), uproot.open(nested)
+    for where in ("one", "one/two", "one;1/two", "one/two/tree", "top", "top;1", "one/two/tree/y"):
+        assert ours[where].object_path == theirs[where].object_path, where
+        assert ours[where].cache_key == theirs[where].cache_key, where
+    assert (ours.object_path, ours.cache_key) == (theirs.object_path, theirs.cache_key)
+    for path, name in (
+        ("uproot-mc10events.root", "Events/Info/evtNum"),
+        ("uproot-issue513.root", "Delphes/Particle_size"),
+    ):
+        branch, other = farroot.open(corpus / path)[name], uproot.open(corpus / path)[name]
+        assert branch.object_path == other.object_path
+        assert branch.cache_key == other.cache_key
+    tree = farroot.open(f"{nested}:one/two/tree")
+    assert farroot.open(tree.address).object_path == tree.object_path == "/one/two/tree;1"
+    chain = farroot.chain([f"{made}:events", f"{made}:events"])
+    assert chain.object_path == "/events;1"
+
+
+def test_looking_up_a_tree_gives_the_same_one(nested: Path, corpus: Path) -> None:
+    file = farroot.open(nested)
+    tree = file["one/two/tree"]
+    assert file["one/two/tree;1"] is tree
+    assert file["one"]["two"]["tree"] is tree
+    assert file["one/two/tree/y"] is tree["y"]
+    assert dict(file.items())["one/two/tree;1"] is tree
+    assert file["top;1"] is not file["top;2"]
+    nested_structs = farroot.open(corpus / "test_nested_structs_rntuple_v1-0-0-0.root")
+    part = nested_structs["ntuple"]["my_struct"]
+    assert nested_structs["ntuple/my_struct"] is part
+    assert nested_structs["ntuple/my_struct/sub_struct"] is part["sub_struct"]
+
+
+def test_classes_that_a_file_describes(corpus: Path, nested: Path) -> None:
+    file = farroot.open(corpus / "uproot-HZZ-objects.root")
+    theirs = uproot.open(corpus / "uproot-HZZ-objects.root")
+    tree = file["events"]
+    version: Any
+    for name, version in (("TVector2", "max"), ("TLorentzVector", "min"), ("TLorentzVector", 4)):
+        ours, other = file.class_named(name, version), theirs.file.class_named(name, version)
+        assert ours.__name__ == other.__name__
+    met = file.class_named("TVector2", "max").strided_interpretation(file)
+    assert tree["MET"].interpretation == met
+    muons = file.class_named("TLorentzVector", "max").strided_interpretation(file)
+    assert tree["muonp4"].interpretation == farroot.AsJagged(muons, header_bytes=10)
+    one = tree["MET"].array(library="np", entry_stop=1)[0]
+    assert isinstance(one, file.class_named("TVector2"))
+    assert not isinstance(one, file.class_named("TLorentzVector"))
+    assert not isinstance("one", file.class_named("TVector2"))
+    with pytest.raises(farroot.KeyInFileError, match="TNothing"):
+        file.class_named("TNothing")
+    hists = farroot.open(nested)
+    assert isinstance(hists["one/hist"], hists.class_named("TH1D", "max"))
+    assert isinstance(hists["one/hist"], hists.class_named("TNamed"))
+    assert not isinstance(hists["one/hist"], hists.class_named("TAxis"))
+
+
+def test_what_an_rntuple_says_of_its_parts(corpus: Path) -> None:
+    path = corpus / "test_multiple_representations_rntuple_v1-0-0-0.root"
+    mine, theirs = farroot.open(path)["ntuple"], uproot.open(path)["ntuple"]
+    for name, value in mine.all_members.items():
+        assert mine.member(name) == value == theirs.member(name)
+    assert len(mine.all_members) == 11
+    with pytest.raises(farroot.KeyInFileError, match="fVersionEpoch"):
+        mine.member("nothing")
+    assert len(mine.page_link_list) == len(theirs.page_link_list) == 3
+    pages = 0
+    for cluster, expected in zip(mine.page_link_list, theirs.page_link_list, strict=True):
+        for column, other in zip(cluster, expected, strict=True):
+            assert column.suppressed == other.suppressed
+            assert column.compression_settings == other.compression_settings
+            if not column.suppressed:
+                assert column.element_offset == other.element_offset
+            for page, theirs_page in zip(column.pages, other.pages, strict=True):
+                assert page.num_elements == theirs_page.num_elements
+                assert page.has_checksum == theirs_page.has_checksum
+                assert page.locator.offset == theirs_page.locator.offset
+                assert page.locator.num_bytes == theirs_page.locator.num_bytes
+                pages += 1
+    assert pages
+
+
+def test_the_bytes_of_a_file(made: Path) -> None:
+    with farroot.open(made) as file:
+        source = file.file.source
+        assert source.num_bytes == made.stat().st_size
+        assert bytes(source.chunk(0, 4).raw_data) == b"root"
+        assert file.source is source
+    assert source.closed

@@ -7,6 +7,8 @@ fails here.
 from __future__ import annotations
 
 import inspect
+import io
+import socket
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +123,9 @@ def test_what_changes_nothing_is_taken_and_said_once(made: Path) -> None:
         (lambda file: API.open(), "missing 1 required"),
         (lambda file: API.iterate(file, step_sise=3), "step_size"),
         (lambda file: API.concatenate(file, language="root"), "formulas are Python's"),
+        (lambda file: API.open(file, handler="fsspec"), "handler=...\\) is a type, not 'fsspec'"),
+        (lambda file: API.open(file, headers={"Authorization": "Bearer x"}), "bearer token"),
+        (lambda file: API.open(io.BytesIO()), "a file is a URL, a path or a dict"),
         (lambda file: farroot.open(file)["events"].arrays("a", "b", "c"), "its arguments are"),
         (lambda file: farroot.open(file)["events"].arrays(cut=5), "a cut is"),
         (lambda file: farroot.open(file)["events"].arrays(5), "expressions are"),
@@ -215,12 +220,20 @@ def test_what_the_page_says_is_not_there_is_refused(made: Path) -> None:
     file = farroot.open(made)
     tree = file["events"]
     ntuple = farroot.open(TESTDATA / "ntuple_fields.root")["events"]
-    names = [(file, "class_named"), (file, "key"), (tree["int32"], "cache_key")]
-    names += [(tree["int32"], "basket")]
-    names += [(ntuple, name) for name in ("header", "footer", "page_link_list", "member")]
+    names = [(tree["int32"], "basket_key"), (tree["int32"].interpretation, "_complete_forth_code")]
+    names += [(ntuple, name) for name in ("header", "footer")]
     for one, name in names:
-        with pytest.raises(farroot.NoAttributeError):
+        with pytest.raises(AttributeError, match=name):
             getattr(one, name)
+
+
+def test_a_pattern_on_a_server_that_cannot_be_reached_is_an_error() -> None:
+    """uproot finds no file there."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        pattern = f"root://127.0.0.1:{closed.getsockname()[1]}//folder/*.root:tree"
+        with pytest.raises(farroot.ConnectionFailedError):
+            farroot.iterate(pattern, "x")
 
 
 def test_a_column_is_no_attribute(made: Path) -> None:

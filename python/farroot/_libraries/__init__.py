@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import InvalidArgumentError
 
@@ -17,6 +17,9 @@ How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | Non
 
 class Library(Protocol):
     """One of the array libraries."""
+
+    #: ``"ak"``, ``"np"``, ``"pd"`` or ``"pa"``.
+    name: ClassVar[str]
 
     def array(self, column: Column, rows: EntrySelection) -> Any:
         """One column of these entries."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 class Arrow:
+    name: ClassVar[str] = "pa"
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return to_arrow(column)
 

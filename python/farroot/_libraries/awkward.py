@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import awkward as ak
 import numpy as np
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 class Awkward:
+    name: ClassVar[str] = "ak"
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return ak.Array(to_layout(column))
 

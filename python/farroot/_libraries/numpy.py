@@ -8,7 +8,7 @@ containers are those of :mod:`.entries`; of fields, as uproot has them, structur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 class NumPy:
+    name: ClassVar[str] = "np"
+
     def array(self, column: Column, rows: EntrySelection) -> NDArray[Any]:
         return to_numpy(column)
 

@@ -7,7 +7,7 @@ number an entry becomes a column of objects.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 
 class Pandas:
+    name: ClassVar[str] = "pd"
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return _series(to_numpy(column), rows)
 
     of_branch = array
 
     def computed(self, value: Any, rows: EntrySelection) -> Any:
+        if isinstance(value, pd.Series):
+            return value.set_axis(_index(rows))
         return _series(NumPy().computed(value, rows), rows)
 
     def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:

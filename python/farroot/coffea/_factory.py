@@ -142,7 +142,7 @@ def factory(
         virtual=mode == "virtual",
         **options,
     )
-    partition = uuid_text(table), table.object_path, "{}-{}".format(*entries)
+    partition = uuid_text(table), table._object_path, "{}-{}".format(*entries)
     return NanoEventsFactory(schema, mapping, tuple_to_key(partition), mode=mode)
 
 
@@ -150,7 +150,7 @@ def habit_key(
     metadata: Mapping[str, Any] | None, table: Tree | RNTuple, schemaclass: Any
 ) -> Hashable:
     """A key that is equal for chunks whose processors probably access the same columns."""
-    return str((metadata or {}).get("dataset")), table.object_path, schemaclass
+    return str((metadata or {}).get("dataset")), table._object_path, schemaclass
 
 
 def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) -> tuple[int, int]:

@@ -64,7 +64,7 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
         preloaded: set[str] | None,
         **options: Any,
     ) -> None:
-        self._uuid, self._path = uuid_text(table), table.object_path
+        self._uuid, self._path = uuid_text(table), table._object_path
         super().__init__(Opener(self._uuid, table._url), *entries, cache={}, **options)
         self.preload_column_source(self._uuid, self._path, table)
         self._reader: Reader | None = reader

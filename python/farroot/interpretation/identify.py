@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farroot import containers
+from farroot._registry import custom_interpretation
 from farroot.errors import InvalidArgumentError, UnsupportedError
 from farroot.interpretation import Interpretation
 from farroot.interpretation.grouped import AsGrouped
@@ -72,8 +73,25 @@ class UnknownInterpretation(Interpretation):
         return f"<UnknownInterpretation {self.reason!r}>"
 
 
+class OfCpp(type):
+    """The class of classes that stand for those of C++: ``isinstance`` compares by their names."""
+
+    _cpp_name: str
+    _cpp_version: int | None
+
+    def __instancecheck__(cls, one: Any) -> bool:
+        if not isinstance(one, Object) or not one.inherits(cls._cpp_name):
+            return False
+        own = one.class_version if one.classname == cls._cpp_name else None
+        return own is None or cls._cpp_version in (None, own)
+
+    def strided_interpretation(cls, file: Any = None, **_: Any) -> AsStridedObjects:
+        """Objects of the class one after the other; the arguments are uproot's."""
+        return AsStridedObjects(cls)
+
+
 @functools.cache
-def model_named(classname: str, version: int | None = None, prefix: str = "Model_") -> type[Object]:
+def model_named(classname: str, version: int | None = None, prefix: str = "Model_") -> OfCpp:
     """The class of Python by which an interpretation names one of C++, as uproot spells it."""
 
     def hexadecimal(found: re.Match[bytes]) -> bytes:
@@ -81,7 +99,8 @@ def model_named(classname: str, version: int | None = None, prefix: str = "Model
 
     encoded = re.sub(rb"[^a-zA-Z0-9]+", hexadecimal, classname.encode()).decode()
     ending = "" if version is None else f"_v{version}"
-    return type(f"{prefix}{encoded}{ending}", (Object,), {"__doc__": f"``{classname}``."})
+    known = {"__doc__": f"``{classname}``.", "_cpp_name": classname, "_cpp_version": version}
+    return OfCpp(f"{prefix}{encoded}{ending}", (Object,), known)
 
 
 def parse_typename(typename: str) -> Any:
@@ -204,12 +223,13 @@ def interpretation_of(branch: Branch, context: Any = None, simplify: bool = True
     Args:
         context, simplify: uproot's; farroot has one interpretation of a branch.
     """
-    found = _found(branch)
+    found = custom_interpretation(branch) or stored_interpretation(branch)
     found._of = branch
     return found
 
 
-def _found(branch: Branch) -> Interpretation:
+def stored_interpretation(branch: Branch) -> Interpretation:
+    """How the bytes of a branch are read by its type, whatever a program has registered."""
     if branch.is_group:
         return AsGrouped(branch, {below.name: below.interpretation for below in branch})
     try:

@@ -227,8 +227,11 @@ impl File {
         }
     }
 
-    /// The key of a path; of the highest cycle where none is given.
-    pub(crate) async fn key(&self, path: &str) -> Result<Key> {
+    /// The key of a path, from its directory's list; of the highest cycle where none is given.
+    ///
+    /// # Errors
+    /// As [`File::class_at`].
+    pub async fn key(&self, path: &str) -> Result<Key> {
         match self.find(&self.known(), path) {
             Ok(Progress::Ready(key)) => Ok(key),
             // In the file, this time with an address to the error.

@@ -1,0 +1,47 @@
+"""Where the pages of an RNTuple's columns are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import _core
+
+
+class Locator(NamedTuple):
+    """The place of a page in the file."""
+
+    offset: int
+    #: Bytes of the page there, without its checksum.
+    num_bytes: int
+
+
+class Page(NamedTuple):
+    """A compressed run of elements of a column."""
+
+    num_elements: int
+    #: Whether eight bytes of checksum follow.
+    has_checksum: bool
+    locator: Locator
+
+
+class ColumnPages(NamedTuple):
+    """The pages of a column in one cluster."""
+
+    pages: list[Page]
+    #: Elements of the column in the clusters before.
+    element_offset: int
+    #: Whether another column of the field has the values in this cluster.
+    suppressed: bool
+    #: ROOT's number of how the pages are compressed, algorithm * 100 + level; None of a
+    #: suppressed column.
+    compression_settings: int | None
+
+    @classmethod
+    def of(cls, column: _core.ColumnPages) -> ColumnPages:
+        """What the engine has found."""
+        pages = [
+            Page(elements, checksum, Locator(offset, stored - 8 * checksum))
+            for elements, checksum, offset, stored in column.pages
+        ]
+        settings = None if column.is_suppressed else column.compression
+        return cls(pages, column.first_element, column.is_suppressed, settings)

@@ -1,0 +1,75 @@
+"""Objects of PyROOT as farroot's, and back, by way of a file in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from ._kinds import is_table
+from .errors import UnsupportedError
+from .file import File
+
+__all__ = ["from_pyroot", "to_pyroot"]
+
+#: The name of the object in the file.
+_NAME = "object"
+
+
+def from_pyroot(obj: Any) -> Any:
+    """An object of PyROOT as one that was read from a file: a histogram, a graph, any other.
+
+    Args:
+        obj: The object, of a class that ROOT can write.
+
+    Raises:
+        ImportError: without ROOT.
+        UnsupportedError: for a TTree: give its file to :func:`farroot.open`.
+    """
+    import ROOT
+
+    with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
+        path = os.path.join(folder, "from.root")
+        out = ROOT.TFile(path, "RECREATE")
+        try:
+            out.WriteObject(obj, _NAME)
+        finally:
+            out.Close()
+        with File(path) as file:
+            found = file[_NAME]
+            if is_table(found):
+                raise UnsupportedError("trees are read from their own files: farroot.open")
+            return found
+
+
+def to_pyroot(obj: Any, name: str | None = None) -> Any:
+    """Anything that :func:`farroot.recreate` can write as a single object, as one of PyROOT.
+
+    Args:
+        obj: A histogram of any library, or an object that was read.
+        name: The name of the object for ROOT; None is its own where it has one.
+
+    Raises:
+        ImportError: without ROOT.
+    """
+    import ROOT
+
+    from .writing import recreate
+
+    with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
+        path = os.path.join(folder, "to.root")
+        with recreate(path) as out:
+            out[_NAME] = obj
+        file = ROOT.TFile(path)
+        try:
+            found = file.Get(_NAME)
+            if hasattr(found, "SetDirectory"):
+                found.SetDirectory(ROOT.nullptr)
+        finally:
+            file.Close()
+    ROOT.SetOwnership(found, True)
+    own = getattr(obj, "name", None) if name is None else name
+    # An object takes the name under which it is written.
+    if isinstance(own, str) and hasattr(found, "SetName"):
+        found.SetName(own)
+    return found
