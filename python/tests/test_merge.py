@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,6 +79,58 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
         output.parent.mkdir()
         farroot.merge(output, inputs, reproducible=True)
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+#: usage: THREADS OPTIONS OUTPUT INPUT...; merges with so many threads.
+WITH_THREADS = """
+import json
+import sys
+import farroot
+
+farroot.config(decode_threads=int(sys.argv[1]))
+farroot.merge(sys.argv[3], sys.argv[4:], reproducible=True, **json.loads(sys.argv[2]))
+"""
+
+
+def with_threads(output: Path, inputs: list[Path], **how: Any) -> bytes:
+    """The bytes of a file of the output's name, which 1, 2, 3 and 8 threads must make the same."""
+    made: list[bytes] = []
+    for threads in (1, 2, 3, 8):
+        same = output.parent / f"{output.stem}-{threads}" / output.name
+        same.parent.mkdir()
+        arguments = [str(threads), json.dumps(how), str(same), *map(str, inputs)]
+        subprocess.run([sys.executable, "-c", WITH_THREADS, *arguments], check=True)
+        made.append(same.read_bytes())
+    assert made[1:] == made[:1] * 3
+    return made[0]
+
+
+def all_kinds(path: Path, first: int, *more: str) -> Path:
+    """A tree and an RNTuple of several clusters, histograms and a text."""
+    numbers = np.arange(first, first + 5_000)
+    names = ("number", "half", *more)
+    columns: dict[str, Any] = {name: numbers * (0.5 if name == "half" else 1) for name in names}
+    columns["list"] = [[float(n)] * (n % 4) for n in numbers.tolist()]
+    with farroot.recreate(path, cluster="20 KB", compression=101) as file:
+        file.mktree("t", columns)
+        for at in range(50):
+            file[f"below/h{at}"] = np.histogram(numbers, bins=100, range=(0, 20_000))
+        file.mkrntuple("n", columns)
+        file["text"] = f"from {first}"
+    return path
+
+
+@pytest.mark.parametrize("missing", ["strict", "union"])
+def test_bytes_are_the_same_for_any_number_of_threads(tmp_path: Path, missing: str) -> None:
+    more = () if missing == "strict" else ("more",)
+    inputs = [all_kinds(tmp_path / "0.root", 0), all_kinds(tmp_path / "1.root", 5_000, *more)]
+    output = tmp_path / "all.root"
+    assert farroot.merge(output, inputs, missing=missing, reproducible=True).tables == {
+        "t": 10_000,
+        "n": 10_000,
+    }
+    assert with_threads(output, inputs, missing=missing) == output.read_bytes()
+    assert farroot.open(output)["t"]["number"].array().tolist() == list(range(10_000))
 
 
 def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:

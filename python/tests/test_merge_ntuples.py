@@ -20,7 +20,7 @@ from . import filled
 from .filled import ENTRIES, LISTS
 from .root import written_by
 from .skips import need_root
-from .test_merge import by_root
+from .test_merge import by_root, with_threads
 
 #: Columns of every kind of field, each with the value that fills entries without it.
 COLUMNS: filled.Columns = {
@@ -50,17 +50,6 @@ def checked(path: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return path
-
-
-#: usage: THREADS OPTIONS OUTPUT INPUT...; merges with so many threads.
-WITH_THREADS = """
-import json
-import sys
-import farroot
-
-farroot.config(decode_threads=int(sys.argv[1]))
-farroot.merge(sys.argv[3], sys.argv[4:], reproducible=True, **json.loads(sys.argv[2]))
-"""
 
 
 def merged(output: Path, inputs: list[Path], **how: Any) -> Path:
@@ -194,12 +183,7 @@ def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
             if reader is farroot or name not in texts:
                 assert ak.to_list(ntuple[name].array()) == 4 * there, (reader, name)
     again = merged(tmp_path / "again.root", [split, output], recompress=101)
-    for threads in (1, 2, 3):
-        same = tmp_path / str(threads) / "again.root"
-        same.parent.mkdir()
-        arguments = [str(threads), json.dumps({"recompress": 101}), same, split, output]
-        assert by_root(WITH_THREADS, *arguments) == ""
-        assert same.read_bytes() == again.read_bytes()
+    assert with_threads(again, [split, output], recompress=101) == again.read_bytes()
     for name in names:
         there = filled.values(COLUMNS, name)
         assert ak.to_list(farroot.open(again)["Events"][name].array()) == 5 * there, name
