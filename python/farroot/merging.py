@@ -80,8 +80,9 @@ def merge(
     """Merges files, as ``hadd`` does, without decoding what they hold.
 
     Baskets of trees are copied as they are stored, in the order of the inputs; histograms are added
-    up; of other objects the first one is kept. All inputs are checked before anything is copied.
-    Under the output's name there is nothing, or what was there before, until it is complete.
+    up; of other objects the first one is kept. The tables of all inputs are checked before anything
+    is copied. Under the output's name there is nothing, or what was there before, until it is
+    complete.
 
     Args:
         output: A path or an address.

@@ -81,6 +81,74 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
+#: Histograms of which not all are decoded at a time (inputs.rs: DECODED_BYTES).
+MANY = 1_600
+
+
+def many_histograms(path: Path, number: int, names: list[str]) -> Path:
+    """Histograms in directories, with a tree and a text between them."""
+    half = len(names) // 2
+    with farroot.recreate(path, compression=404) as file:
+        for name in names[:half]:
+            file[name] = (np.array([number, len(name), 0.0]), np.arange(4.0))
+        file["t"] = {"n": np.arange(number)}
+        file["text"] = "the first one"
+        for name in names[half:]:
+            file[name] = (np.array([number, len(name), 0.0]), np.arange(4.0))
+        file["last"] = f"of {number}"
+    return path
+
+
+def objects_by_directory(file: Any) -> tuple[list[str], list[str]]:
+    """Paths of all objects but those in `other`, in the order of each directory's keys; those."""
+    paths = file.keys(cycle=False, filter_classname=lambda name: name != "TDirectory")
+    paths.sort(key=lambda path: path.rpartition("/")[0])
+    others = [path for path in paths if path.startswith("other/")]
+    return [path for path in paths if path not in others], others
+
+
+def test_more_histograms_than_are_decoded_at_a_time(tmp_path: Path) -> None:
+    names = [f"region{at // 20}/h{at}" for at in range(MANY)]
+    # The second lacks some of the first group and of the last, and has others.
+    others = [*names[5:-5], *(f"other/h{at}" for at in range(200))]
+    inputs = [
+        many_histograms(tmp_path / "1.root", 1, names),
+        many_histograms(tmp_path / "2.root", 20, others),
+        many_histograms(tmp_path / "3.root", 300, names),
+    ]
+    output = tmp_path / "all.root"
+    merged = farroot.merge(output, inputs, reproducible=True)
+    assert (merged.tables, merged.histograms, merged.objects) == ({"t": 321}, MANY + 200, 2)
+    assert sum("is in 2 of 3 inputs only" in note for note in merged.notes) == 10
+    assert sum("last is not the same in all inputs" in note for note in merged.notes) == 1
+    with uproot.open(output) as file:
+        with uproot.open(inputs[0]) as first:
+            assert objects_by_directory(first)[0] == objects_by_directory(file)[0]
+        assert objects_by_directory(file)[1] == others[-200:]
+        both, one = set(names) & set(others), set(others) - set(names)
+        for name in (*names, *others):
+            sums = 321 if name in both else 20 if name in one else 301
+            times = 3 if name in both else 1 if name in one else 2
+            assert file[name].values().tolist() == [sums, times * len(name), 0.0]
+        assert file["last"] == "of 1"
+    again = tmp_path / "again" / "all.root"
+    again.parent.mkdir()
+    farroot.merge(again, inputs, reproducible=True)
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_other_kinds_among_many_histograms_leave_nothing(tmp_path: Path) -> None:
+    names = [f"h{at}" for at in range(MANY)]
+    first = many_histograms(tmp_path / "1.root", 1, names)
+    second = many_histograms(tmp_path / "2.root", 2, names[:-1])
+    with farroot.update(second) as file:
+        file[names[-1]] = "no histogram"
+    for inputs in ([first, second], [second, first]):
+        with pytest.raises(farroot.UnsupportedError, match=rf"{names[-1]}.*not of the kind"):
+            farroot.merge(tmp_path / "all.root", inputs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.root", "2.root"]
+
+
 #: usage: THREADS OPTIONS OUTPUT INPUT...; merges with so many threads.
 WITH_THREADS = """
 import json

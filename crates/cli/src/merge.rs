@@ -14,8 +14,8 @@ use crate::reading::with_engine;
 
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
-/// All inputs are checked before anything is written. Trees' entries are in the order of the
-/// inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
+/// Tables of all inputs are checked before anything is written. Trees' entries are in the order of
+/// the inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
 /// --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot merge [OPTIONS] OUT IN...")]

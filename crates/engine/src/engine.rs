@@ -324,9 +324,9 @@ impl Engine {
     /// are addresses and patterns.
     ///
     /// # Errors
-    /// `Unsupported`, before anything is copied, with the file, tree and branch that differ from
-    /// the first input's; why an input cannot be read or the output not be written. Nothing is then
-    /// under the output's name but what was there before.
+    /// `Unsupported`, for tables before anything is copied, with the file, tree and branch that
+    /// differ from the first input's; why an input cannot be read or the output not be written.
+    /// Nothing is then under the output's name but what was there before.
     pub fn merge<'a>(
         &'a self,
         output: &'a str,

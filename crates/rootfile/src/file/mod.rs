@@ -68,6 +68,19 @@ pub struct Directories {
 }
 
 impl File {
+    /// The same file without the keys of its top directory, for those who have the keys of the
+    /// objects that they read.
+    #[must_use]
+    pub fn without_keys(&self) -> File {
+        File {
+            header: self.header.clone(),
+            top: Directory::default(),
+            classes: self.classes.clone(),
+            is_recovered: self.is_recovered,
+            unlisted: BTreeMap::new(),
+        }
+    }
+
     /// The keys of the top directory, in the order of its list.
     pub fn keys(&self) -> &[Key] {
         &self.top.keys

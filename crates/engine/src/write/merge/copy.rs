@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
 use super::counts;
+use super::finish;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
 use super::reads::{Reads, none_read};
@@ -144,8 +145,7 @@ pub async fn run(
     if plan.inputs.is_empty() {
         return Err(none_read(&plan.notes));
     }
-    let (mut writer, report) = plan.finish(url)?;
-    carrier.drain(&mut writer).await?;
+    let report = finish::run(session, plan, carrier, url).await?;
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
 }
 
@@ -328,11 +328,7 @@ impl Source {
         let Some(mut opening) = self.opening.pop_front() else { return Ok(None) };
         let opened = (&mut opening.0).await;
         let file = opened.map_err(|_| Error::new(ErrorKind::Cancelled, "given up"))??;
-        let (was, is) = (&input.info, file.info());
-        if (was.size, was.modified) != (is.size, is.modified) {
-            let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
-            return Err(error.with_url(&*input.url));
-        }
+        input.check_same(file.info())?;
         Ok(Some(file))
     }
 }

@@ -1,6 +1,7 @@
 //! What an input has: its metadata, and its objects.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
@@ -8,6 +9,7 @@ use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::directory::Directory;
+use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
@@ -23,6 +25,14 @@ use crate::read::file::{File, Speculation};
 
 /// Classes whose streamer infos are the output's own.
 pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
+/// Memory for decoded objects, about: those of all outputs that are added up at a time.
+pub const DECODED_BYTES: u64 = 32 << 20;
+/// Memory that an object of no bins takes once it is decoded, about, and a byte of its content.
+const OBJECT_BYTES: u64 = 24 << 10;
+const BYTES_PER_BYTE: u64 = 4;
+/// Bytes between two records that are rather read than skipped, and of records read in one piece.
+const GAP_BYTES: u64 = 1 << 10;
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// A file that is to be merged.
 pub struct Input {
@@ -44,30 +54,48 @@ pub struct Input {
 /// decoded, a histogram of 100 bins takes 20 times the memory of its record.
 pub struct Items {
     file: File,
-    /// The records of all keys.
+    /// The records of all tables, and of objects as many as may be decoded at a time.
     known: Known,
-    /// Directory, key, and the table where it is one.
-    left: IntoIter<(String, Key, Option<ItemContent>)>,
+    left: IntoIter<InputItem>,
+}
+
+/// A key of an input.
+pub struct InputItem {
+    /// The path of its directory.
+    pub directory: Arc<str>,
+    pub key: Key,
+    /// Whether its record has been read.
+    pub is_read: bool,
+    /// The table, where it is one.
+    pub table: Option<ItemContent>,
 }
 
 impl Iterator for Items {
-    type Item = Result<InputItem>;
+    type Item = InputItem;
 
-    fn next(&mut self) -> Option<Result<InputItem>> {
-        let (directory, key, table) = self.left.next()?;
-        let content = match table {
-            Some(table) => Ok(table),
-            None => object(&self.file, &self.known, &key),
-        };
-        Some(content.map(|content| InputItem { directory, name: key.name, content }))
+    fn next(&mut self) -> Option<InputItem> {
+        self.left.next()
     }
 }
 
-/// An object or table of an input.
-pub struct InputItem {
-    pub directory: String,
-    pub name: String,
-    pub content: ItemContent,
+impl Items {
+    /// The object of a key whose record has been read.
+    ///
+    /// # Errors
+    /// Where its record has not been read.
+    pub fn object(&self, key: &Key) -> Result<ItemContent> {
+        object((self.file.format(), self.file.url()), &self.known, key)
+    }
+
+    /// Whether the objects of a key are added up.
+    pub fn adds(&self, key: &Key) -> bool {
+        ObjectSum::adds(&self.file.format().classes.streamers, &key.class)
+    }
+
+    /// The file, to read other objects of it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 pub enum ItemContent {
@@ -104,35 +132,24 @@ impl Input {
             None => session.open(address, Speculation::Eager).await?,
         };
         let directories = file.reading(|format, known| format.directories(known)).await?;
-        if let Some((path, why)) = directories.broken.into_iter().next() {
-            return Err(why.within(&path).located(file.url()));
+        if let Some((path, why)) = directories.broken.first() {
+            return Err(why.clone().within(path).located(file.url()));
         }
-        let is_wanted = |(directory, key): &(String, Key)| {
-            let is_left_out = options.without_tables && !file.format().is_object(key);
-            let path = path_of(directory, &key.name);
-            let is_process = processes::number(directory, key).is_some();
-            let is_wanted = options.only.as_ref().is_none_or(|only| only.wants(&path));
-            !is_left_out && (is_process || is_wanted)
-        };
-        let keys: Vec<(String, Key)> = directories
-            .readable
-            .iter()
-            .flat_map(|directory| newest(directory).map(|key| (directory.path.clone(), key)))
-            .filter(is_wanted)
-            .collect();
-        file.reading(|format, known| records(format, known, &keys)).await?;
+        let wanted = wanted(file.format(), directories, options);
+        file.reading(|format, known| records(format, known, &wanted)).await?;
         let known = file.known();
-        let mut items = Vec::with_capacity(keys.len());
+        let mut items = Vec::with_capacity(wanted.len());
         let mut processes = Processes::new();
-        for (directory, key) in keys {
-            if let Some(number) = processes::number(&directory, &key)
-                && let ItemContent::Object(process) = object(&file, &known, &key)?
+        for item in wanted {
+            if let Some(number) = processes::number(&item.directory, &item.key)
+                && let of_file = (file.format(), file.url())
+                && let ItemContent::Object(process) = object(of_file, &known, &item.key)?
             {
                 processes.insert(number, process);
                 continue;
             }
-            let table = table(&file, &known, &key).await?;
-            items.push((directory, key, table));
+            let table = table(&file, &known, &item.key).await?;
+            items.push(InputItem { table, ..item });
         }
         let items = Items { file: file.clone(), known, left: items.into_iter() };
         let only = options.only.as_ref();
@@ -187,22 +204,72 @@ pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<Stri
         .then(|| format!("{path} of {url}: its attribute sets ({names}) are left out"))
 }
 
-/// That the records of all keys are there.
+/// The keys that are merged, by directory. Records of objects are read before their turn as far as
+/// there is memory for the objects.
+fn wanted(
+    format: &rootfile::File,
+    directories: Directories,
+    options: &MergeOptions,
+) -> Vec<InputItem> {
+    let (mut items, mut room) = (Vec::new(), DECODED_BYTES);
+    for directory in directories.readable {
+        let path: Arc<str> = directory.path.as_str().into();
+        for key in newest(&directory) {
+            let is_process = processes::number(&path, &key).is_some();
+            let is_object = format.is_object(&key);
+            let is_left_out = options.without_tables && !is_object;
+            let only = options.only.as_ref();
+            let is_wanted = only.is_none_or(|only| only.wants(&path_of(&path, &key.name)));
+            if is_left_out || !(is_process || is_wanted) {
+                continue;
+            }
+            let needs_room = is_object && !is_process;
+            let left = room.checked_sub(if needs_room { decoded_bytes(&key) } else { 0 });
+            room = left.unwrap_or(room);
+            let (directory, is_read) = (path.clone(), left.is_some());
+            items.push(InputItem { directory, key, is_read, table: None });
+        }
+    }
+    items
+}
+
+/// Memory that an object takes once it is decoded, about.
+pub fn decoded_bytes(key: &Key) -> u64 {
+    key.content_len.saturating_mul(BYTES_PER_BYTE).saturating_add(OBJECT_BYTES)
+}
+
+/// That those records are there which are read before their turn, and the others in the file.
 fn records(
     format: &rootfile::File,
     known: &Known,
-    keys: &[(String, Key)],
+    items: &[InputItem],
 ) -> rootfile::Result<Progress<()>> {
     let mut missing = Needs::default();
-    for (_, key) in keys {
-        if let Progress::NeedsData(needs) = format.record(known, key)? {
-            missing.add(needs);
+    for InputItem { key, is_read, .. } in items {
+        match format.record(known, key)? {
+            Progress::NeedsData(needs) if *is_read => missing.add(needs),
+            Progress::NeedsData(_) | Progress::Ready(_) => {}
         }
     }
+    missing.required = joined(missing.required);
     match missing.required.is_empty() {
         true => Ok(Progress::Ready(())),
         false => Ok(Progress::NeedsData(missing)),
     }
+}
+
+/// Ranges of records as fewer ones: neighbours are read in one piece.
+pub fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let is_near = next.start <= last.end.saturating_add(GAP_BYTES);
+        let joins = is_near && next.end.saturating_sub(last.start) <= PIECE_BYTES;
+        if joins {
+            last.end = last.end.max(next.end);
+        }
+        joins
+    });
+    ranges
 }
 
 /// The tree or RNTuple of a key, if it is one.
@@ -219,13 +286,20 @@ async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<ItemConte
     Ok(Some(ItemContent::Tree(Arc::new(there(tree)?))))
 }
 
-/// The object of a key.
-fn object(file: &File, known: &Known, key: &Key) -> Result<ItemContent> {
-    let object = match CopiedObject::read(file.format(), known, key) {
+/// The object of a key of a file, which is called `url`.
+///
+/// # Errors
+/// Where its record has not been read. What cannot be copied is [`ItemContent::Left`].
+pub fn object(
+    (format, url): (&rootfile::File, &str),
+    known: &Known,
+    key: &Key,
+) -> Result<ItemContent> {
+    let object = match CopiedObject::read(format, known, key) {
         Ok(object) => Box::new(there(object)?),
-        Err(why) => return Ok(ItemContent::Left(why.located(file.url()))),
+        Err(why) => return Ok(ItemContent::Left(why.located(url))),
     };
-    match ObjectSum::adds(&file.format().classes.streamers, &key.class) {
+    match ObjectSum::adds(&format.classes.streamers, &key.class) {
         true => Ok(ItemContent::Sum(object)),
         false => Ok(ItemContent::Object(object)),
     }
@@ -236,5 +310,21 @@ fn there<T>(progress: Progress<T>) -> Result<T> {
     match progress {
         Progress::Ready(value) => Ok(value),
         Progress::NeedsData(_) => Err(Error::new(ErrorKind::Corrupt, "a record that is not there")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_read_in_one_piece() {
+        let gap = 100 + GAP_BYTES;
+        let far = gap + 300 + GAP_BYTES;
+        let ranges = vec![gap..gap + 200, 0..100, far..far + PIECE_BYTES, far + 5..far + 9];
+        assert_eq!(joined(ranges), [0..gap + 200, far..far + PIECE_BYTES]);
+        let large = vec![0..PIECE_BYTES, PIECE_BYTES..PIECE_BYTES + 1];
+        assert_eq!(joined(large.clone()), large);
+        assert_eq!(joined(Vec::new()), []);
     }
 }

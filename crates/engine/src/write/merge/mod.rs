@@ -4,16 +4,21 @@
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
 //! ```
 //!
-//! A merge writes nothing before all inputs are known to fit together. A skim copies each input as
-//! soon as it has been read, while the next ones are read: so it opens each input once. Baskets are
-//! copied as they are stored, in the order in which they lie in each input; neighbours are read and
-//! written in one piece.
+//! A merge writes nothing before the tables of all inputs are known to fit together. A skim copies
+//! each input as soon as it has been read, while the next ones are read: so it opens each input
+//! once. Baskets are copied as they are stored, in the order in which they lie in each input;
+//! neighbours are read and written in one piece.
+//!
+//! Objects are added up as the inputs are read, as far as there is memory for them, decoded; the
+//! others when all tables have been copied, some of them at a time.
 
 mod carrier;
 mod copy;
 mod counts;
 mod deciding;
+mod finish;
 mod inputs;
+mod later;
 mod options;
 mod plan;
 mod processes;

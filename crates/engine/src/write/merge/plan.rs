@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
+use rootfile::key::Key;
 use rootfile::write::copy::{
     BasketPart, BesideTree, CopiedNTuple, CopiedObject, CopiedTree, NTuplePart, ObjectSum, Remake,
     TreePart,
@@ -13,27 +14,38 @@ use rootfile::write::copy::{
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
 use super::deciding::Decided;
-use super::inputs::{Input, InputItem, ItemContent, OWN, is_local, path_of, without_sets};
-use super::options::{InputEntries, MergeOptions, MergeReport, Missing};
+use super::inputs::{
+    DECODED_BYTES, Input, InputItem, ItemContent, Items, decoded_bytes, is_local, path_of,
+    without_sets,
+};
+use super::later::LaterInput;
+use super::options::{InputEntries, MergeOptions, Missing};
 use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::core::select::Names;
 
+/// The note on references in an object that is copied from another file than the first one.
+const MAY_LEAD_ELSEWHERE: &str = "references to other objects (TRef) in it may lead elsewhere";
+
 /// All that is to be written.
 pub struct MergePlan {
     pub writer: FileWriter,
-    options: MergeOptions,
+    pub options: MergeOptions,
     pub outputs: Vec<Output>,
     /// Position of each in [`MergePlan::outputs`], by directory and name.
-    places: BTreeMap<(String, String), usize>,
+    places: BTreeMap<Arc<str>, BTreeMap<String, usize>>,
     pub inputs: Vec<Arc<PlannedInput>>,
-    processes: Processes,
+    /// Objects that are read when all tables have been copied, by input.
+    pub later: Vec<LaterInput>,
+    /// Memory of the objects of outputs that are here, about.
+    decoded_bytes: u64,
+    pub processes: Processes,
     pub notes: Vec<String>,
     total_bytes: u64,
     /// Number of outputs that have their directory.
     begun: usize,
     /// New columns of an input without entries that pass the cut: they have types only.
-    nothing: Option<BesideTree>,
+    pub nothing: Option<BesideTree>,
 }
 
 /// An object or table of the output.
@@ -41,19 +53,26 @@ pub struct Output {
     pub path: String,
     pub name: String,
     /// The path of its directory, and that directory, created when the first input with it begins.
-    folder: String,
+    folder: Arc<str>,
     pub directory: DirectoryId,
     pub content: OutputContent,
     /// How many inputs have it, and whether it is different in one of them.
-    inputs: usize,
-    differs: bool,
+    pub inputs: usize,
+    pub differs: bool,
+    /// Whether its objects are read later: of some input, and of all inputs behind that.
+    is_later: bool,
 }
 
 pub enum OutputContent {
+    /// Of no input so far.
+    Nothing,
     Tree(Box<CopiedTree>),
     NTuple(Box<CopiedNTuple>),
     Sum(Box<ObjectSum>),
     Object(Box<CopiedObject>),
+    /// Objects of which none is here.
+    Later,
+    /// What the first input has cannot be copied.
     Left,
 }
 
@@ -69,7 +88,7 @@ pub struct PlannedInput {
     /// What is added to the numbers of processes in its baskets.
     pub processes: u16,
     /// Of the table that is wanted alone, or its first.
-    entries: InputEntries,
+    pub entries: InputEntries,
 }
 
 /// What is copied of a table.
@@ -86,6 +105,8 @@ impl MergePlan {
             outputs: Vec::new(),
             places: BTreeMap::new(),
             inputs: Vec::new(),
+            later: Vec::new(),
+            decoded_bytes: 0,
             processes: Processes::new(),
             notes,
             total_bytes: 0,
@@ -116,24 +137,25 @@ impl MergePlan {
             self.writer.infos().copy(&new.infos, "the new columns").located(&*url)?;
         }
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
-        let mut tables = Vec::new();
+        let (mut tables, mut later, mut items) = (Vec::new(), Vec::new(), items);
         let only = self.options.only.as_ref().map(|only| only.table.clone());
         let mut entries = None;
-        for item in items {
-            let item = item?;
-            let at = match self.places.get(&(item.directory.clone(), item.name.clone())) {
-                Some(at) => *at,
-                None => self.begin(&item),
+        while let Some(InputItem { directory, key, is_read, table }) = items.next() {
+            let at = self.output_of(&directory, &key.name);
+            let Some(table) = table else {
+                let left = self.add_or_postpone(at, (key, is_read), &items, (processes, &url))?;
+                later.extend(left.map(|key| (at, key)));
+                continue;
             };
-            self.note_references(&item, at, processes, &url);
-            if let ItemContent::NTuple(ntuple) = &item.content {
+            self.note_references(at, &table, (processes, &url));
+            if let ItemContent::NTuple(ntuple) = &table {
                 let sets = &ntuple.ntuple.attribute_sets;
                 self.notes.extend(without_sets(&self.outputs[at].path, &url, sets));
             }
             let is_counted = only.as_ref().is_none_or(|only| *only == self.outputs[at].path);
-            let InputItem { content, .. } = item;
-            let before = content.entries();
-            if let Some(part) = self.add_item(at, (content, decided.as_ref()), &url)? {
+            let before = table.entries();
+            self.outputs[at].inputs += 1;
+            if let Some(part) = self.add_table(at, (table, decided.as_ref()), &url)? {
                 self.total_bytes += part.stored_bytes();
                 entries = entries.or(is_counted.then_some((before, part.entries())));
                 tables.push((at, part));
@@ -146,7 +168,11 @@ impl MergePlan {
         self.nothing = self.nothing.take().or(beside.filter(is_empty));
         let outputs = self.outputs.len();
         let input = PlannedInput { address, url, info, tables, outputs, processes, entries };
-        self.inputs.push(Arc::new(input));
+        let input = Arc::new(input);
+        if !later.is_empty() {
+            self.later.push(LaterInput::new(input.clone(), later, items.file(), self.later.len()));
+        }
+        self.inputs.push(input);
         Ok(())
     }
 
@@ -173,66 +199,134 @@ impl MergePlan {
     }
 
     /// Says what readers find in references to objects of other processes than the first ones.
-    fn note_references(&mut self, item: &InputItem, at: usize, processes: u16, url: &str) {
-        let text = match &item.content {
+    fn note_references(&mut self, at: usize, content: &ItemContent, input: (u16, &str)) {
+        let (processes, url) = input;
+        let text = match content {
             _ if processes == 0 => return,
-            ItemContent::Object(_) if self.outputs[at].inputs == 0 => {
-                "references to other objects (TRef) in it may lead elsewhere"
-            }
+            ItemContent::Object(_) if self.outputs[at].inputs == 0 => MAY_LEAD_ELSEWHERE,
             ItemContent::Tree(tree) if tree.may_refer() => {
                 "of references to objects (TRef) its baskets' keys say whose they are, as after a \
                  fast merge by ROOT; but ROOT 6.40 takes them for the first file's"
             }
             _ => return,
         };
-        let path = path_of(&item.directory, &item.name);
-        self.notes.push(format!("{path} of {url}: {text}"));
+        self.notes.push(format!("{} of {url}: {text}", self.outputs[at].path));
     }
 
-    /// Makes place for what no input before had.
-    fn begin(&mut self, item: &InputItem) -> usize {
-        let path = path_of(&item.directory, &item.name);
-        let (name, folder) = (item.name.clone(), item.directory.clone());
+    /// The position of an output among all; a new one for what no input before had.
+    fn output_of(&mut self, directory: &Arc<str>, name: &str) -> usize {
+        let names = self.places.entry(directory.clone()).or_default();
+        if let Some(at) = names.get(name) {
+            return *at;
+        }
+        let at = self.outputs.len();
+        names.insert(name.to_owned(), at);
         self.outputs.push(Output {
-            path,
-            name,
-            folder,
+            path: path_of(directory, name),
+            name: name.to_owned(),
+            folder: directory.clone(),
             directory: DirectoryId::TOP,
-            content: OutputContent::Left,
+            content: OutputContent::Nothing,
             inputs: 0,
             differs: false,
+            is_later: false,
         });
-        let key = (item.directory.clone(), item.name.clone());
-        self.places.insert(key, self.outputs.len() - 1);
-        self.outputs.len() - 1
+        at
     }
 
-    /// Adds an input's object to an output; what is to be copied of it.
-    fn add_item(
+    /// Adds an object of an input to its output, if there is memory for it, and for those to which
+    /// it is added; the key if not: the object is then read when all tables have been copied.
+    fn add_or_postpone(
         &mut self,
         at: usize,
-        (content, decided): (ItemContent, Option<&Decided>),
+        (key, is_read): (Key, bool),
+        items: &Items,
+        (processes, url): (u16, &str),
+    ) -> Result<Option<Key>> {
+        let Output { content, is_later, .. } = &self.outputs[at];
+        let new_bytes = match content {
+            OutputContent::Nothing => decoded_bytes(&key),
+            _ => 0,
+        };
+        let decoded_bytes = self.decoded_bytes.saturating_add(new_bytes);
+        if *is_later || !is_read || new_bytes > 0 && decoded_bytes > DECODED_BYTES {
+            self.postpone(at, items.adds(&key), (processes, url))?;
+            return Ok(Some(key));
+        }
+        self.decoded_bytes = decoded_bytes;
+        let object = items.object(&key)?;
+        self.note_references(at, &object, (processes, url));
+        self.outputs[at].inputs += 1;
+        self.add_object(at, object, url)?;
+        Ok(None)
+    }
+
+    /// Takes note of an object that is read later, and of whether it is added up.
+    fn postpone(&mut self, at: usize, adds: bool, (processes, url): (u16, &str)) -> Result<()> {
+        let Output { path, content, inputs, is_later, .. } = &mut self.outputs[at];
+        match (&*content, adds) {
+            (OutputContent::Nothing, _) => *content = OutputContent::Later,
+            (OutputContent::Later | OutputContent::Left, _)
+            | (OutputContent::Sum(_), true)
+            | (OutputContent::Object(_), false) => {}
+            _ => return Err(another_kind(path, url)),
+        }
+        if *inputs == 0 && !adds && processes > 0 {
+            self.notes.push(format!("{path} of {url}: {MAY_LEAD_ELSEWHERE}"));
+        }
+        (*inputs, *is_later) = (*inputs + 1, true);
+        Ok(())
+    }
+
+    /// Adds an object of an input, which is no table, to its output.
+    ///
+    /// # Errors
+    /// `Unsupported` where it does not fit those before.
+    pub fn add_object(&mut self, at: usize, object: ItemContent, url: &str) -> Result<()> {
+        let Output { path, content, differs, .. } = &mut self.outputs[at];
+        let located = |error: rootfile::Error| error.within(path).located(url);
+        match (&mut *content, object) {
+            (_, ItemContent::Left(why)) => {
+                self.notes.push(format!("{path} is left out: {why}"));
+                if let OutputContent::Nothing | OutputContent::Later = content {
+                    *content = OutputContent::Left;
+                }
+            }
+            (OutputContent::Left, _) => {}
+            (OutputContent::Sum(sum), ItemContent::Sum(more)) => {
+                sum.add(*more).map_err(located)?;
+            }
+            (OutputContent::Object(first), ItemContent::Object(more)) => {
+                *differs |= !first.is_like(&more);
+            }
+            (OutputContent::Nothing | OutputContent::Later, ItemContent::Sum(first)) => {
+                let sum = ObjectSum::new(*first).map_err(located)?;
+                *content = OutputContent::Sum(Box::new(sum));
+            }
+            (OutputContent::Nothing | OutputContent::Later, ItemContent::Object(first)) => {
+                *content = OutputContent::Object(first);
+            }
+            _ => return Err(another_kind(path, url)),
+        }
+        Ok(())
+    }
+
+    /// Adds an input's table to an output; what is to be copied of it.
+    fn add_table(
+        &mut self,
+        at: usize,
+        (table, decided): (ItemContent, Option<&Decided>),
         url: &str,
     ) -> Result<Option<CopiedPart>> {
         let missing = self.options.missing;
         let only = self.options.only.as_ref();
-        let output = &mut self.outputs[at];
-        let path = &*output.path;
-        let decided = decided.filter(|_| only.is_some_and(|only| only.table == path));
-        let taken = decided.map(Decided::taken).unwrap_or_default();
+        let Output { path, content, .. } = &mut self.outputs[at];
+        let only = only.filter(|only| only.table == *path);
+        let taken = decided.filter(|_| only.is_some()).map(Decided::taken).unwrap_or_default();
         let remake = self.options.remake(taken.survivors.is_some());
-        let is_first = output.inputs == 0;
-        output.inputs += 1;
         let located = |error: rootfile::Error| error.within(path).located(url);
-        let other = || {
-            let what = format!("{path}: not of the kind that it is in the first input");
-            Err(Error::new(ErrorKind::Unsupported, what).with_url(url))
-        };
-        match (&mut output.content, content) {
-            (_, ItemContent::Left(why)) => {
-                self.notes.push(format!("{path} is left out: {why}"));
-                Ok(None)
-            }
+        match (&mut *content, table) {
+            (OutputContent::Left, _) => Ok(None),
             (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
                 let part = tree.plan(&more, missing, taken).map_err(located)?;
                 Ok(Some(CopiedPart::Tree(part)))
@@ -241,47 +335,25 @@ impl MergePlan {
                 let part = ntuple.plan(&more, missing).map_err(located)?;
                 Ok(Some(CopiedPart::NTuple(part)))
             }
-            (OutputContent::Sum(sum), ItemContent::Sum(more)) => {
-                sum.add(*more).map(|()| None).map_err(located)
+            (OutputContent::Nothing, ItemContent::Tree(first)) => {
+                let mut tree = CopiedTree::new(first.clone());
+                remake.iter().for_each(|remake| tree.remake(remake));
+                if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty()) {
+                    let branches = Names::new(&tree.first().tree).select(columns)?;
+                    tree.keep(&branches);
+                }
+                let part = tree.plan(&first, Missing::Filter, taken).map_err(located)?;
+                *content = OutputContent::Tree(Box::new(tree));
+                Ok(Some(CopiedPart::Tree(part)))
             }
-            (OutputContent::Object(first), ItemContent::Object(more)) => {
-                output.differs |= !first.is_like(&more);
-                Ok(None)
+            (OutputContent::Nothing, ItemContent::NTuple(first)) => {
+                let (mut ntuple, part) = CopiedNTuple::new(*first).map_err(located)?;
+                let compression = remake.and_then(|remake| remake.compression);
+                compression.into_iter().for_each(|to| ntuple.remake(to));
+                *content = OutputContent::NTuple(Box::new(ntuple));
+                Ok(Some(CopiedPart::NTuple(part)))
             }
-            (content @ OutputContent::Left, new) if is_first => match new {
-                ItemContent::Tree(first) => {
-                    let mut tree = CopiedTree::new(first.clone());
-                    remake.iter().for_each(|remake| tree.remake(remake));
-                    let only = only.filter(|only| only.table == path);
-                    if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty())
-                    {
-                        let branches = Names::new(&tree.first().tree).select(columns)?;
-                        tree.keep(&branches);
-                    }
-                    let part = tree.plan(&first, Missing::Filter, taken).map_err(located)?;
-                    *content = OutputContent::Tree(Box::new(tree));
-                    Ok(Some(CopiedPart::Tree(part)))
-                }
-                ItemContent::NTuple(first) => {
-                    let (mut ntuple, part) = CopiedNTuple::new(*first).map_err(located)?;
-                    let compression = remake.and_then(|remake| remake.compression);
-                    compression.into_iter().for_each(|to| ntuple.remake(to));
-                    *content = OutputContent::NTuple(Box::new(ntuple));
-                    Ok(Some(CopiedPart::NTuple(part)))
-                }
-                ItemContent::Sum(first) => {
-                    let sum = ObjectSum::new(*first).map_err(located)?;
-                    *content = OutputContent::Sum(Box::new(sum));
-                    Ok(None)
-                }
-                ItemContent::Object(first) => {
-                    *content = OutputContent::Object(first);
-                    Ok(None)
-                }
-                ItemContent::Left(_) => Ok(None),
-            },
-            (OutputContent::Left, _) => Ok(None),
-            _ => other(),
+            _ => Err(another_kind(path, url)),
         }
     }
 
@@ -308,74 +380,27 @@ impl MergePlan {
     pub fn compression(&self) -> Compression {
         self.options.compression
     }
+}
 
-    /// Puts the objects and the trees' metadata behind all that was copied.
-    ///
-    /// # Errors
-    /// As [`CopiedTree::finish`].
-    pub fn finish(self, url: &str) -> Result<(FileWriter, MergeReport)> {
-        let MergePlan { mut writer, options, outputs, inputs, processes, mut notes, .. } = self;
-        let only = options.only.as_ref();
-        let (compression, mut encoders) = (options.compression, Encoders::default());
-        let mut report = MergeReport {
-            inputs: inputs.len(),
-            tables: Vec::new(),
-            input_entries: inputs.iter().map(|input| input.entries.clone()).collect(),
-            histograms: 0,
-            objects: 0,
-            records: 0,
-            copied_bytes: 0,
-            notes: Vec::new(),
-            written: remote::sink::Written { address: url.to_owned(), size: 0, checksum: None },
-            time: std::time::Duration::ZERO,
-        };
-        for output in outputs {
-            let Output { path, name, directory, content, inputs: having, differs, .. } = output;
-            if having < inputs.len() {
-                notes.push(format!("{path} is in {having} of {} inputs only", inputs.len()));
-            }
-            if differs {
-                notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
-            }
-            match content {
-                OutputContent::Tree(mut tree) => {
-                    let is_meant = only.is_some_and(|only| only.table == path);
-                    if let Some(beside) = self.nothing.as_ref().filter(|_| is_meant) {
-                        let first = tree.first().clone();
-                        tree.add_beside(&first, beside).located(url)?;
-                    }
-                    report.tables.push((path, tree.entries()));
-                    writer.put(directory, &name, Arc::new(tree.finish().located(url)?));
-                }
-                OutputContent::NTuple(ntuple) => {
-                    let coding = (compression, &mut encoders);
-                    let finished = ntuple.finish(&mut writer, directory, coding).located(url)?;
-                    report.tables.push((path, finished.1));
-                    writer.put(directory, &name, finished.0);
-                }
-                OutputContent::Sum(sum) => {
-                    report.histograms += 1;
-                    let sum = sum.finish().located(url)?;
-                    writer.put(directory, &name, Arc::new(sum));
-                }
-                OutputContent::Object(object) => {
-                    report.objects += 1;
-                    writer.put(directory, &name, Arc::new(*object));
-                }
-                OutputContent::Left => {}
-            }
-        }
-        for (number, process) in processes {
-            writer.put(DirectoryId::TOP, &processes::name(number), Arc::new(*process));
-        }
-        OWN.iter().for_each(|class| writer.infos().need(class));
-        writer.close();
-        report.notes = notes;
-        Ok((writer, report))
-    }
+/// The error where inputs have different things under one name.
+fn another_kind(path: &str, url: &str) -> Error {
+    let what = format!("{path}: not of the kind that it is in the first input");
+    Error::new(ErrorKind::Unsupported, what).with_url(url)
 }
 
 impl PlannedInput {
+    /// That its file is the one whose metadata were read.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn check_same(&self, is: &FileInfo) -> Result<()> {
+        if (self.info.size, self.info.modified) == (is.size, is.modified) {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
+        Err(error.with_url(&*self.url))
+    }
+
     /// Whether it is on a disk of this machine.
     pub fn is_local(&self) -> bool {
         is_local(&self.address)

@@ -1,0 +1,105 @@
+//! What is written behind all baskets: objects, and the metadata of tables, in the order of keys.
+
+use std::sync::Arc;
+
+use remote::{Result, Written};
+use rootfile::write::{DirectoryId, Encoders};
+
+use super::carrier::Carrier;
+use super::inputs::OWN;
+use super::later::LaterObjects;
+use super::options::MergeReport;
+use super::plan::{MergePlan, Output, OutputContent};
+use super::processes;
+use crate::located::Located;
+use crate::read::file::session::Session;
+
+/// Writes it, and closes the file.
+///
+/// # Errors
+/// Those of reading the objects that are left, and as [`MergePlan::add_object`].
+pub async fn run(
+    session: &Session,
+    plan: MergePlan,
+    carrier: &mut Carrier,
+    url: &str,
+) -> Result<MergeReport> {
+    let mut plan = plan;
+    let mut later = LaterObjects::new(session.clone(), std::mem::take(&mut plan.later));
+    let mut report = report(&plan, url);
+    let mut encoders = Encoders::default();
+    for at in 0..plan.outputs.len() {
+        later.add(&mut plan, at).await?;
+        put(&mut plan, at, (&mut encoders, &mut report), url)?;
+        carrier.drain(&mut plan.writer).await?;
+    }
+    let MergePlan { mut writer, processes, notes, .. } = plan;
+    for (number, process) in processes {
+        writer.put(DirectoryId::TOP, &processes::name(number), Arc::new(*process));
+    }
+    OWN.iter().for_each(|class| writer.infos().need(class));
+    writer.close();
+    carrier.drain(&mut writer).await?;
+    Ok(MergeReport { notes, ..report })
+}
+
+/// The report of a file of which no object is there yet.
+fn report(plan: &MergePlan, url: &str) -> MergeReport {
+    MergeReport {
+        inputs: plan.inputs.len(),
+        tables: Vec::new(),
+        input_entries: plan.inputs.iter().map(|input| input.entries.clone()).collect(),
+        histograms: 0,
+        objects: 0,
+        records: 0,
+        copied_bytes: 0,
+        notes: Vec::new(),
+        written: Written { address: url.to_owned(), size: 0, checksum: None },
+        time: std::time::Duration::ZERO,
+    }
+}
+
+/// Puts an output into the file.
+fn put(
+    plan: &mut MergePlan,
+    at: usize,
+    (encoders, report): (&mut Encoders, &mut MergeReport),
+    url: &str,
+) -> Result<()> {
+    let compression = plan.compression();
+    let MergePlan { writer, options, outputs, notes, nothing, .. } = plan;
+    let Output { path, name, directory, content, inputs, differs, .. } = &mut outputs[at];
+    if *inputs < report.inputs {
+        notes.push(format!("{path} is in {inputs} of {} inputs only", report.inputs));
+    }
+    if *differs {
+        notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
+    }
+    match std::mem::replace(content, OutputContent::Nothing) {
+        OutputContent::Tree(mut tree) => {
+            let is_meant = options.only.as_ref().is_some_and(|only| only.table == *path);
+            if let Some(beside) = nothing.as_ref().filter(|_| is_meant) {
+                let first = tree.first().clone();
+                tree.add_beside(&first, beside).located(url)?;
+            }
+            report.tables.push((path.clone(), tree.entries()));
+            writer.put(*directory, name, Arc::new(tree.finish().located(url)?));
+        }
+        OutputContent::NTuple(ntuple) => {
+            let finished = ntuple.finish(writer, *directory, (compression, encoders));
+            let (anchor, entries) = finished.located(url)?;
+            report.tables.push((path.clone(), entries));
+            writer.put(*directory, name, anchor);
+        }
+        OutputContent::Sum(sum) => {
+            report.histograms += 1;
+            writer.put(*directory, name, Arc::new(sum.finish().located(url)?));
+        }
+        OutputContent::Object(object) => {
+            report.objects += 1;
+            writer.put(*directory, name, Arc::new(*object));
+        }
+        OutputContent::Nothing | OutputContent::Later | OutputContent::Left => {}
+    }
+    Ok(())
+}
