@@ -395,7 +395,7 @@ impl Client {
             &What::Close { file } => {
                 Close::decode_answer(body)?;
                 self.tasks.remove(&id);
-                self.files.remove(file);
+                self.files.closed(file);
                 self.answer(id, Answer::Closed);
             }
             What::Plain(request) => {

@@ -4,9 +4,9 @@
 //! will be called can therefore be foretold, and reads of it can leave with the open. The guess is
 //! verified against the open's answer before any byte of such a read is passed on.
 //!
-//! A handle that has stood for a file before is never guessed again in the same session: a server
-//! that serves requests side by side could still take it for the old file, and the open's answer
-//! would not show it.
+//! A handle that has stood for a file before is not guessed again before the close of that file has
+//! been answered: a server that serves requests side by side could still take it for the old file,
+//! and the open's answer would not show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +27,8 @@ pub enum State {
     Failed(RequestError),
     /// The open was sent elsewhere.
     Moved(Redirect),
-    /// Closed by the caller.
-    Closed,
+    /// Closed by the caller; the handle that it had.
+    Closed { handle: Option<Handle> },
 }
 
 #[derive(Debug)]
@@ -61,6 +61,8 @@ pub struct Files {
     taken: BTreeSet<u32>,
     /// Handles that stand or have stood for a file.
     used: BTreeSet<Handle>,
+    /// Those of them that stand for none any more, as the server has said.
+    freed: BTreeSet<Handle>,
     next: u32,
     /// Whether every open so far went as foreseen; a mismatch after one that did not says
     /// nothing about the server.
@@ -73,6 +75,7 @@ impl Files {
             table: BTreeMap::new(),
             taken: BTreeSet::new(),
             used: BTreeSet::new(),
+            freed: BTreeSet::new(),
             next: 0,
             clean: true,
         }
@@ -115,14 +118,15 @@ impl Files {
 
     /// The open leaves: the file is thought to get the lowest free slot. The handle is guessed
     /// unless `again` (the open was put off once), the server is known to be unpredictable, or
-    /// the handle has been used.
+    /// the handle may still stand for another file.
     pub fn opening(&mut self, id: FileId, order: HandleOrder, again: bool) {
         let slot = (0..).find(|slot| !self.taken.contains(slot));
         if let (Some(file), Some(slot)) = (self.table.get_mut(&id), slot) {
             self.taken.insert(slot);
             file.slot = Some(slot);
             self.clean &= !again;
-            let guess = order.guess(slot).filter(|handle| !again && !self.used.contains(handle));
+            let is_free = |at: &Handle| !self.used.contains(at) || self.freed.contains(at);
+            let guess = order.guess(slot).filter(|handle| !again && is_free(handle));
             file.state = State::Opening { guess };
         }
     }
@@ -148,7 +152,7 @@ impl Files {
         size: Option<u64>,
         order: &mut HandleOrder,
     ) -> HandleGuess {
-        self.used.insert(handle);
+        self.note_handle(handle);
         let Some(file) = self.table.get_mut(&id) else { return HandleGuess::NoGuess };
         let guess = match file.state {
             State::Opening { guess } => guess,
@@ -181,7 +185,11 @@ impl Files {
     /// The file's slot will be free once what has been sent is done.
     pub fn closing(&mut self, id: FileId) {
         if let Some(file) = self.table.get_mut(&id) {
-            file.state = State::Closed;
+            let handle = match file.state {
+                State::Open { handle, .. } => Some(handle),
+                _ => None,
+            };
+            file.state = State::Closed { handle };
             if let Some(slot) = file.slot.take() {
                 self.taken.remove(&slot);
             }
@@ -196,6 +204,23 @@ impl Files {
     /// A file whose open was given up has this handle.
     pub fn note_handle(&mut self, handle: Handle) {
         self.used.insert(handle);
+        self.freed.remove(&handle);
+    }
+
+    /// The server has closed a file: its handle is free, unless it has been given away since.
+    pub fn closed(&mut self, id: FileId) {
+        let Some(State::Closed { handle: Some(handle) }) = self.table.remove(&id).map(|f| f.state)
+        else {
+            return;
+        };
+        let has_it = |file: &File| match file.state {
+            State::Open { handle: own, .. } => own == handle,
+            State::Closed { handle: own } => own == Some(handle),
+            _ => false,
+        };
+        if !self.table.values().any(has_it) {
+            self.freed.insert(handle);
+        }
     }
 
     /// A slot taken by [`Files::take_slot`] is free.
@@ -244,6 +269,32 @@ mod tests {
         assert_eq!(guess(&files, again), None, "its handle will have stood for another file");
         let verdict = files.opened(again, Handle::from_slot(1), None, &mut order);
         assert_eq!(verdict, HandleGuess::NoGuess);
+    }
+
+    #[test]
+    fn a_handle_is_guessed_again_when_its_close_has_been_answered() {
+        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let first = Handle::from_slot(0);
+        let mut open = |files: &mut Files| {
+            let id = files.add(false);
+            files.opening(id, order, false);
+            let guessed = guess(files, id);
+            files.opened(id, first, None, &mut order);
+            (id, guessed)
+        };
+        let (one, guessed) = open(&mut files);
+        assert_eq!(guessed, Some(first));
+        files.closing(one);
+        files.closed(one);
+        let (other, guessed) = open(&mut files);
+        assert_eq!(guessed, Some(first));
+        files.closing(other);
+        // Given away before the answer: that says nothing of the file that has it now.
+        let (third, guessed) = open(&mut files);
+        assert_eq!(guessed, None);
+        files.closed(other);
+        files.closing(third);
+        assert_eq!(open(&mut files).1, None);
     }
 
     #[test]

@@ -236,7 +236,7 @@ impl Client {
             }
             State::Failed(error) => Err(Unknown::Failed(error.clone())),
             State::Moved(target) => Err(Unknown::Moved(Box::new(target.clone()))),
-            State::Closed => Err(Unknown::Failed(Misuse::ClosedFile.into())),
+            State::Closed { .. } => Err(Unknown::Failed(Misuse::ClosedFile.into())),
         }
     }
 
