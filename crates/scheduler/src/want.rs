@@ -234,6 +234,12 @@ impl Scheduler {
         self.servers.values().fold(0, |sum, server| sum.saturating_add(server.pipe_bytes()))
     }
 
+    /// The longest round trip to a server; zero while none is known.
+    pub fn round_trip(&self) -> Time {
+        let known = self.servers.values().filter_map(|server| server.round_trip.get());
+        known.max().unwrap_or_default()
+    }
+
     /// A want has been admitted.
     fn start(&mut self, id: WantId) {
         let Some(want) = self.wants.get_mut(&id) else { return };

@@ -14,6 +14,7 @@ pub(crate) mod failed;
 mod files;
 mod kept;
 pub mod ledger;
+mod links;
 pub mod log;
 mod store;
 pub mod tally;
@@ -23,6 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::SelectAll;
@@ -46,6 +48,7 @@ pub use command::{CameFrom, Urgency, Want};
 use failed::{FailedOpens, OpenKey};
 pub use kept::KeptBytes;
 use kept::{Keeper, Keeping};
+use links::Links;
 use log::Level;
 use trace::Trace;
 
@@ -121,7 +124,7 @@ impl Drop for LentMemory {
 pub struct Fetcher {
     commands: mpsc::UnboundedSender<DriverCommand>,
     groups: Arc<AtomicU64>,
-    pipe_bytes: Arc<AtomicU64>,
+    links: Arc<Links>,
     memory_bytes_max: Arc<AtomicU64>,
     cache: Arc<RwLock<Option<Cache>>>,
     failed: FailedOpens,
@@ -134,14 +137,14 @@ impl Fetcher {
         let (commands, receiver) = mpsc::unbounded_channel();
         let clock = Clock::start();
         let trace = Trace::new(clock);
-        let pipe_bytes = Arc::new(AtomicU64::new(0));
+        let links = Arc::new(Links::default());
         let driver =
-            driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
+            driver::Driver::new(config.clone(), network, clock, trace.clone(), links.clone());
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
         let (groups, failed) = (Arc::default(), FailedOpens::new(clock));
-        Fetcher { commands, groups, pipe_bytes, memory_bytes_max, cache, failed, trace }
+        Fetcher { commands, groups, links, memory_bytes_max, cache, failed, trace }
     }
 
     /// The cache on this machine's disk, where the settings name one that can be used.
@@ -522,7 +525,12 @@ impl RemoteFile {
     /// Bytes that the links to the engine's servers hold, as far as is known: what a round trip
     /// spent waiting could have brought.
     pub fn pipe_bytes(&self) -> u64 {
-        self.fetcher.pipe_bytes.load(Ordering::Relaxed)
+        self.fetcher.links.pipe_bytes()
+    }
+
+    /// The longest round trip to the engine's servers; zero while it is unknown.
+    pub fn round_trip(&self) -> Duration {
+        self.fetcher.links.round_trip()
     }
 
     /// Opens further files of the same engine.

@@ -14,7 +14,6 @@ mod slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use scheduler::{
@@ -31,6 +30,7 @@ use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
 use super::ledger::Phase;
+use super::links::Links;
 use super::trace::{RequestKind, RequestRecord, Trace};
 use crate::address::{Address, FileLocations};
 use crate::clock::{Clock, sleep_until};
@@ -52,8 +52,7 @@ pub struct Driver {
     network: Arc<dyn Network>,
     clock: Clock,
     trace: Trace,
-    /// What handles see of the links.
-    pipe_bytes: Arc<AtomicU64>,
+    links: Arc<Links>,
     scheduler: Scheduler,
     event_sender: mpsc::UnboundedSender<(ConnectionTag, ConnectionEvent)>,
     events: ConnectionEvents,
@@ -90,7 +89,7 @@ impl Driver {
         network: Arc<dyn Network>,
         clock: Clock,
         trace: Trace,
-        pipe_bytes: Arc<AtomicU64>,
+        links: Arc<Links>,
     ) -> Self {
         let (event_sender, events) = mpsc::unbounded_channel();
         let (finding_sender, findings) = mpsc::unbounded_channel();
@@ -100,7 +99,7 @@ impl Driver {
             network,
             clock,
             trace,
-            pipe_bytes,
+            links,
             scheduler,
             event_sender,
             events,
@@ -173,7 +172,7 @@ impl Driver {
             } else if let Some(event) = self.scheduler.poll_event() {
                 self.take_event(event);
             } else {
-                self.pipe_bytes.store(self.scheduler.pipe_bytes(), Ordering::Relaxed);
+                self.links.store(self.scheduler.pipe_bytes(), self.scheduler.round_trip());
                 return;
             }
         }
