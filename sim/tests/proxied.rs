@@ -80,7 +80,7 @@ fn eight_clients_of_one_file_cost_the_server_what_one_does() {
 
 /// Without a proxy a client waits ten round trips: for the open and for each of nine requests.
 #[test]
-fn files_of_one_shape_take_half_the_round_trips_after_the_first() {
+fn files_of_one_shape_take_four_tenths_of_the_round_trips_after_the_first() {
     let requests = vectors(TRAINED);
     let directly = RTT * (1 + requests.len() as u32);
     let folder = tempfile::tempdir().expect("a folder");
@@ -93,18 +93,19 @@ fn files_of_one_shape_take_half_the_round_trips_after_the_first() {
         xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
         let engine = engine_with(&world, config);
         let mut times = Vec::new();
+        // As in a proxy, a file stays open for a while after its client.
+        let mut kept = Vec::new();
         for file in 0..10 {
             let begun = Instant::now();
             let watched = engine.watch(&numbered(file)).await.expect("opens");
             play(&watched, &content, &requests, Duration::ZERO).await;
             times.push(begun.elapsed());
+            kept.push(watched);
         }
         times
     });
     assert_eq!(directly, 10 * RTT);
     for time in &times[1..] {
-        assert!(round_trips(*time, RTT) < 6.01, "{times:?}");
+        assert!(round_trips(*time, RTT) < 4.01, "{times:?}");
     }
-    let sum: Duration = times[1..].iter().sum();
-    assert!(round_trips(sum, RTT) < 9.0 * 5.5, "{times:?}");
 }

@@ -229,11 +229,15 @@ impl Stream for Arrivals {
             }
             return Poll::Ready(Some(Err(error)));
         }
-        if self.incomplete.is_empty() && self.ready.len() < 2 {
+        let come = self.ready.pop_front();
+        if let (Some(arrival), Some(answering)) = (&come, &self.answering) {
+            answering.has_come(arrival.index, &arrival.bytes);
+        }
+        if self.incomplete.is_empty() && self.ready.is_empty() {
             // With the last range the client has its answer.
             self.answering = None;
         }
-        match self.ready.pop_front() {
+        match come {
             Some(arrival) => Poll::Ready(Some(Ok(arrival))),
             None if self.incomplete.is_empty() => Poll::Ready(None),
             None => Poll::Pending,

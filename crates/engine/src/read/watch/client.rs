@@ -2,11 +2,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::Shared;
 use super::habit::Habit;
+use super::last_baskets::LastBaskets;
 use super::places::Places;
 use super::predict::{Advice, Predictor};
 
@@ -18,6 +22,7 @@ const EARLY_MAX: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Client {
     shared: Arc<Shared>,
+    opened: Instant,
     reader: Mutex<Reader>,
 }
 
@@ -29,17 +34,19 @@ struct Reader {
     early: Vec<Range<u64>>,
     /// Reads that have not been answered.
     unanswered: usize,
+    last: LastBaskets,
 }
 
 /// A read until the client has its answer.
 #[derive(Debug)]
 pub struct Answering {
     client: Arc<Client>,
+    ranges: Vec<Range<u64>>,
 }
 
 impl Client {
     pub fn new(shared: Arc<Shared>) -> Arc<Self> {
-        let client = Arc::new(Client { shared, reader: Mutex::default() });
+        let client = Arc::new(Client { shared, opened: Instant::now(), reader: Mutex::default() });
         client.begin();
         client
     }
@@ -51,8 +58,13 @@ impl Client {
     /// If the file's metadata are here, fetches what clients of such files begin with.
     pub fn begin(&self) {
         let Some(places) = self.shared.places() else { return };
-        let advice = self.reader.lock().begin(places, &self.shared);
+        let advice = self.reader.lock().begin(places, &self.shared, self.opened.elapsed());
         self.shared.follow(advice);
+    }
+
+    /// The bytes of a range, if the client has just had it.
+    pub fn last(&self, range: &Range<u64>) -> Option<Bytes> {
+        self.reader.lock().last.get(range)
     }
 
     /// The client asks for ranges; returns also what can be fetched meanwhile.
@@ -60,14 +72,15 @@ impl Client {
         let mut fetch = Vec::new();
         let mut reader = self.reader.lock();
         reader.unanswered += 1;
+        let answering = Answering { client: self.clone(), ranges: ranges.to_vec() };
         let ranges = &joined(ranges)[..];
         let is_copy = |range: &Range<u64>| range.end.saturating_sub(range.start) >= COPY_BYTES;
         match self.shared.places() {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
             Some(places) => {
                 reader.read(places, ranges);
-                let link_bytes = self.shared.link_bytes();
-                let asked = reader.predictors.iter_mut().map(|table| table.asked(link_bytes));
+                let (now, way) = (self.opened.elapsed(), self.shared.way());
+                let asked = reader.predictors.iter_mut().map(|table| table.asked(now, way));
                 fetch.extend(asked.flat_map(|advice| advice.fetch));
             }
             None if reader.early.len() + ranges.len() <= EARLY_MAX => {
@@ -75,26 +88,30 @@ impl Client {
             }
             None => {}
         }
-        (Answering { client: self.clone() }, Advice { fetch, drop: Vec::new() })
+        (answering, Advice { fetch, drop: Vec::new() })
     }
 }
 
 impl Reader {
-    fn begin(&mut self, places: &Places, shared: &Shared) -> Advice {
+    fn begin(&mut self, places: &Places, shared: &Shared, now: Duration) -> Advice {
         let mut begun = Advice::default();
         if !self.predictors.is_empty() {
             return begun;
         }
-        for table in &places.tables {
-            let mut predictor = Predictor::new(table.clone());
+        self.predictors.extend(places.tables.iter().cloned().map(Predictor::new));
+        let early = std::mem::take(&mut self.early);
+        self.read(places, &early);
+        for (predictor, table) in self.predictors.iter_mut().zip(&places.tables) {
             if let Some(habit) = Habit::load(shared.notes(), table) {
                 let advice = predictor.begin(&habit.columns_in(table), habit.bytes);
                 begun.fetch.extend(advice.fetch);
             }
-            self.predictors.push(predictor);
+            if self.unanswered == 0 {
+                let advice = predictor.answered(now, shared.way());
+                begun.fetch.extend(advice.fetch);
+                begun.drop.extend(advice.drop);
+            }
         }
-        let early = std::mem::take(&mut self.early);
-        self.read(places, &early);
         begun
     }
 
@@ -109,6 +126,14 @@ impl Reader {
                     predictor.read(place.column, place.number);
                 }
             }
+        }
+    }
+
+    /// Keeps what the client may ask for once more.
+    fn keep(&mut self, places: &Places, range: &Range<u64>, bytes: &Bytes) {
+        match self.predictors.iter().all(Predictor::reads_alone) {
+            true => self.last.keep(places, range, bytes),
+            false => self.last.clear(),
         }
     }
 }
@@ -126,6 +151,13 @@ fn joined(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
 }
 
 impl Answering {
+    /// The client is given one of its ranges.
+    pub fn has_come(&self, index: usize, bytes: &Bytes) {
+        let Client { shared, reader, .. } = &*self.client;
+        let (Some(places), Some(range)) = (shared.places(), self.ranges.get(index)) else { return };
+        reader.lock().keep(places, range, bytes);
+    }
+
     /// The file is another one now.
     pub fn set_stale(&self) {
         self.client.shared.set_stale();
@@ -134,7 +166,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        let Client { shared, reader } = &*self.client;
+        let Client { shared, opened, reader } = &*self.client;
         let mut advice = Advice::default();
         {
             let mut reader = reader.lock();
@@ -142,8 +174,9 @@ impl Drop for Answering {
             if reader.unanswered > 0 {
                 return;
             }
+            let (now, way) = (opened.elapsed(), shared.way());
             for predictor in &mut reader.predictors {
-                let more = predictor.answered(shared.link_bytes());
+                let more = predictor.answered(now, way);
                 advice.fetch.extend(more.fetch);
                 advice.drop.extend(more.drop);
             }

@@ -11,6 +11,7 @@
 pub mod arrivals;
 mod client;
 mod habit;
+mod last_baskets;
 pub mod opens;
 mod pieces;
 mod places;
@@ -168,6 +169,9 @@ impl Watched {
         for (index, range) in ranges.iter().enumerate() {
             if let Some(bytes) = shared.metadata(range) {
                 shared.tally.metadata(bytes.len() as u64);
+                arrivals.add_here(index, bytes);
+            } else if let Some(bytes) = self.client.last(range) {
+                shared.tally.predicted(bytes.len() as u64);
                 arrivals.add_here(index, bytes);
             } else {
                 absent.extend(arrivals.add_parts(index, range.start, shared.parts(range)));

@@ -21,6 +21,7 @@ use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
 use super::predict::Advice;
+use super::predict::pace::Way;
 use super::used::Tally;
 use crate::read::file::session::Session;
 use crate::read::file::{File, OpenBytes};
@@ -105,9 +106,9 @@ impl Shared {
         &self.notes
     }
 
-    /// Bytes that the links to the engine's servers hold.
-    pub fn link_bytes(&self) -> u64 {
-        self.remote.pipe_bytes()
+    /// The links to the engine's servers.
+    pub fn way(&self) -> Way {
+        Way { round_trip: self.remote.round_trip(), bytes: self.remote.pipe_bytes() }
     }
 
     pub fn is_stale(&self) -> bool {

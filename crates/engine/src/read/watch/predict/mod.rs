@@ -3,19 +3,25 @@
 //! A client's reads between two moments at which it waits for nothing are a *fill*: one basket of a
 //! client without a cache, the vectors of a TTreeCache, which holds some clusters. What comes next
 //! is taken to be more of the same: the next baskets of the columns of the last fill, and of those
-//! that have been read again and again and whose turn comes later. ROOT may fill its cache with all
-//! branches at first, to learn; so the first fill proves nothing where the second one has fewer.
+//! that have been read again and again and whose turn comes later. Where each fill is of one column
+//! (coffea reads a chunk so), a column that is read on begins the next *round*: the columns that
+//! were read since its last turn follow, in their order. ROOT may fill its cache with all branches
+//! at first, to learn; so the first fill proves nothing where the second one has fewer.
 //!
-//! A prediction is only counted until one has been right; then ranges are fetched, as many bytes as
-//! the last fill had and as the link holds, and no more than predictions have been worth so far. A
-//! client that jumps, or leaves more than a twentieth unread, ends this until predictions have been
-//! right again.
+//! A prediction is only counted until one has been right. Then ranges are fetched: what the client
+//! reads while more comes (`pace`), and no more than predictions have been worth so far. A client
+//! that jumps, or leaves more than a twentieth unread, ends this until predictions have been right
+//! again.
+
+pub mod pace;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
+use self::pace::{Pace, Way};
 use super::places::TablePlaces;
 
 /// Fills in a row after which a column is followed that was not in the last one.
@@ -52,11 +58,18 @@ pub struct Predictor {
     fills: u32,
     /// Bytes of the last fill.
     last_bytes: u64,
+    pace: Pace,
+    /// Columns that have been read from this fill on are read in turns.
+    round: Option<u32>,
+    /// From this fill on each has read one column.
+    alone_since: u32,
     /// Right predictions that are still needed before anything is fetched.
     proofs_missing: u32,
     proofs_needed: u32,
     /// Bytes that were expected and read, since predictions were last found to be wrong.
     earned: u64,
+    /// Bytes that were read in order.
+    orderly: u64,
     judged_used: u64,
     judged_unused: u64,
 }
@@ -69,8 +82,9 @@ struct Cursor {
     ahead: u32,
     /// Fills in a row that have read it in order.
     steady: u32,
-    /// The last fill that has read it.
+    /// The last fill that has read it, and how many baskets of it.
     fill: u32,
+    units: u32,
     /// It is known from a file like this one that it will be read.
     is_usual: bool,
 }
@@ -79,12 +93,16 @@ struct Cursor {
 #[derive(Debug, Default)]
 struct Fill {
     units: u32,
+    columns: u32,
     bytes: u64,
-    /// First entries of what was read, the lowest and the highest.
+    /// The lowest first entry of a basket before one that was read, and the highest of one that
+    /// was read.
     entries: Option<(u64, u64)>,
     /// Bytes that were expected, and bytes that were read out of order.
     right: u64,
     wrong: u64,
+    /// A column that was read on, and the fill that had read it before.
+    read_before: Option<u32>,
 }
 
 impl Predictor {
@@ -99,9 +117,13 @@ impl Predictor {
             fill: Fill::default(),
             fills: 0,
             last_bytes: 0,
+            pace: Pace::default(),
+            round: None,
+            alone_since: 0,
             proofs_missing: 1,
             proofs_needed: 1,
             earned: 0,
+            orderly: 0,
             judged_used: 0,
             judged_unused: 0,
         }
@@ -111,10 +133,10 @@ impl Predictor {
     /// columns.
     pub fn begin(&mut self, columns: &[u32], bytes: u64) -> Advice {
         for column in columns {
-            self.columns.insert(*column, Cursor { is_usual: true, ..Cursor::default() });
+            self.columns.entry(*column).or_default().is_usual = true;
         }
         self.proofs_missing = 0;
-        self.last_bytes = bytes;
+        self.pace.begin(bytes);
         self.followed = columns.to_vec();
         Advice { fetch: self.extend(bytes), drop: Vec::new() }
     }
@@ -140,59 +162,115 @@ impl Predictor {
         cursor.next = if was_expected { cursor.next.max(number + 1) } else { number + 1 };
         cursor.ahead = cursor.ahead.max(cursor.next);
         if cursor.fill != self.fills + 1 {
-            cursor.fill = self.fills + 1;
+            if cursor.fill > 0 {
+                self.fill.read_before = Some(cursor.fill);
+            }
+            (cursor.fill, cursor.units) = (self.fills + 1, 0);
             cursor.steady += 1;
+            self.fill.columns += 1;
         }
+        cursor.units += 1;
         self.fill.units += 1;
         self.fill.bytes += bytes;
-        let (low, high) = self.fill.entries.unwrap_or((entry, entry));
-        self.fill.entries = Some((low.min(entry), high.max(entry)));
+        let before = self.table.unit(column, number.saturating_sub(1)).map_or(0, |at| at.entry);
+        let (low, high) = self.fill.entries.unwrap_or((before, entry));
+        self.fill.entries = Some((low.min(before), high.max(entry)));
     }
 
-    /// The client waits for what it has read: where all of that was expected, as much can be
-    /// fetched meanwhile.
-    pub fn asked(&mut self, link_bytes: u64) -> Advice {
-        let is_right = self.fill.right > 0 && self.fill.right == self.fill.bytes;
-        match self.is_proven() && is_right {
-            true => Advice { fetch: self.top_up(link_bytes), drop: Vec::new() },
-            false => Advice::default(),
+    /// The client waits for what it has read: where that was expected, more can be fetched
+    /// meanwhile. A fill that is as was expected is the proof that is missing. Beside bytes that
+    /// had not been fetched, which share the link, no more is fetched than would be late after them.
+    pub fn asked(&mut self, now: Duration, way: Way) -> Advice {
+        let Fill { bytes, right, wrong, .. } = self.fill;
+        if bytes > 0 {
+            self.pace.asked(now);
         }
+        if right == 0 || right * 2 < bytes || wrong > 0 {
+            return Advice::default();
+        }
+        let was_fetched = self.is_proven() && right == bytes;
+        if self.proofs_missing == 1 && self.is_as_before() {
+            // It was only counted.
+            self.expect_nothing();
+            self.proofs_missing = 0;
+        }
+        let fetch = match self.is_proven() {
+            true if was_fetched => self.top_up(way),
+            true => self.extend_by(self.pace.late(way), self.bound(way)),
+            false => Vec::new(),
+        };
+        Advice { fetch, drop: Vec::new() }
     }
 
-    /// The client has everything that it has asked for, over links that hold so many bytes.
-    pub fn answered(&mut self, link_bytes: u64) -> Advice {
-        let Some((_, high)) = self.fill.entries else { return Advice::default() };
+    /// Expects so many bytes more than it does, up to a bound.
+    fn extend_by(&mut self, bytes: u64, bound: u64) -> Vec<Range<u64>> {
+        let most = (self.expected_bytes + bytes).min(bound);
+        if bytes == 0 { Vec::new() } else { self.extend(most) }
+    }
+
+    /// Whether what the client reads now has baskets of every column that is followed, or is the
+    /// next of a round. ROOT's cache leaves out columns that it has only read to learn.
+    fn is_as_before(&self) -> bool {
+        let is_read = |column: &u32| {
+            self.columns.get(column).is_some_and(|cursor| cursor.fill == self.fills + 1)
+        };
+        let is_next_of_round = self.round.is_some() && self.fill.columns == 1;
+        is_next_of_round || self.fill.units > 1 && self.followed.iter().all(is_read)
+    }
+
+    /// The client has everything that it has asked for.
+    pub fn answered(&mut self, now: Duration, way: Way) -> Advice {
+        if self.fill.units == 0 {
+            return Advice::default();
+        }
         let fill = std::mem::take(&mut self.fill);
         self.fills += 1;
         self.last_bytes = fill.bytes;
+        self.pace.answered(now, fill.bytes);
+        self.set_round(&fill);
         let was_proven = self.is_proven();
-        self.followed = self.to_follow(fill.units, high);
+        self.followed = self.to_follow(&fill);
         let mut drop = self.pass_over();
-        let was_to_learn = self.fills == 2 && !was_proven && self.judged_unused > 0;
+        let was_to_learn = self.fills == 2 && !was_proven && !drop.is_empty();
         if fill.wrong <= fill.right && was_to_learn {
-            self.expect_nothing();
-            self.judged_unused = 0;
+            self.pace.forget();
+            self.pace.answered(now, fill.bytes);
         } else if self.is_wrong(&fill) {
             drop.extend(self.expect_nothing());
             self.begin_anew();
         } else {
             self.credit(&fill);
         }
-        let mut fetch = match was_proven {
-            true => Vec::new(),
-            // What was only counted is fetched now.
-            false => self.expected_ranges(),
-        };
-        fetch.extend(self.top_up(link_bytes));
+        if !was_proven {
+            // It was only counted.
+            self.expect_nothing();
+        }
+        let fetch = self.top_up(way);
         Advice {
             fetch: if self.is_proven() { fetch } else { Vec::new() },
             drop: if was_proven { drop } else { Vec::new() },
         }
     }
 
+    /// A column that is read once more after others, each in a fill of its own, begins a round or
+    /// goes on with one.
+    fn set_round(&mut self, fill: &Fill) {
+        if fill.columns > 1 || fill.wrong > fill.right {
+            self.round = None;
+            self.alone_since = self.fills + 1;
+        }
+        let is_after_others = |before: &u32| (self.alone_since..self.fills - 1).contains(before);
+        self.round = self.round.or(fill.read_before.filter(is_after_others));
+    }
+
     /// Whether predictions are fetched, and not only counted.
     pub fn is_proven(&self) -> bool {
         self.proofs_missing == 0
+    }
+
+    /// Whether the client reads one column after the other, and not several together.
+    pub fn reads_alone(&self) -> bool {
+        self.fill.columns <= 1 && self.alone_since <= self.fills
     }
 
     pub fn table(&self) -> &TablePlaces {
@@ -208,29 +286,43 @@ impl Predictor {
     /// What the next client of a file like this one will probably begin with: columns, and bytes
     /// of them. `None` where this one has not read in order.
     pub fn habit(&self) -> Option<(Vec<u32>, u64)> {
-        let last =
-            |(_, cursor): &(&u32, &Cursor)| cursor.fill == self.fills || self.is_steady(cursor);
-        let columns: Vec<u32> =
-            self.columns.iter().filter(last).map(|(column, _)| *column).collect();
+        let is_read_on = |cursor: &Cursor| {
+            cursor.fill == self.fills || self.is_steady(cursor) || self.is_in_round(cursor)
+        };
+        let read_on = self.columns.iter().filter(|(_, cursor)| is_read_on(cursor));
+        let columns: Vec<u32> = read_on.map(|(column, _)| *column).collect();
         let is_orderly = self.fills > 0 && self.proofs_needed == 1;
-        is_orderly.then_some((columns, self.last_bytes.max(self.earned.min(JUDGED.start))))
+        is_orderly.then_some((columns, self.last_bytes.max(self.orderly.min(JUDGED.start))))
     }
 
     fn is_steady(&self, cursor: &Cursor) -> bool {
         cursor.steady >= STEADY || cursor.is_usual
     }
 
-    /// Columns whose next baskets are expected, after a fill whose last part begins at an entry.
-    fn to_follow(&self, units: u32, high: u64) -> Vec<u32> {
+    fn is_in_round(&self, cursor: &Cursor) -> bool {
+        self.round.is_some_and(|round| cursor.fill >= round)
+    }
+
+    /// Columns whose next baskets are expected after a fill.
+    fn to_follow(&self, fill: &Fill) -> Vec<u32> {
         // What the first fill says is only counted.
-        let is_vector = units > 1 && (self.fills > 1 || !self.is_proven());
+        let is_vector = fill.units > 1 && (self.fills > 1 || !self.is_proven());
+        let (low, high) = fill.entries.unwrap_or_default();
         let is_followed = |(column, cursor): (&u32, &Cursor)| {
-            let is_in_last = cursor.fill == self.fills;
-            // What was passed over is not read any more.
-            let is_due_later =
-                || self.table.unit(*column, cursor.next).is_some_and(|unit| unit.entry >= high);
-            let follows = is_in_last && (is_vector || self.is_steady(cursor))
-                || !is_in_last && self.is_steady(cursor) && is_due_later();
+            let entry = |number: u32| self.table.unit(*column, number).map(|unit| unit.entry);
+            let begins = |from: u64| entry(cursor.next).is_some_and(|entry| entry >= from);
+            let ends = |from: u64| entry(cursor.next + 1).is_none_or(|after| after > from);
+            // What was passed over is not read any more. Where columns are read in turns, the same
+            // entries follow of the others: from somewhere in the basket before on.
+            let is_due_later = || match fill.columns {
+                1 => begins(low) || ends(low),
+                _ => begins(high),
+            };
+            let is_regular = self.is_steady(cursor) || self.is_in_round(cursor);
+            let follows = match cursor.fill == self.fills {
+                true => is_vector || is_regular,
+                false => is_regular && is_due_later(),
+            };
             follows.then_some(*column)
         };
         self.columns.iter().filter_map(is_followed).collect()
@@ -257,13 +349,15 @@ impl Predictor {
         let mut ranges = Vec::with_capacity(gone.len());
         for (column, number) in gone {
             self.expected.remove(&(column, number));
-            if let Some(cursor) = self.columns.get_mut(&column) {
+            if let Some(cursor) = self.columns.get_mut(&column).filter(|at| at.next <= number) {
                 cursor.ahead = cursor.next;
             }
             let Some(unit) = self.table.unit(column, number) else { continue };
             self.expected_bytes -= unit.bytes();
-            self.judged_unused += unit.bytes();
             ranges.push(unit.range.clone());
+        }
+        if self.is_proven() {
+            self.judged_unused += ranges.iter().map(|range| range.end - range.start).sum::<u64>();
         }
         ranges
     }
@@ -284,6 +378,7 @@ impl Predictor {
     /// A fill was as expected, or nothing was expected of it.
     fn credit(&mut self, fill: &Fill) {
         self.earned += fill.right;
+        self.orderly += fill.bytes - fill.wrong;
         self.judged_used += fill.right;
         if fill.right > 0 {
             self.proofs_missing = self.proofs_missing.saturating_sub(1);
@@ -294,47 +389,55 @@ impl Predictor {
         }
     }
 
-    /// Bytes that may be ahead of the client: some clusters are a little larger than the last.
-    fn bound(&self, link_bytes: u64) -> u64 {
-        let fill = self.last_bytes + self.last_bytes / 8;
-        // What the link holds, and half of that for bytes that wait here for their cluster.
-        let link = link_bytes + link_bytes / 2;
-        (fill + link.min(self.earned)).max(AHEAD_MIN)
+    /// Bytes that may be ahead of the client.
+    fn bound(&self, way: Way) -> u64 {
+        let fill = self.pace.fill();
+        let more = self.pace.ahead(way).saturating_sub(fill);
+        // A fill that is as was expected counts while the client still waits for it.
+        (fill + more.min(self.earned + self.fill.right)).max(AHEAD_MIN)
     }
 
     /// Expects more where little is ahead.
-    fn top_up(&mut self, link_bytes: u64) -> Vec<Range<u64>> {
-        let bound = self.bound(link_bytes);
-        let is_low = self.expected_bytes + self.last_bytes.max(bound / 4) <= bound;
-        if is_low || self.expected.is_empty() { self.extend(bound) } else { Vec::new() }
+    fn top_up(&mut self, way: Way) -> Vec<Range<u64>> {
+        let bound = self.bound(way);
+        let has_room = self.expected_bytes + self.last_bytes.max(bound / 4) <= bound;
+        let is_low = self.expected.is_empty() || self.expected_bytes < self.last_bytes;
+        if has_room || is_low { self.extend(bound) } else { Vec::new() }
     }
 
-    /// Expects more, in the order of entries, until so many bytes are ahead; ends with a cluster
-    /// where one fits.
+    /// Expects more, in the order of entries or of turns, until so many bytes are ahead; ends with a
+    /// cluster where one fits. Where nothing is ahead, one basket fits.
     fn extend(&mut self, bound: u64) -> Vec<Range<u64>> {
         let table = self.table.clone();
+        let is_round = self.round.is_some();
         let mut next = BinaryHeap::new();
-        let place = |column: u32, number: u32| {
+        let place = |cursor: Cursor, column: u32, number: u32| {
             let unit = table.unit(column, number)?;
-            Some(Reverse((unit.entry, unit.range.start, column, number)))
+            let turn = u64::from((number - cursor.next) / cursor.units.max(1));
+            let order = match is_round {
+                true => (turn, u64::from(cursor.fill)),
+                false => (unit.entry, unit.range.start),
+            };
+            Some(Reverse((order, number, column)))
         };
         for column in &self.followed {
-            let cursor = self.columns.entry(*column).or_default();
-            next.extend(place(*column, cursor.ahead.max(cursor.next)));
+            let cursor = *self.columns.entry(*column).or_default();
+            next.extend(place(cursor, *column, cursor.ahead.max(cursor.next)));
         }
         let mut more: Vec<(u64, u32, u32, u64)> = Vec::new();
         let mut bytes = self.expected_bytes;
-        while let Some(Reverse((entry, _, column, number))) = next.pop() {
+        while let Some(Reverse((_, number, column))) = next.pop() {
             let Some(unit) = table.unit(column, number) else { continue };
-            if bytes + unit.bytes() > bound {
-                let cluster = table.cluster_of(entry);
+            if bytes > 0 && bytes + unit.bytes() > bound {
+                let cluster = table.cluster_of(unit.entry);
                 let within = more.partition_point(|(entry, ..)| *entry < cluster);
-                more.truncate(if within > 0 { within } else { more.len() });
+                let ends_within = within > 0 && !is_round;
+                more.truncate(if ends_within { within } else { more.len() });
                 break;
             }
             bytes += unit.bytes();
-            more.push((entry, column, number, unit.bytes()));
-            next.extend(place(column, number + 1));
+            more.push((unit.entry, column, number, unit.bytes()));
+            next.extend(place(self.columns[&column], column, number + 1));
         }
         let mut ranges = Vec::with_capacity(more.len());
         for (_, column, number, bytes) in more {
@@ -344,13 +447,6 @@ impl Predictor {
             ranges.extend(table.unit(column, number).map(|unit| unit.range.clone()));
         }
         ranges
-    }
-
-    fn expected_ranges(&self) -> Vec<Range<u64>> {
-        let unit = |(column, number): &(u32, u32)| self.table.unit(*column, *number);
-        let mut units: Vec<_> = self.expected.iter().filter_map(unit).collect();
-        units.sort_unstable_by_key(|unit| (unit.entry, unit.range.start));
-        units.into_iter().map(|unit| unit.range.clone()).collect()
     }
 }
 
