@@ -247,7 +247,7 @@ fn file_answer<B>(
             let text = "the file is not what the request takes it for\n";
             (plain(serving, StatusCode::PRECONDITION_FAILED, text), false)
         }
-        Asked::NotModified => (plain(serving, StatusCode::NOT_MODIFIED, ""), false),
+        Asked::NotModified => (not_modified(serving), false),
         Asked::Unsatisfiable => (unsatisfiable(serving, &stat), false),
         // Nothing is read for it.
         Asked::Whole if is_head => {
@@ -271,6 +271,13 @@ fn file_answer<B>(
     if let Some(date) = last_modified(&stat) {
         set(headers, header::LAST_MODIFIED, &date);
     }
+    answer
+}
+
+/// Without a type, which caches would take for the file's own (RFC 9111, section 4.3.4).
+fn not_modified(serving: &Arc<Serving>) -> Answer {
+    let mut answer = plain(serving, StatusCode::NOT_MODIFIED, "");
+    answer.headers_mut().remove(header::CONTENT_TYPE);
     answer
 }
 
