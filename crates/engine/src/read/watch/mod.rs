@@ -2,11 +2,10 @@
 //!
 //! Such a client (ROOT, uproot, a copy) asks for a few ranges, waits, computes, and asks again. All
 //! clients of one address share one open file here, and those that come while it is being opened
-//! share its answer, an error too. Of a ROOT file the metadata are read as soon as
-//! it is open, the way that this engine opens it: what ROOT asks for one after the other is then
-//! here. They also say of which column each basket is (`places`), so that what a client reads shows
-//! what it will ask for next (`predict`), and what clients of the next file of its shape begin with
-//! (`habit`).
+//! share its answer, an error too. Of a ROOT file the metadata are read as soon as it is open, the
+//! way that this engine opens it: what ROOT asks for one after the other is then here. They also
+//! say of which column each basket is (`places`), so that what a client reads shows what it will
+//! ask for next (`predict`), and what clients of the next file of its shape begin with (`habit`).
 
 pub mod arrivals;
 mod client;
