@@ -7,6 +7,7 @@ import warnings
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import awkward as ak
@@ -35,7 +36,9 @@ with warnings.catch_warnings():
 
 pytestmark = pytest.mark.filterwarnings("ignore:Missing cross-reference:RuntimeWarning")
 
-NTUPLE = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata" / "ntuple_fields.root"
+TESTDATA = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata"
+NTUPLE = TESTDATA / "ntuple_fields.root"
+NOTHING = TESTDATA / "nothing.root"
 ENTRIES = 100
 
 
@@ -84,6 +87,42 @@ def test_forms_are_coffeas_own(request: pytest.FixtureRequest, which: str, tree:
         expected["typenames"] = file[tree].typenames()
     opened: Any = farroot.open({path: tree})
     assert SourceMapping._extract_base_form(opened) == expected
+
+
+def test_objects_without_members_have_coffeas_forms() -> None:
+    """FCC's files have references in vectors, and ATLAS's have base classes, without members.
+
+    All of these were left out: the forms of whole files differed from coffea's.
+    """
+    with uproot.open(NOTHING) as file:
+        expected = UprootSourceMapping._extract_base_form(file["events"])
+        expected["typenames"] = file["events"].typenames()
+    opened: Any = farroot.open({NOTHING: "events"})
+    assert SourceMapping._extract_base_form(opened) == expected
+    events = from_root({NOTHING: "events"}, schemaclass=BaseSchema).events()
+    assert ak.num(events.several).to_list() == [0, 1, 2, 0, 1]
+    assert len(events.alone) == 5
+
+
+@pytest.mark.parametrize(
+    ("typename", "name", "parent", "is_list", "is_left_out"),
+    [
+        ("xAOD::AuxInfoBase", "EventInfoAux.", None, False, False),
+        ("xAOD::AuxInfoBase", "xTrigDecisionAux.xAOD::AuxInfoBase", 3, False, True),
+        ("std::vector<edm4hep::RecoParticleRefData>", "Electron", None, True, False),
+        ("DataVector<xAOD::Electron_v1>", "AnalysisElectrons", None, True, True),
+    ],
+)
+def test_only_objects_of_which_uproot_has_forms_are_columns(
+    typename: str, name: str, parent: int | None, is_list: bool, is_left_out: bool
+) -> None:
+    form: dict[str, Any] = {"class": "RecordArray", "fields": [], "contents": []}
+    if is_list:
+        form = {"class": "ListOffsetArray", "offsets": "i64", "content": form}
+    info: Any = SimpleNamespace(typename=typename, name=name, parent=parent)
+    assert _forms._is_not_coffeas(form, info) == is_left_out
+    number = {"class": "NumpyArray", "primitive": "int64"}
+    assert not _forms._is_not_coffeas(number, info)
 
 
 def test_columns_of_an_ntuple_are_read() -> None:

@@ -166,18 +166,13 @@ class _Forms:
         if leaf.shape not in self._by_shape:
             self._by_shape[leaf.shape] = self._read(leaf)
         text = self._by_shape[leaf.shape]
-        return None if text is None else json.loads(text)
+        form = None if text is None else json.loads(text)
+        return None if form is None or _is_not_coffeas(form, info) else form
 
     def _read(self, leaf: Leaf) -> str | None:
         request = _core.Request([leaf.request()])
         empty = self._table._live().lazy(request, 0, 0, _core.StepSize.whole()).empty(0)
         if not says_all(empty):
-            return None
-        form = to_layout(empty).form
-        while form.is_list or form.is_option:
-            form = form.content
-        if form.is_record and not form.fields:
-            # Objects without a readable member, such as those of an empty base class.
             return None
         text: str = to_layout(empty).form.to_json()
         return text
@@ -195,6 +190,22 @@ class _Forms:
             "parameters": {},
             "form_key": None,
         }
+
+
+def _is_not_coffeas(form: Mapping[str, Any], info: ColumnInfo) -> bool:
+    """Whether a column is of objects without members of which coffea has no form.
+
+    uproot has forms of such objects in ``std::`` containers and by themselves, but neither of base
+    classes (:func:`uproot.interpretation.identify.interpretation_of` knows none for their branches)
+    nor of other collections, such as ``DataVector``.
+    """
+    item = form
+    while "content" in item:
+        item = item["content"]
+    if item["class"] != "RecordArray" or item["fields"]:
+        return False
+    is_base = info.parent is not None and info.name.endswith(info.typename)
+    return is_base or (item is not form and not info.typename.startswith("std::"))
 
 
 class _Watched(dict[str, Any]):

@@ -13,6 +13,15 @@ struct Inner {
   int b = 2;
 };
 
+// Without members: by itself, in containers, as a base class.
+struct Nothing {};
+
+struct Something : Nothing {
+  Something() {}
+  Nothing none;
+  float a = 1;
+};
+
 class Part : public TObject {
 public:
   float p = 0;

@@ -81,6 +81,22 @@ def generated_offsets(path):
     file.Close()
 
 
+def nothing(path):
+    """Objects of a class without members."""
+    file = ROOT.TFile(path, "RECREATE", "", NOT_COMPRESSED)
+    tree = ROOT.TTree("events", "objects without members")
+    alone, several, based = ROOT.Nothing(), ROOT.std.vector("Nothing")(), ROOT.Something()
+    tree.Branch("alone", alone)
+    tree.Branch("several", several)
+    tree.Branch("based.", based, 32000, 99)
+    for i in range(ENTRIES):
+        several.resize(i % 3)
+        based.a = i
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
 def main():
     folder = sys.argv[1]
     load_classes()
@@ -88,6 +104,7 @@ def main():
     objects(os.path.join(folder, "members.root"), 1)
     objects(os.path.join(folder, "whole.root"), 0)
     generated_offsets(os.path.join(folder, "generated_offsets.root"))
+    nothing(os.path.join(folder, "nothing.root"))
 
 
 main()
