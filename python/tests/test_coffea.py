@@ -31,7 +31,7 @@ with warnings.catch_warnings():
     from coffea.nanoevents.mapping import UprootSourceMapping
 
     import farroot.coffea
-    from farroot.coffea import _forms, _reader, _runner, from_root
+    from farroot.coffea import _forms, _queue, _reader, from_root
     from farroot.coffea._mapping import SourceMapping
 
 pytestmark = pytest.mark.filterwarnings("ignore:Missing cross-reference:RuntimeWarning")
@@ -286,18 +286,18 @@ def test_a_runner_makes_what_coffeas_makes(nano: Path, tmp_path: Path) -> None:
 def test_chunks_behind_are_read_ahead(nano: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the third chunk on, the columns are being read before the work on a chunk begins."""
     found = []
-    take = _runner.Queue.take
+    take = _queue.Queue.take
 
     def taking(queue: Any, item: Any, table: Any) -> Any:
         reader = take(queue, item, table)
         found.append([names for names, _ in reader._under_way])
         return reader
 
-    monkeypatch.setattr(_runner.Queue, "take", taking)
+    monkeypatch.setattr(_queue.Queue, "take", taking)
     run(farroot.coffea.Runner, {"one": {"files": {str(nano): "Events"}}})
     names = ["Muon_pt", "nMuon", "run"]
     assert found == [[], [], [names], [names], [names]]
-    assert pickle.loads(pickle.dumps(_runner.Queue([1, 2])))._items == []
+    assert pickle.loads(pickle.dumps(_queue.Queue([1, 2])))._items == []
 
 
 def test_partitions_are_chunks(nano: Path) -> None:
