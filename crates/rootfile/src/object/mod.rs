@@ -58,7 +58,8 @@ pub struct Object {
     layout: Arc<ClassLayout>,
     /// One for each member of the layout.
     values: Vec<Value>,
-    unread: Option<Unread>,
+    /// In a box, since trees have tens of thousands of objects, and few that are not read.
+    unread: Option<Box<Unread>>,
 }
 
 /// Classes whose objects are left as bytes, whatever is known of them.
@@ -201,7 +202,7 @@ impl<'a> ObjectRef<'a> {
 
     /// Its bytes, where nothing says how to read it.
     pub fn unread(self) -> Option<&'a Unread> {
-        self.object().unread.as_ref()
+        self.object().unread.as_deref()
     }
 
     /// The base classes, in order.
@@ -224,16 +225,15 @@ impl<'a> ObjectRef<'a> {
     /// A member of the object or of any of its base classes.
     pub fn member(self, name: &str) -> Option<&'a Value> {
         let object = self.object();
-        let members = object.layout.members.iter().zip(&object.values);
-        let mut bases = Vec::new();
-        for (member, value) in members {
-            match (&member.kind, value) {
-                (MemberKind::Base(..), Value::Object(base)) => bases.push(*base),
-                _ if *member.name == *name => return Some(value),
-                _ => {}
-            }
+        let mut members = object.layout.members.iter().zip(&object.values);
+        let own = members.find(|(member, value)| {
+            let is_base = matches!((&member.kind, value), (MemberKind::Base(..), Value::Object(_)));
+            *member.name == *name && !is_base
+        });
+        match own {
+            Some((_, value)) => Some(value),
+            None => self.bases().find_map(|base| self.objects.get(base).member(name)),
         }
-        bases.into_iter().find_map(|base| self.objects.get(base).member(name))
     }
 
     /// The base class part of that name, at any depth; the object itself for its own class.

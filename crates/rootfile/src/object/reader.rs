@@ -301,7 +301,7 @@ impl ObjectReader<'_> {
     ) -> Result<()> {
         let bytes = cursor.take(len)?;
         let why = Error::unsupported("left as bytes");
-        self.objects[id.0 as usize].unread = Some(Unread { bytes, why });
+        self.objects[id.0 as usize].unread = Some(Box::new(Unread { bytes, why }));
         Ok(())
     }
 
@@ -423,7 +423,7 @@ impl ObjectReader<'_> {
                 let object = &mut self.objects[id.0 as usize];
                 object.values.clear();
                 object.layout = self.empty.clone();
-                object.unread = Some(Unread { bytes, why });
+                object.unread = Some(Box::new(Unread { bytes, why }));
                 Ok(())
             }
             done => done,
