@@ -101,6 +101,27 @@ fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
     assert!(gaps * 10 < end, "{gaps} of {end} bytes in gaps");
 }
 
+/// It took four, since the ends of many files are asked for only where they turn out to be needed.
+#[test]
+fn a_single_one_of_many_files_takes_three_round_trips() {
+    let took = farroot_sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
+        let engine = farroot_sim::engine(&world);
+        let started = tokio::time::Instant::now();
+        let mut opens = engine.open_tables(vec![TableLocation {
+            url: "root://server:1094//nano.root".into(),
+            path: Some("Events".into()),
+            ..TableLocation::default()
+        }]);
+        let table = opens.next().await.expect("is one").expect("opens");
+        assert_eq!(table.num_entries(), 6_000);
+        round_trips(started.elapsed(), RTT)
+    });
+    assert!(took < 3.01, "{took:.2} round trips");
+}
+
 /// 1,576 files one after the other would take three round trips each.
 #[test]
 fn many_files_are_opened_side_by_side_on_few_connections() {

@@ -160,12 +160,14 @@ pub struct OpenAhead {
     places: VecDeque<TableLocation>,
     opening: Ahead<Arc<dyn Table>>,
     hints: MetadataHints,
+    /// A single file is opened as by itself: its end, needed or not, comes a round trip earlier.
+    is_one: bool,
 }
 
 impl OpenAhead {
     pub(crate) fn new(session: Session, places: Vec<TableLocation>) -> Self {
-        let hints = MetadataHints::default();
-        OpenAhead { session, places: places.into(), opening: Ahead::new(), hints }
+        let (hints, is_one) = (MetadataHints::default(), places.len() == 1);
+        OpenAhead { session, places: places.into(), opening: Ahead::new(), hints, is_one }
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
@@ -174,8 +176,12 @@ impl OpenAhead {
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
             let (session, hints) = (self.session.clone(), self.hints.clone());
+            let speculation = match self.is_one {
+                true => Speculation::Eager,
+                false => Speculation::Learned(hints.clone()),
+            };
             let work = async move {
-                let table = place.open(&session, Speculation::Learned(hints.clone())).await?;
+                let table = place.open(&session, speculation).await?;
                 table.add_hints(&hints);
                 Ok(table)
             };
