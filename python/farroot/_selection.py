@@ -417,8 +417,11 @@ def _below(info: ColumnInfo) -> Iterator[ColumnInfo]:
         yield from _below(child)
 
 
-def _pruned(place: Place, fields: Iterable[ColumnInfo]) -> list[Chosen]:
+def _pruned(place: Place, fields: list[ColumnInfo]) -> list[Chosen]:
     """Fields at the top, each with what is asked for in it."""
+    if not fields:
+        # The columns of a tree, which take longer to list than to find, are not needed.
+        return []
     infos = place.table._columns()
     keep: dict[int, list[str]] = {}
     for field in fields:
@@ -431,7 +434,7 @@ def _pruned(place: Place, fields: Iterable[ColumnInfo]) -> list[Chosen]:
 
 
 def _readable(place: Place, fields: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
-    columns = _pruned(place, (info for _, info in fields))
+    columns = _pruned(place, [info for _, info in fields])
     readable = [column for column in columns if column.leaf.is_readable]
     _warn(place, [column.leaf.info for column in columns if column not in readable])
     return readable
