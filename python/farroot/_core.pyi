@@ -512,6 +512,12 @@ class Table:
     def column(self, name: str, below: int | None = None) -> ColumnInfo:
         """The column of a name in a formula, in which dots may stand for slashes."""
 
+    def columns_read_by(self, program: str) -> list[str]:
+        """The columns that a program read of such a table the last time, from the store."""
+
+    def keep_columns_read_by(self, program: str, columns: Sequence[str]) -> None:
+        """Stores the columns that a program has read, for its next run."""
+
     def read(self, request: Request, start: int, stop: int) -> Batch: ...
     def batches(self, request: Request, start: int, stop: int, step: StepSize) -> Batches: ...
     def lazy(self, request: Request, start: int, stop: int, step: StepSize) -> Lazy:

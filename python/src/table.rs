@@ -272,6 +272,22 @@ impl Table {
         Ok(all.map(|column| ColumnInfo::new(lead.clone(), column, None)).collect())
     }
 
+    /// The columns that a program read of such a table the last time; none where that is not known.
+    fn columns_read_by(&self, py: Python<'_>, program: &str) -> PyResult<Vec<String>> {
+        Ok(self.table(py)?.columns_read_by(program))
+    }
+
+    /// Keeps the columns that a program has read, for its next run.
+    fn keep_columns_read_by(
+        &self,
+        py: Python<'_>,
+        program: &str,
+        columns: Vec<String>,
+    ) -> PyResult<()> {
+        self.table(py)?.keep_columns_read_by(program, &columns);
+        Ok(())
+    }
+
     /// Position of the column that a text means, by its path or its last name, below one of them.
     #[pyo3(signature = (text, below = None))]
     fn find(&self, py: Python<'_>, text: &str, below: Option<usize>) -> PyResult<Option<usize>> {

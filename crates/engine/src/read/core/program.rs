@@ -1,0 +1,59 @@
+//! Which columns a program reads of tables of a shape, for its next run. Kept as a note.
+
+use std::hash::Hasher;
+
+use twox_hash::XxHash64;
+
+use super::names::NameList;
+use super::table::Table;
+
+/// Hashes of programs and shapes differ from those that other notes are kept under.
+const SEED: u64 = 2;
+
+impl dyn Table {
+    /// The columns that a program of this name read the last time of a table whose columns have the
+    /// same names; none where that is not known.
+    pub fn columns_read_by(&self, program: &str) -> Vec<String> {
+        let notes = self.file().profiles().notes();
+        notes.load(number(program, self.list())).unwrap_or_default()
+    }
+
+    /// Keeps them for the program's next run. Where that fails, nothing is kept.
+    pub fn keep_columns_read_by(&self, program: &str, columns: &[String]) {
+        self.file().profiles().notes().save(number(program, self.list()), &columns);
+    }
+}
+
+/// Equal for the same program and tables with the same columns in the same order.
+fn number(program: &str, columns: &NameList) -> u64 {
+    let mut hasher = XxHash64::with_seed(SEED);
+    let paths = columns.all().iter().map(|column| column.path.as_str());
+    for text in std::iter::once(program).chain(paths) {
+        hasher.write(text.as_bytes());
+        hasher.write_u8(0);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::{ColumnKind, ColumnName};
+    use super::*;
+
+    fn list(names: &[&str]) -> NameList {
+        let column = |name: &&str| {
+            let (name, path) = (name.to_string(), name.to_string());
+            ColumnName { name, path, parent: None }
+        };
+        NameList::new(ColumnKind::Branch, names.iter().map(column).collect())
+    }
+
+    #[test]
+    fn programs_and_tables_are_told_apart() {
+        let same = number("analysis.Muons", &list(&["run", "pt"]));
+        assert_eq!(same, number("analysis.Muons", &list(&["run", "pt"])));
+        assert_ne!(same, number("analysis.Jets", &list(&["run", "pt"])));
+        assert_ne!(same, number("analysis.Muons", &list(&["run", "pt", "eta"])));
+        assert_ne!(same, number("analysis.Muons", &list(&["runpt"])));
+    }
+}
