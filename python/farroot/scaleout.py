@@ -34,7 +34,7 @@ Measure = Literal["stored", "decoded"]
 #: The form of saved partitions.
 _VERSION = 1
 #: Tables that a process keeps open between partitions, at the most.
-_TABLES_MAX = 32
+TABLES_MAX = 32
 
 
 @dataclass(frozen=True)
@@ -508,7 +508,7 @@ class _Open:
         with self._lock:
             self._tables[url, path] = table
             self._tables.move_to_end((url, path))
-            while len(self._tables) > _TABLES_MAX:
+            while len(self._tables) > TABLES_MAX:
                 self._tables.popitem(last=False)
 
 

@@ -283,21 +283,98 @@ def test_a_runner_makes_what_coffeas_makes(nano: Path, tmp_path: Path) -> None:
     assert metrics["bytesread"] > 0
 
 
-def test_chunks_behind_are_read_ahead(nano: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the third chunk on, the columns are being read before the work on a chunk begins."""
-    found = []
+Taken = list[set[str]]
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> Taken:
+    """The columns of each chunk that were being read before the work on it began."""
+    found: Taken = []
     take = _queue.Queue.take
 
-    def taking(queue: Any, item: Any, table: Any) -> Any:
-        reader = take(queue, item, table)
-        found.append([names for names, _ in reader._under_way])
+    def taking(queue: Any, *args: Any) -> Any:
+        reader = take(queue, *args)
+        found.append(reader.names())
         return reader
 
     monkeypatch.setattr(_queue.Queue, "take", taking)
+    return found
+
+
+def test_chunks_behind_are_read_ahead(nano: Path, taken: Taken) -> None:
+    """From the second chunk on, the columns are being read before the work on a chunk begins."""
     run(farroot.coffea.Runner, {"one": {"files": {str(nano): "Events"}}})
-    names = ["Muon_pt", "nMuon", "run"]
-    assert found == [[], [], [names], [names], [names]]
-    assert pickle.loads(pickle.dumps(_queue.Queue([1, 2])))._items == []
+    names = {"Muon_pt", "nMuon", "run"}
+    assert taken == [set(), names, names, names, names]
+    item = farroot.coffea.work_items(farroot.partitions({nano: "Events"}))[0]
+    assert pickle.loads(pickle.dumps(_queue.Queue([item])))._items == []
+
+
+def test_large_chunks_are_not_read_far_ahead(
+    nano: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_queue, "_AHEAD_BYTES", 1)
+    queue, items, reader = begun(nano)
+    queue.read_ahead(items[0], reader, {"run"}, opened=no_file)
+    assert list(queue._readers) == items[1:2]
+    taken.clear()
+    run(farroot.coffea.Runner, {"one": {"files": {str(nano): "Events"}}})
+    assert [len(names) for names in taken] == [0, 3, 3, 3, 3]
+
+
+def begun(*paths: Path) -> tuple[Any, Any, Any]:
+    """The queue of all chunks of files, its chunks, and the reader of the first one."""
+    parts = farroot.partitions([{path: "Events"} for path in paths], step_size=25)
+    items = farroot.coffea.work_items(parts)
+    queue = _queue.Queue(items)
+    table: Any = farroot.open({paths[0]: "Events"})
+    return queue, items, queue.take(items[0], lambda _: table)
+
+
+def no_file(item: Any) -> Any:
+    raise farroot.NotFoundError(f"no such file; in {item.filename}")
+
+
+def test_files_behind_are_opened_and_read_ahead(nano: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "other.root", seed=2)
+    queue, items, reader = begun(nano, other)
+    table = farroot.open({other: "Events"})
+    queue.read_ahead(items[0], reader, {"run"}, opened=lambda _: table)
+    queue.read_ahead(items[0], reader, {"event"}, opened=lambda _: table)
+    queue._opens.shutdown()
+    behind = queue.take(items[4], no_file)
+    assert behind.names() == {"run", "event"}
+    assert ak.Array(behind.get("run")).to_list() == list(range(25))
+    queue.close()
+    assert queue._readers == {}
+
+
+def test_an_error_of_opening_ahead_is_the_workers(nano: Path, tmp_path: Path) -> None:
+    queue, items, reader = begun(nano, write(tmp_path / "other.root", seed=2))
+    queue.read_ahead(items[0], reader, {"run"}, opened=no_file)
+    queue._opens.shutdown()
+    with pytest.raises(FileNotFoundError, match=r"other\.root"):
+        queue.take(items[4], no_file)
+
+
+def test_a_new_process_knows_what_the_processor_read(nano: Path, tmp_path: Path) -> None:
+    before = farroot.config()
+    farroot.config(store_folder=tmp_path / "store", store="10 MB")
+    try:
+        table: Any = farroot.open({nano: "Events"})
+        key = _reader.HabitKey("one", "Events", NanoAODSchema, "analysis.Muons")
+        habits = _reader.Habits()
+        assert habits.likely(key, table) == set()
+        habits.keep(key, table, {"Muon_pt", "nMuon"})
+        fresh = _reader.Habits()
+        assert fresh.likely(key, table) == {"Muon_pt", "nMuon"}
+        assert fresh.likely(key._replace(program="analysis.Jets"), table) == set()
+        assert fresh.likely(key._replace(dataset="two"), table) == {"Muon_pt", "nMuon"}
+        for _ in range(2):
+            fresh.begin(key).add("run")
+        assert fresh.likely(key, table) == {"run"}, "what a chunk has shown counts for more"
+    finally:
+        farroot.config(store_folder=before["store_folder"] or "", store=before["store"])
 
 
 def test_partitions_are_chunks(nano: Path) -> None:

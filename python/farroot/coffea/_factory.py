@@ -19,11 +19,9 @@ from ..errors import InvalidArgumentError
 from ..file import Directory
 from ._forms import columns_of, names_in, schema_of
 from ._mapping import SourceMapping, uuid_text
-from ._reader import HABITS, Reader
+from ._reader import HABITS, HabitKey, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from ..ntuple import RNTuple
     from ..tree import Tree
 
@@ -87,14 +85,11 @@ def from_root(
     options = uproot_options or {}
     access = Access.among(options)
     table = _table(file, treepath, access)
-    start, stop = chunk_entries(table, entry_start, entry_stop)
     return factory(
-        table,
-        Reader(table, start, stop),
-        (start, stop),
+        Reader(table, *chunk_entries(table, entry_start, entry_stop)),
+        habit_key(metadata, table, schemaclass),
         mode=mode,
         preload=preload,
-        schemaclass=schemaclass,
         metadata=metadata,
         iteritems_options=iteritems_options or {},
         buffer_cache=buffer_cache,
@@ -104,11 +99,9 @@ def from_root(
 
 
 def factory(
-    table: Tree | RNTuple,
     reader: Reader,
-    entries: tuple[int, int],
+    habit: HabitKey,
     *,
-    schemaclass: Any,
     metadata: Mapping[str, Any] | None,
     iteritems_options: Mapping[str, Any],
     preload: Preload | None,
@@ -118,39 +111,42 @@ def factory(
     """The factory of a chunk; its reader may have begun to read columns already.
 
     Args:
+        habit: Which chunks share their accessed columns with this one, and its schema class.
         options: Those of coffea's mapping: ``buffer_cache``, ``access_log``, ``file_handle``.
     """
+    table, schemaclass = reader.table, habit.schemaclass
+    preloaded = None if preload is None else _preloaded(table, preload)
+    # These travel while the forms are made.
+    reader.want(HABITS.likely(habit, table) | (preloaded or set()))
     columns = columns_of(table, iteritems_options)
     podio = None
     if isinstance(schemaclass, type) and issubclass(schemaclass, EDM4HEPSchema):
         podio = podio_collection_types(_ForPodio(table))
     schema = schema_of(columns, schemaclass, metadata, podio)
-    habit = habit_key(metadata, table, schemaclass)
-    preloaded = None if preload is None else _preloaded(table, preload)
-    wanted = HABITS.likely(habit) | (preloaded or set())
     if mode == "eager":
-        wanted |= names_in(schema.form)
-    reader.want(wanted)
+        reader.want(names_in(schema.form))
     # Eager chunks read every column: they do not show which ones a processor accesses.
     touched: set[str] = set() if mode == "eager" else HABITS.begin(habit)
     mapping = SourceMapping(
-        table,
         reader,
-        entries,
         touched,
         preloaded,
         virtual=mode == "virtual",
         **options,
     )
-    partition = uuid_text(table), table._object_path, "{}-{}".format(*entries)
+    partition = uuid_text(table), table._object_path, "{}-{}".format(*reader.entries)
     return NanoEventsFactory(schema, mapping, tuple_to_key(partition), mode=mode)
 
 
 def habit_key(
-    metadata: Mapping[str, Any] | None, table: Tree | RNTuple, schemaclass: Any
-) -> Hashable:
+    metadata: Mapping[str, Any] | None,
+    table: Tree | RNTuple,
+    schemaclass: Any,
+    program: str | None = None,
+) -> HabitKey:
     """A key that is equal for chunks whose processors probably access the same columns."""
-    return str((metadata or {}).get("dataset")), table._object_path, schemaclass
+    dataset = str((metadata or {}).get("dataset"))
+    return HabitKey(dataset, table._object_path, schemaclass, program)
 
 
 def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) -> tuple[int, int]:

@@ -57,15 +57,14 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
 
     def __init__(
         self,
-        table: Tree | RNTuple,
         reader: Reader,
-        entries: tuple[int, int],
         touched: set[str],
         preloaded: set[str] | None,
         **options: Any,
     ) -> None:
+        table = reader.table
         self._uuid, self._path = uuid_text(table), table._object_path
-        super().__init__(Opener(self._uuid, table._url), *entries, cache={}, **options)
+        super().__init__(Opener(self._uuid, table._url), *reader.entries, cache={}, **options)
         self.preload_column_source(self._uuid, self._path, table)
         self._reader: Reader | None = reader
         self._touched = touched

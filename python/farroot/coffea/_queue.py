@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Error
 from ._reader import Reader
 
 if TYPE_CHECKING:
@@ -14,8 +17,20 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Chunks after the present one whose columns are read ahead.
-_AHEAD = 4
+#: Stored bytes that are read ahead of the present chunk, taken as large as it is, and chunks.
+_AHEAD_BYTES = 64 << 20
+_AHEAD_MAX = 32
+#: Files that are opened ahead at the same time.
+_OPENS_MAX = 16
+
+
+@dataclass
+class _Opening:
+    """A file that is being opened, or cannot be."""
+
+    future: Future[None]
+    #: Columns to read of each of its chunks.
+    wanted: dict[WorkItem, set[str]] = field(default_factory=dict)
 
 
 class Queue:
@@ -27,33 +42,109 @@ class Queue:
     def __init__(self, items: Iterable[WorkItem] = ()) -> None:
         self._items = list(items)
         self._positions = {item: position for position, item in enumerate(self._items)}
+        #: Of chunks that no worker has taken yet.
         self._readers: dict[WorkItem, Reader] = {}
+        self._opening: dict[tuple[str, str], _Opening] = {}
         self._taken: set[WorkItem] = set()
         self._lock = threading.Lock()
+        self._opens: ThreadPoolExecutor | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Queue, ()
 
-    def take(self, item: WorkItem, table: Tree | RNTuple) -> Reader:
-        """The reader of a chunk, whose work begins now."""
+    def take(self, item: WorkItem, opened: Callable[[WorkItem], Tree | RNTuple]) -> Reader:
+        """The reader of a chunk, whose work begins now.
+
+        Args:
+            opened: Opens the tree of a chunk.
+        """
+        with self._lock:
+            opening = self._opening.get(_file(item))
+        if opening is not None and not opening.future.cancel():
+            wait([opening.future])
         with self._lock:
             self._taken.add(item)
             reader = self._readers.pop(item, None)
-        return reader or Reader(table, item.entrystart, item.entrystop)
+        return reader or Reader(opened(item), item.entrystart, item.entrystop)
 
-    def read_ahead(self, item: WorkItem, table: Tree | RNTuple, names: set[str]) -> None:
-        """Begins to read columns of the next chunks that are in the same file."""
-        position = self._positions.get(item)
-        if position is None or not names:
+    def read_ahead(
+        self,
+        item: WorkItem,
+        reader: Reader,
+        names: set[str],
+        opened: Callable[[WorkItem], Tree | RNTuple],
+    ) -> None:
+        """Begins to read columns of the chunks after one; opens their files before that.
+
+        Args:
+            reader: That of the present chunk.
+        """
+        if not names:
             return
-        following = self._items[position + 1 : position + 1 + _AHEAD]
-        for each in following:
-            if (each.filename, each.treename) != (item.filename, item.treename):
-                continue
-            with self._lock:
-                if each in self._taken:
-                    continue
-                reader = self._readers.setdefault(
-                    each, Reader(table, each.entrystart, each.entrystop)
-                )
-            reader.want(names)
+        for each in self._following(item, reader):
+            if _file(each) == _file(item):
+                self._want(each, reader.table, names)
+            else:
+                self._open(each, names, opened)
+
+    def close(self) -> None:
+        """Ends the reads and opens of chunks that no worker has taken."""
+        with self._lock:
+            opens, self._opens = self._opens, None
+            self._taken.update(self._items)
+            self._readers.clear()
+        if opens is not None:
+            opens.shutdown(wait=False, cancel_futures=True)
+
+    def _following(self, item: WorkItem, reader: Reader) -> Iterator[WorkItem]:
+        """The chunks to read ahead that no worker has taken."""
+        position = self._positions.get(item)
+        if position is None:
+            return
+        stored = reader.stored_bytes(reader.names())
+        number = min(max(_AHEAD_BYTES // max(stored, 1), 1), _AHEAD_MAX)
+        for each in self._items[position + 1 : position + 1 + number]:
+            if each not in self._taken:
+                yield each
+
+    def _want(self, item: WorkItem, table: Tree | RNTuple, names: set[str]) -> None:
+        with self._lock:
+            if item in self._taken:
+                return
+            reader = self._readers.get(item)
+            if reader is None:
+                reader = Reader(table, item.entrystart, item.entrystop)
+                self._readers[item] = reader
+        reader.want(names)
+
+    def _open(
+        self, item: WorkItem, names: set[str], opened: Callable[[WorkItem], Tree | RNTuple]
+    ) -> None:
+        """Opens the file of a chunk in the background; then its columns are read."""
+        with self._lock:
+            reader = self._readers.get(item)
+            if reader is None:
+                opening = self._opening.get(_file(item))
+                if opening is None:
+                    self._opens = self._opens or ThreadPoolExecutor(_OPENS_MAX, "farroot-opens")
+                    opening = _Opening(self._opens.submit(self._opened, item, opened))
+                    self._opening[_file(item)] = opening
+                opening.wanted.setdefault(item, set()).update(names)
+                return
+        reader.want(names)
+
+    def _opened(self, item: WorkItem, opened: Callable[[WorkItem], Tree | RNTuple]) -> None:
+        try:
+            table = opened(item)
+        except Error:
+            # The worker that takes a chunk of it opens the file itself, and reports the error.
+            return
+        with self._lock:
+            wanted = self._opening.pop(_file(item)).wanted
+        for each, names in wanted.items():
+            self._want(each, table, names)
+
+
+def _file(item: WorkItem) -> tuple[str, str]:
+    """The file and the tree of a chunk."""
+    return item.filename, item.treename

@@ -20,7 +20,7 @@ from .._addresses import path_text
 from .._credentials import Access
 from .._kinds import as_table
 from ..errors import ChangedError, Error, InvalidArgumentError, KeyInFileError
-from ..scaleout import OPEN
+from ..scaleout import OPEN, TABLES_MAX
 from ._factory import factory, habit_key
 from ._queue import Queue
 from ._reader import HABITS
@@ -50,7 +50,10 @@ class Runner(processor.Runner):  # type: ignore[misc]
             fileset = self.preprocess(fileset, processor_instance=processor_instance, **chosen)
         items = list(fileset)
         self._queue = Queue(items)
-        return super()._run_impl(_each(items), processor_instance, **options)
+        try:
+            return super()._run_impl(_each(items), processor_instance, **options)
+        finally:
+            self._queue.close()
 
     def _preprocess_fileset_root(
         self, fileset: list[FileMeta], uproot_options: Mapping[str, Any]
@@ -89,15 +92,16 @@ def _opened(metas: list[FileMeta], access: Access) -> Generator[tuple[FileMeta, 
     """Each file that can be opened, with its tree; many are opened at the same time."""
     places = [(access.added_to(path_text(meta.filename)), meta.treename) for meta in metas]
     opens = _core.open_tables(places)
-    for meta, (url, path) in zip(metas, places, strict=True):
+    for number, (meta, (url, path)) in enumerate(zip(metas, places, strict=True)):
         try:
             core = opens.next()
         except Error:
             continue
         if core is not None:
             table = as_table(core, url, path)
-            # The first chunks use this open table.
-            OPEN.put(table, url, path)
+            if number < TABLES_MAX:
+                # The first chunks use this open table.
+                OPEN.put(table, url, path)
             yield meta, table
 
 
@@ -186,7 +190,7 @@ def _work(
         known = checkpointer.load(metadata, processor_instance)
         if known is not None:
             return known
-    chunk = _Chunk(queue, item, uproot_options)
+    chunk = _Chunk(queue, item, processor_instance, uproot_options)
     log: list[Any] = []
     made = chunk.factory(
         schemaclass=schema,
@@ -195,7 +199,7 @@ def _work(
         buffer_cache=cache_function(),
         access_log=log,
     )
-    out = chunk.processed(made, processor_instance, log, savemetrics)
+    out = chunk.processed(made, log, savemetrics)
     if use_dataframes:
         out = out["out"]
     if checkpointer is not None:
@@ -216,8 +220,9 @@ def _metadata(item: WorkItem) -> dict[str, Any]:
     }
 
 
-def _table(url: str, item: WorkItem) -> Tree | RNTuple:
+def _table(access: Access, item: WorkItem) -> Tree | RNTuple:
     """The tree of a chunk, which the worker keeps open."""
+    url = access.added_to(path_text(item.filename))
 
     def is_same(table: Tree | RNTuple) -> bool:
         number = table.file.uuid
@@ -234,42 +239,44 @@ def _table(url: str, item: WorkItem) -> Tree | RNTuple:
 class _Chunk:
     """A chunk that a worker processes; errors are wrapped as coffea wraps them."""
 
-    def __init__(self, queue: Queue, item: WorkItem, uproot_options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, queue: Queue, item: WorkItem, function: Any, uproot_options: Mapping[str, Any]
+    ) -> None:
         self._queue = queue
         self._item = item
-        url = Access.among(uproot_options).added_to(path_text(item.filename))
+        self._function = function
+        self._opened = partial(_table, Access.among(uproot_options))
         try:
-            self._table = _table(url, item)
+            self._reader = queue.take(item, self._opened)
         except Exception as error:
             raise Exception(f"Failed to open file: {item!r}. The error was: {error!r}.") from error
 
     def factory(self, *, metadata: dict[str, Any], schemaclass: Any, **options: Any) -> Any:
         """coffea's factory of its events; begins to read the next chunks ahead."""
-        item, table = self._item, self._table
+        item, reader = self._item, self._reader
         try:
-            self._reader = self._queue.take(item, table)
-            names = HABITS.likely(habit_key(metadata, table, schemaclass))
-            made = factory(
-                table,
-                self._reader,
-                (item.entrystart, item.entrystop),
+            self._habit = habit_key(metadata, reader.table, schemaclass, _program(self._function))
+            names = HABITS.likely(self._habit, reader.table) | set(item.preload or ())
+            reader.want(names)
+            self._queue.read_ahead(item, reader, names, self._opened)
+            reader.on_new = partial(self._queue.read_ahead, item, opened=self._opened)
+            return factory(
+                reader,
+                self._habit,
                 mode="virtual",
                 preload=item.preload,
                 metadata=metadata,
-                schemaclass=schemaclass,
-                file_handle=table.file,
+                file_handle=reader.table.file,
                 **options,
             )
-            self._queue.read_ahead(item, table, names | set(item.preload or ()))
         except Exception as error:
             raise Exception(
                 f"Failed creating nanoevents: {item!r}. The error was: {error!r}."
             ) from error
-        return made
 
-    def processed(self, made: Any, function: Any, log: list[Any], savemetrics: bool) -> Any:
+    def processed(self, made: Any, log: list[Any], savemetrics: bool) -> Any:
         """The processor's output for the events, in the dict that coffea's Runner accumulates."""
-        item, events = self._item, made.events()
+        item, function, events = self._item, self._function, made.events()
         begin = time.time()
         try:
             is_processor = isinstance(function, processor.ProcessorABC)
@@ -283,6 +290,7 @@ class _Chunk:
                 "Output of process() should not be None. Make sure your processor's process() "
                 "function returns an accumulator."
             )
+        HABITS.keep(self._habit, self._reader.table, {each.branch for each in log})
         done: dict[str, Any] = {"out": out, "processed": {item}}
         if savemetrics:
             done["metrics"] = {
@@ -292,3 +300,9 @@ class _Chunk:
                 "processtime": time.time() - begin,
             }
         return done
+
+
+def _program(function: Any) -> str:
+    """The name of a processor, under which the store keeps which columns it accesses."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
