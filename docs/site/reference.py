@@ -25,7 +25,7 @@ GROUPS = {
         *("ZLIB", "LZMA", "LZ4", "ZSTD"),
         *("merge", "Merged", "skim", "Skimmed", "copy", "Copied"),
     ),
-    "Many machines": ("partitions", "Partitions", "Partition", "map", "dask", "Failed"),
+    "Many machines": ("partitions", "Partitions", "Partition", "map", "dask", "graphed", "Failed"),
     "Where the time goes": (
         *("report", "reporting", "IoReport", "Reporting", "Timeline", "LiveTimeline", "Progress"),
         *("Plan", "Planned", "PlannedColumn"),

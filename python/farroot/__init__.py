@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from .keys import Key as Key
     from .mapping import Failed as Failed
     from .mapping import dask as dask
+    from .mapping import graphed as graphed
     from .mapping import map as map  # noqa: A004
     from .pages import ColumnPages as ColumnPages
     from .pyroot import from_pyroot as from_pyroot
@@ -156,7 +157,7 @@ _IN_MODULES = {
     "Key": "keys",
     "Source": "handler",
     **dict.fromkeys(("Installed", "install"), "installing"),
-    **dict.fromkeys(("Failed", "dask", "map"), "mapping"),
+    **dict.fromkeys(("Failed", "dask", "graphed", "map"), "mapping"),
     **dict.fromkeys(("from_pyroot", "to_pyroot"), "pyroot"),
     **dict.fromkeys(("Partition", "Partitions", "partitions"), "scaleout"),
     "scan_polars": "tables",
@@ -242,6 +243,7 @@ __all__ = [
     "dask",
     "exceptions",
     "from_pyroot",
+    "graphed",
     "install",
     "iterate",
     "map",

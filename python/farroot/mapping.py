@@ -183,29 +183,88 @@ def dask(
     cut: str | None = None,
     *,
     library: LibraryName = "ak",
+    awkward: bool = False,
     **options: Any,
-) -> list[Any]:
+) -> Any:
     """One ``dask.delayed`` for each partition, which reads its arrays where Dask runs it.
 
     Unlike ``uproot.dask`` it makes no array of Dask's: ``delayed(function)(one)`` goes on.
+    With ``awkward=True`` it does, and reads of each partition the columns that are used.
 
     Args:
         files: What :func:`farroot.partitions` gives; or files, of which it is made with
             ``expressions``, ``cut`` and ``options``.
         library: As for :meth:`Tree.arrays`.
+        awkward: Makes one ``dask_awkward.Array`` instead of a list. The package dask-awkward has
+            to be installed; its version 2026.2 is for Dask before 2025.4.
+
+    Raises:
+        InvalidArgumentError: with ``awkward=True`` for files without entries, and for another
+            library than ``"ak"``.
     """
+    partitions = _partitions_of(files, expressions, cut, options)
+    if awkward:
+        try:
+            from . import _dask_awkward
+        except ImportError as error:
+            raise ImportError(f"awkward=True: pip install dask-awkward; {error}") from error
+        if library != "ak":
+            raise InvalidArgumentError(f"awkward=True is for library='ak', not {library!r}")
+        return _dask_awkward.array_of(_some(partitions))
     try:
         from dask.delayed import delayed
     except ImportError as error:
         raise ImportError("farroot.dask is for Dask: pip install 'farroot[dask]'") from error
+    read = delayed(_arrays, name="farroot.arrays", pure=True)
+    return [read(one, library) for one in partitions]
+
+
+@taken
+def graphed(
+    files: Files | Partitions,
+    expressions: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    **options: Any,
+) -> Any:
+    """A deferred ``graphed.Array`` of Awkward's kind, as ``uproot.graphed`` makes it.
+
+    Its source has the protocol ``graphed.write.PartitionedSource``: plans of graphed read the
+    partitions wherever they run, and of each the columns that the plan uses.
+
+    Args:
+        files, expressions, cut, options: As for :func:`farroot.dask`. The partitions are those of
+            all plans, which therefore have ``steps_per_file=1``.
+
+    Raises:
+        InvalidArgumentError: for files without entries.
+    """
+    try:
+        from . import _graphed
+    except ImportError as error:
+        raise ImportError(f"farroot.graphed: pip install 'graphed[awkward]'; {error}") from error
+    return _graphed.array_of(_some(_partitions_of(files, expressions, cut, options)))
+
+
+def _partitions_of(
+    files: Files | Partitions,
+    expressions: str | Iterable[str] | None,
+    cut: str | None,
+    options: dict[str, Any],
+) -> Partitions:
     from .scaleout import Partitions, partitions
 
     if not isinstance(files, Partitions):
-        files = partitions(files, expressions, cut, **options)
-    elif options or expressions is not None or cut is not None:
+        return partitions(files, expressions, cut, **options)
+    if options or expressions is not None or cut is not None:
         raise InvalidArgumentError("partitions have their columns and cut: only library= is new")
-    read = delayed(_arrays, name="farroot.arrays", pure=True)
-    return [read(one, library) for one in files]
+    return files
+
+
+def _some(partitions: Partitions) -> Partitions:
+    """The partitions, of which there has to be one: it tells what the arrays are."""
+    if not partitions:
+        raise InvalidArgumentError("the files have no entries, so that they have no partitions")
+    return partitions
 
 
 def _arrays(partition: Partition, library: LibraryName) -> Any:

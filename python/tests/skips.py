@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -36,6 +37,21 @@ def need_coffea() -> None:
             "COFFEA IS NOT INSTALLED: farroot.coffea is not tested (make coffea installs it)",
             allow_module_level=True,
         )
+
+
+def need_dask_awkward() -> None:
+    """Skips without dask-awkward, and with a Dask for which it is too old."""
+    if importlib.util.find_spec("dask_awkward") is None:
+        pytest.skip("DASK-AWKWARD IS NOT INSTALLED: not tested under it (pip install dask-awkward)")
+    year, month, *_ = map(int, importlib.metadata.version("dask").split("."))
+    if (year, month) >= (2025, 4):
+        pytest.skip("THIS DASK IS TOO NEW for dask-awkward 2026.2: not tested under it")
+
+
+def need_graphed() -> None:
+    """Skips without graphed."""
+    if importlib.util.find_spec("graphed") is None:
+        pytest.skip("GRAPHED IS NOT INSTALLED: not tested under it (make coffea installs it)")
 
 
 def need_corpus() -> Path:

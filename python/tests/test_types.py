@@ -86,7 +86,7 @@ def test_helpers_are_not_completed(made: Path) -> None:
         'farroot.open(Path("a")).evnts',
         'farroot.open(Path("a"))[0]',
         'farroot.copy("a", "b", progress=5)',
-        "farroot.graphed",
+        "farroot.graphed_head",
     ],
 )
 def test_wrong_calls_are_told_before_they_run(wrong: str, tmp_path: Path) -> None:

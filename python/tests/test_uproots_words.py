@@ -257,8 +257,8 @@ def test_every_name_is_there_or_explained() -> None:
     assert farroot.__version__.count(".") == 2
     assert farroot.TTree is farroot.Tree
     assert issubclass(farroot.exceptions.KeyInFileError, KeyError)
-    with pytest.raises(farroot.NoAttributeError, match="graphed"):
-        _ = farroot.graphed  # type: ignore[attr-defined]
+    with pytest.raises(farroot.NoAttributeError, match="graphed_head"):
+        _ = farroot.graphed_head  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="NotThere"):
         _ = exceptions.NotThere  # type: ignore[attr-defined]
     assert {*dir(farroot)} == {*farroot.__all__}

@@ -1,0 +1,106 @@
+"""Arrays of dask-awkward and graphed whose partitions farroot reads: what is read of each."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import pytest
+
+import farroot
+from farroot.scaleout import Partition
+
+from .same import same_awkward
+from .skips import need_dask_awkward, need_graphed
+
+NAMES = ["int32", "jag*", "float64"]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The columns of each read of a partition's entries, in order."""
+    reads: list[tuple[str, ...]] = []
+    arrays = Partition.arrays
+
+    def reading(partition: Partition, **options: Any) -> Any:
+        if partition.entries != (0, 0):
+            reads.append(partition.expressions or ())
+        return arrays(partition, **options)
+
+    monkeypatch.setattr(Partition, "arrays", reading)
+    return reads
+
+
+def planned(several: list[Path], **options: Any) -> farroot.Partitions:
+    return farroot.partitions([{path: "events"} for path in several], NAMES, **options)
+
+
+@pytest.mark.parametrize("options", [{"step_size": 340}, {"blind": 2}])
+def test_dask_awkward_reads_the_columns_that_are_used(
+    several: list[Path], read: list[tuple[str, ...]], options: dict[str, Any]
+) -> None:
+    need_dask_awkward()
+    import dask_awkward
+
+    array = farroot.dask(planned(several, **options), awkward=True)
+    assert read == []
+    expected = farroot.concatenate([{path: "events"} for path in several], NAMES)
+    assert array.fields == expected.fields
+    few = array[array.int32 > 0].float64
+    columns: Any
+    (columns,) = dask_awkward.necessary_columns(few).values()
+    assert columns == {"int32", "float64"}
+    assert same_awkward(few.compute(scheduler="sync"), expected[expected.int32 > 0].float64)
+    assert set(read) == {("int32", "float64")}
+    read.clear()
+    whole = array.compute(scheduler="sync")
+    assert same_awkward(whole, expected)
+    assert set(read) == {("int32", "jagged", "float64")}
+
+
+def test_dask_awkward_counts_what_a_cut_leaves(several: list[Path]) -> None:
+    need_dask_awkward()
+    import dask_awkward.lib
+
+    array = farroot.dask([{path: "events"} for path in several], NAMES, "int32 > 0", awkward=True)
+    files = [{path: "events"} for path in several]
+    expected = len(farroot.concatenate(files, NAMES, "int32 > 0"))
+    assert dask_awkward.lib.num(array, axis=0).compute(scheduler="sync") == expected
+    with pytest.raises(farroot.InvalidArgumentError, match="library"):
+        farroot.dask(files, NAMES, library="np", awkward=True)
+    with pytest.raises(farroot.InvalidArgumentError, match="no entries"):
+        farroot.dask(farroot.Partitions(), awkward=True)
+
+
+def total(values: list[Any]) -> float:
+    return float(ak.nansum(values[0]))
+
+
+@pytest.mark.parametrize("options", [{"step_size": 340}, {"blind": 2}])
+def test_plans_of_graphed_read_the_columns_that_are_used(
+    several: list[Path], read: list[tuple[str, ...]], options: dict[str, Any]
+) -> None:
+    need_graphed()
+    import graphed
+    from graphed.core.execution import SequentialRunner
+    from graphed.write import PartitionedSource
+
+    parts = planned(several, **options)
+    array = farroot.graphed(parts)
+    source: Any
+    (source,) = array.session.sources().values()
+    assert isinstance(source, PartitionedSource)
+    assert len(source.partitions()) == len(parts)
+    with pytest.raises(farroot.InvalidArgumentError, match="step_size"):
+        source.partitions(steps_per_file=2)
+    chosen = array.float64[array.int32 > 0]
+    plan = graphed.aggregate_plan(chosen, reduce=total, combine=operator.add, empty=float)
+    plan = pickle.loads(pickle.dumps(plan))
+    files = [{path: "events"} for path in several]
+    expected = farroot.concatenate(files, ["float64"], "int32 > 0").float64
+    assert read == []
+    assert SequentialRunner().run(plan).value == pytest.approx(float(ak.nansum(expected)))
+    assert [set(columns) for columns in read] == [{"float64", "int32"}] * len(parts)
