@@ -12,7 +12,7 @@ use scheduler::LinkModel;
 
 use crate::cache::CacheConfig;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{settings, user};
+use crate::{runtime, settings, user};
 
 /// Configuration of an engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +32,8 @@ pub struct Config {
     /// has at least one; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it, 64 jobs on a batch
     /// node would have 16 each.
     pub connections_shared: u32,
-    /// Folder for the locks with which processes count those connections; `None`, the default
-    /// without [`Config::from_env`], sets no limit.
+    /// Folder for the locks with which processes count those connections, which only the user can
+    /// enter; `None`, the default without [`Config::from_env`], sets no limit.
     pub runtime_folder: Option<PathBuf>,
     /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
     /// basket by itself, to see what that costs).
@@ -191,7 +191,7 @@ impl Config {
         let cache = CacheConfig { folder: cache_folder(), ..CacheConfig::default() };
         let mut config = Config {
             store_folder: cache_folder(),
-            runtime_folder: runtime_folder(),
+            runtime_folder: Some(runtime::folder()),
             cache,
             wallet,
             ..Config::default()
@@ -210,14 +210,6 @@ fn cache_folder() -> Option<PathBuf> {
     let folder = strategy.cache_dir().join("farroot");
     // Of an empty HOME: it would be wherever the program starts.
     folder.is_absolute().then_some(folder)
-}
-
-/// The platform's folder for files that processes of one user share at run time, or else the cache
-/// folder.
-fn runtime_folder() -> Option<PathBuf> {
-    let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
-    let folder = strategy.runtime_dir().filter(|folder| folder.is_dir());
-    folder.map(|folder| folder.join("farroot")).or_else(cache_folder)
 }
 
 /// Reads `100 MB`, `1GiB`, `4096`: decimal units are powers of 1000, those with an `i` of 1024.

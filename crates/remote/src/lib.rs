@@ -20,6 +20,7 @@ mod locks;
 mod matching;
 mod metalink;
 pub mod report;
+pub mod runtime;
 pub mod settings;
 pub mod sink;
 mod slots;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use twox_hash::XxHash64;
 
-use crate::locks;
+use crate::{locks, runtime};
 use crate::store::folder::Folder;
 
 /// Offset of the bytes that processes lock while they use the server.
@@ -58,6 +58,7 @@ impl Slots {
     /// Opens the slots of the server of this name, in farroot's own folder within `parent`. `None`
     /// where they cannot be shared, as on a network file system.
     pub fn open(parent: &Path, server: &str, most: u32) -> Option<Arc<Self>> {
+        runtime::claim(parent).ok()?;
         let folder = Folder::new(parent, "connections");
         let folder = folder.claimed().ok()?;
         if crate::cache::place::networked(folder).is_some() {
@@ -157,6 +158,16 @@ mod tests {
         let places = [two.take().unwrap(), two.take().unwrap()];
         assert!(two.take().is_none());
         drop((last, again, places));
+    }
+
+    /// The first reader on a machine made the folder so that other users could enter it, and from
+    /// then on no two `farroot run` shared a proxy.
+    #[test]
+    fn the_folder_can_be_entered_by_its_user_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("farroot");
+        let _slots = open(&folder, 4);
+        assert_eq!(std::fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
     }
 
     #[test]

@@ -11,11 +11,11 @@ mod host;
 mod summary;
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use remote::runtime;
 
 pub use self::guest::{Claim, join_or_start};
 pub use self::host::{Door, Ends};
@@ -45,27 +45,9 @@ const SET_BY_RUN: &str = "FARROOT_PROXY";
 /// # Errors
 /// The folder cannot be made, or other users can enter it.
 fn socket() -> io::Result<PathBuf> {
-    Ok(folder()?.join(format!("proxy-{:016x}", settings())))
-}
-
-/// The user's folder for sockets, in `XDG_RUNTIME_DIR` or else in the folder for temporary files.
-fn folder() -> io::Result<PathBuf> {
-    let own = rustix::process::geteuid().as_raw();
-    let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let folder = match given.filter(|given| given.is_absolute() && given.is_dir()) {
-        Some(given) => given.join("farroot"),
-        None => std::env::temp_dir().join(format!("farroot-{own}")),
-    };
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    // In `/tmp` another user may have made the folder, or a symbolic link.
-    let there = fs::symlink_metadata(&folder)?;
-    match there.is_dir() && there.uid() == own && there.mode() & 0o077 == 0 {
-        true => Ok(folder),
-        false => Err(io::Error::other(format!("others can enter {}", folder.display()))),
-    }
+    let folder = runtime::folder();
+    runtime::claim(&folder)?;
+    Ok(folder.join(format!("proxy-{:016x}", settings())))
 }
 
 /// A hash of everything that a proxy takes from its environment, and of its version.
