@@ -38,8 +38,25 @@ fn set(file: &File, kind: Kind, bytes: Range<u64>) -> bool {
 }
 
 /// The first byte of a range on which another handle has a lock, exclusive or shared.
-#[cfg(target_os = "linux")]
 pub fn first_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
+    let before = |found: &u64| any_locked(file, bytes.start..*found);
+    std::iter::successors(any_locked(file, bytes.clone()), before).last()
+}
+
+/// The last byte of a range on which another handle has a lock, where each lock is on one byte.
+pub fn last_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
+    let behind = |found: &u64| any_locked(file, *found + 1..bytes.end);
+    std::iter::successors(any_locked(file, bytes.clone()), behind).last()
+}
+
+/// A byte of a range on which another handle has a lock: the kernel names that of the oldest
+/// handle, wherever in the range it is.
+#[cfg(target_os = "linux")]
+fn any_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
+    // To the kernel no bytes are all up to the end of the file.
+    if bytes.is_empty() {
+        return None;
+    }
     let mut found = described(Kind::Alone, &bytes);
     fcntl::fcntl(file, fcntl::FcntlArg::F_OFD_GETLK(&mut found)).ok()?;
     let is_locked = found.l_type != libc::F_UNLCK as libc::c_short;
@@ -68,13 +85,38 @@ fn set(_: &File, _: Kind, _: Range<u64>) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn first_locked(_: &File, _: Range<u64>) -> Option<u64> {
+fn any_locked(_: &File, _: Range<u64>) -> Option<u64> {
     None
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    /// A process that had ended and one that took its byte later: the kernel names the locks of
+    /// older handles first, so the processes behind them were not counted.
+    #[test]
+    fn the_first_and_the_last_byte_are_found_in_whatever_order_they_were_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locks");
+        let open = || {
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false).open(&path).unwrap()
+        };
+        let locked = [7, 3, 9, 5].map(|at| {
+            let file = open();
+            assert!(lock(&file, at..at + 1));
+            file
+        });
+        let other = open();
+        assert_eq!(first_locked(&other, 0..100), Some(3));
+        assert_eq!(first_locked(&other, 4..100), Some(5));
+        assert_eq!(last_locked(&other, 0..100), Some(9));
+        assert_eq!(last_locked(&other, 0..9), Some(7));
+        assert_eq!((first_locked(&other, 10..100), last_locked(&other, 0..3)), (None, None));
+        drop(locked);
+        assert_eq!((first_locked(&other, 0..100), last_locked(&other, 0..100)), (None, None));
+    }
 
     #[test]
     fn what_one_has_locked_another_sees_until_it_is_closed() {
