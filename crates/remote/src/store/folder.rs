@@ -7,9 +7,9 @@
 //! Where any of it does not hold, nothing is kept.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -171,27 +171,25 @@ impl Folder {
         if self.is_own() {
             return Ok(());
         }
-        if let Some(parent) = self.path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        match DirBuilder::new().mode(0o700).create(&self.path) {
-            Ok(()) => {}
-            // Another process may have made it a moment ago; what holds anything is not touched.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && is_empty(&self.path)? => {}
+        let parent = self.path.parent().ok_or(ErrorKind::InvalidInput)?;
+        fs::create_dir_all(parent)?;
+        // With its marker from the first moment on: other processes make it at the same time. An
+        // empty folder is replaced; what holds anything is not touched.
+        let private = Permissions::from_mode(0o700);
+        let mut unfinished = tempfile::Builder::new();
+        let made = unfinished.prefix(UNFINISHED).permissions(private).tempdir_in(parent)?;
+        fs::write(made.path().join(MARKER), MARKER_TEXT)?;
+        match fs::rename(made.path(), &self.path) {
+            Ok(()) => drop(made.keep()),
+            // Another process has made it meanwhile.
+            Err(_) if self.is_own() => {}
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+                return Err(ErrorKind::AlreadyExists.into());
+            }
             Err(error) => return Err(error),
         }
-        let mut marker =
-            File::options().write(true).create_new(true).open(self.path.join(MARKER))?;
-        marker.write_all(MARKER_TEXT.as_bytes())?;
-        match self.is_own() {
-            true => Ok(()),
-            false => Err(ErrorKind::PermissionDenied.into()),
-        }
+        Ok(())
     }
-}
-
-fn is_empty(folder: &Path) -> io::Result<bool> {
-    Ok(fs::symlink_metadata(folder)?.is_dir() && fs::read_dir(folder)?.next().is_none())
 }
 
 /// Opens a regular file for reading, with its size; what a link leads to is none.
@@ -299,6 +297,21 @@ mod tests {
         symlink(&elsewhere, parent.path().join("farroot-profiles")).unwrap();
         assert!(linked.save(1, b"x").is_err());
         assert_eq!(names(&elsewhere), [""; 0]);
+    }
+
+    /// Of processes that began at the same time some found the folder without its marker, and did
+    /// without it.
+    #[test]
+    fn processes_that_begin_together_all_have_the_folder() {
+        for _ in 0..20 {
+            let parent = tempfile::tempdir().unwrap();
+            let claim = || Folder::new(parent.path(), "servers").claimed().map(drop);
+            std::thread::scope(|scope| {
+                let each: Vec<_> = (0..16).map(|_| scope.spawn(claim)).collect();
+                each.into_iter().for_each(|one| one.join().unwrap().unwrap());
+            });
+            assert_eq!(names(parent.path()), ["farroot-servers"]);
+        }
     }
 
     #[test]
