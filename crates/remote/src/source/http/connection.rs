@@ -22,6 +22,7 @@ pub async fn run(server: Arc<HttpServer>, link: DriverLink) {
     let transport = Transport::new(server.clone());
     let exchange = Exchange { server: &server, transport: &transport, driver: &driver };
     let error = work(&exchange, &mut commands).await.err();
+    transport.close().await;
     driver.send(ConnectionEvent::Disconnected { error });
 }
 

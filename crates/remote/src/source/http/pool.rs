@@ -32,7 +32,7 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 pub struct Pool {
     file: u32,
     url: Address,
-    transport: Transport,
+    pub(super) transport: Transport,
 }
 
 impl Pool {

@@ -11,7 +11,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use super::access::Introduction;
 use super::body::RequestBody;
@@ -57,7 +57,7 @@ struct Live {
     sender: Sender,
     /// It has answered before, so that its end may be that of an idle connection.
     used: bool,
-    driver: AbortHandle,
+    driver: JoinHandle<()>,
     shown: Arc<Introduction>,
     handshake: Option<watch::Receiver<Handshake>>,
 }
@@ -113,6 +113,18 @@ impl Transport {
             *live = Some(self.new_connection().await?);
         }
         Ok(())
+    }
+
+    /// Closes the connection, and returns when its socket is closed.
+    pub async fn close(&self) {
+        let pool = self.pool.lock().take();
+        let there = pool.as_ref().map(|pool| &pool.transport.live);
+        for live in [Some(&self.live), there].into_iter().flatten() {
+            if let Some(mut live) = live.lock().await.take() {
+                live.driver.abort();
+                let _ = (&mut live.driver).await;
+            }
+        }
     }
 
     /// Sends a request and waits for the head of its answer. A connection that the server has
@@ -297,7 +309,6 @@ impl Transport {
             (Sender::Http1(sender), tokio::spawn(async { drop(connection.await) }))
         };
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        let driver = driver.abort_handle();
         Ok(Live { number, sender, used: false, driver, shown, handshake })
     }
 }
