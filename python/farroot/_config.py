@@ -65,7 +65,7 @@ def config(
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
         connections_shared: Connections to one server, at most, of all processes of this user on
-            this machine together; each process has at least one, and 0 sets no limit.
+            this machine together; more processes than that take turns, and 0 sets no limit.
         coalescing: Whether what lies together in a file is asked for together.
         opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;

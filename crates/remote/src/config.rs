@@ -28,9 +28,9 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
-    /// Most connections to one server from all processes of the user on this machine; each process
-    /// has at least one; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it, 64 jobs on a batch
-    /// node would have 16 each.
+    /// Most connections to one server from all processes of the user on this machine; where there
+    /// are more processes they take turns; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it,
+    /// 64 jobs on a batch node would have 16 each.
     pub connections_shared: u32,
     /// Folder for the locks with which processes count those connections, which only the user can
     /// enter; `None`, the default without [`Config::from_env`], sets no limit.

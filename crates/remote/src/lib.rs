@@ -78,7 +78,7 @@ impl Remote {
     /// Outside of a tokio runtime.
     pub fn start(config: Config, network: Arc<dyn Network>) -> Self {
         let fetcher = Fetcher::start(&config, network.clone());
-        let settings = Settings::new(config, network);
+        let settings = RwLock::new(Settings::new(config, network));
         Remote { inner: Arc::new(Inner { settings, fetcher }) }
     }
 

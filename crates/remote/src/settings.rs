@@ -124,8 +124,8 @@ pub static SETTINGS: [Setting; 34] = [
     live(
         "connections_shared",
         Field::Count(|config| &mut config.connections_shared, 0, 4096),
-        "Connections of all of a user's processes on one machine to one server at the most, of which each process has \
-         one at least; 0: no limit.",
+        "Connections of all of a user's processes on one machine to one server at the most; where there are more \
+         processes they take turns; 0: no limit.",
     ),
     live(
         "coalescing",

@@ -2,42 +2,79 @@
 //!
 //! A file has a byte for each slot; a lock on it ([`crate::locks`]) takes the slot, and the kernel
 //! frees the locks of a process that has ended. Locks on further bytes show which processes use the
-//! server, and which have fewer slots than their share and wait.
+//! server, and which of them wait: those without a slot in the order in which they came. The file
+//! is empty and stays: a process that removed it could not know whether another one opens it.
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use twox_hash::XxHash64;
 
-use crate::{locks, runtime};
 use crate::store::folder::Folder;
+use crate::{locks, runtime};
 
 /// Offset of the bytes that processes lock while they use the server.
 const PROCESSES: u64 = 1 << 20;
-/// Offset of the bytes that processes lock while they wait.
-const WAITING: u64 = 1 << 21;
 /// Most processes that share the slots of a server.
 const PROCESSES_MAX: u64 = 4096;
-/// Attempts to open a file, since another process may remove it meanwhile.
-const TRIES: u32 = 4;
+/// Offset of the bytes that processes lock while they wait for more slots.
+const WAITING: u64 = 1 << 21;
+/// Offset of the queue of processes without a slot: each locks the byte behind the last locked one.
+const QUEUE: u64 = 1 << 32;
+/// Offset of the queue of questions and uploads.
+const QUEUE_BRIEF: u64 = 1 << 48;
+const QUEUE_END: u64 = 1 << 62;
+/// A process at the head of the queue that leaves a free slot alone for so long is not running: the
+/// processes behind it pass by.
+const PASS_AFTER: Duration = Duration::from_millis(500);
+/// Wait after which a connection is made without a slot: the processes that have all slots may be
+/// stopped, and a read must not fail for that.
+pub const WAIT_MAX: Duration = Duration::from_secs(15);
+/// Pause between two attempts to take a slot.
+pub const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// One process's part in the slots of a server. Dropping it frees its locks.
 #[derive(Debug)]
 pub struct Slots {
-    path: PathBuf,
     file: File,
     /// The number of slots.
     most: u32,
     /// The number of this process.
     number: u64,
+    queue: Range<u64>,
     taken: Mutex<BTreeSet<u64>>,
-    is_waiting: AtomicBool,
+    waiting: Mutex<Waiting>,
+}
+
+/// What other processes see of this one.
+#[derive(Debug, Default)]
+struct Waiting {
+    waits: Waits,
+    /// The byte that is locked for it.
+    byte: Option<u64>,
+    /// Since when a slot has been free while it was the turn of another process.
+    free_since: Option<Duration>,
+}
+
+/// What a process waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waits {
+    #[default]
+    No,
+    /// It has fewer slots than its share.
+    ForMore,
+    /// It has no slot.
+    ForFirst,
 }
 
 /// A slot that this process has taken. Dropping it frees the slot.
@@ -55,32 +92,69 @@ impl Drop for Slot {
 }
 
 impl Slots {
-    /// Opens the slots of the server of this name, in farroot's own folder within `parent`. `None`
-    /// where they cannot be shared, as on a network file system.
-    pub fn open(parent: &Path, server: &str, most: u32) -> Option<Arc<Self>> {
-        runtime::claim(parent).ok()?;
-        let folder = Folder::new(parent, "connections");
-        let folder = folder.claimed().ok()?;
-        if crate::cache::place::networked(folder).is_some() {
-            return None;
-        }
-        let path = folder.join(format!("{:016x}", XxHash64::oneshot(0, server.as_bytes())));
-        (0..TRIES).find_map(|_| Self::open_once(&path, most)).map(Arc::new)
+    /// Opens the slots of a server in farroot's own folder within `parent`, for connections that
+    /// read. Servers are the same whose names end with the same `host:port`.
+    ///
+    /// # Errors
+    /// `Unsupported` where locks cannot be shared: on a network file system, on systems other than
+    /// Linux. `PermissionDenied` where the folder, or the file in it, is not this user's alone.
+    pub fn open(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
+        Self::with_queue(parent, server, most, QUEUE..QUEUE_BRIEF)
     }
 
-    fn open_once(path: &Path, most: u32) -> Option<Self> {
+    /// The same for connections of questions and uploads. They share half of the slots, so that
+    /// processes that write can also read.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_brief(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
+        Self::with_queue(parent, server, (most / 2).max(1), QUEUE_BRIEF..QUEUE_END)
+    }
+
+    fn with_queue(
+        parent: &Path,
+        server: &str,
+        most: u32,
+        queue: Range<u64>,
+    ) -> io::Result<Arc<Self>> {
+        runtime::claim(parent)?;
+        let folder = Folder::new(parent, "connections");
+        let folder = folder.claimed().map_err(|error| foreign(parent, &error.to_string()))?;
+        runtime::claim(folder)?;
+        if crate::cache::place::networked(folder).is_some() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let host_and_port = server.rsplit("//").next().unwrap_or_default().replace(['[', ']'], "");
+        let name = format!("{:016x}", XxHash64::oneshot(0, host_and_port.as_bytes()));
+        let path = folder.join(name);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+        // An open of a pipe without the second flag may wait for its other end.
+        let opened = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
+        let file = opened.map_err(|error| foreign(&path, &error.to_string()))?;
+        if !file.metadata()?.is_file() {
+            return Err(foreign(&path, "it is no regular file"));
+        }
         let is_free = |number: &u64| locks::lock(&file, byte(PROCESSES + number));
-        let number = (0..PROCESSES_MAX).find(is_free)?;
-        let is_named = file.metadata().ok()?.nlink() > 0;
-        let (path, taken, is_waiting) = (path.to_owned(), Mutex::default(), AtomicBool::new(false));
-        is_named.then_some(Slots { path, file, most, number, taken, is_waiting })
+        let number = (0..PROCESSES_MAX).find(is_free).ok_or(io::ErrorKind::Unsupported)?;
+        let (taken, waiting) = (Mutex::default(), Mutex::default());
+        Ok(Arc::new(Slots { file, most, number, queue, taken, waiting }))
     }
 
-    /// Takes a slot; `None` if none is free.
-    pub fn take(self: &Arc<Self>) -> Option<Slot> {
+    /// Takes a slot; `None` if none is free, or a process without one has waited for longer.
+    pub fn take(self: &Arc<Self>, now: Duration) -> Option<Slot> {
+        if !self.is_next() {
+            let mut waiting = self.waiting.lock();
+            if !self.has_free() {
+                waiting.free_since = None;
+                return None;
+            }
+            let free_since = *waiting.free_since.get_or_insert(now);
+            if now.saturating_sub(free_since) < PASS_AFTER {
+                return None;
+            }
+        }
+        self.waiting.lock().free_since = None;
         let mut taken = self.taken.lock();
         // Locks of one handle do not exclude each other: skip the slots taken here.
         let mut others = (0..u64::from(self.most)).filter(|place| !taken.contains(place));
@@ -89,114 +163,75 @@ impl Slots {
         Some(Slot { of: self.clone(), number })
     }
 
-    /// Shows other processes whether this one waits: it has fewer slots than its share.
-    pub fn set_waiting(&self, is_waiting: bool) {
-        if self.is_waiting.swap(is_waiting, Ordering::Relaxed) == is_waiting {
+    /// Whether no process is in front of this one in its queue.
+    fn is_next(&self) -> bool {
+        let own = self.waiting.lock().byte.filter(|own| self.queue.contains(own));
+        let in_front = self.queue.start..own.unwrap_or(self.queue.end);
+        locks::first_locked(&self.file, in_front).is_none()
+    }
+
+    fn has_free(&self) -> bool {
+        let taken = self.taken.lock();
+        let mut others = (0..u64::from(self.most)).filter(|place| !taken.contains(place));
+        others.any(|place| locks::first_locked(&self.file, byte(place)).is_none())
+    }
+
+    /// Shows other processes what this one waits for.
+    pub fn set_waiting(&self, waits: Waits) {
+        let mut waiting = self.waiting.lock();
+        if waiting.waits == waits {
             return;
         }
-        let own = byte(WAITING + self.number);
-        match is_waiting {
-            true => drop(locks::lock(&self.file, own)),
-            false => locks::unlock(&self.file, own),
+        if let Some(own) = waiting.byte.take() {
+            locks::unlock(&self.file, byte(own));
         }
+        let is_free = |at: &u64| locks::lock(&self.file, byte(*at));
+        let byte = match waits {
+            Waits::No => None,
+            Waits::ForMore => Some(WAITING + self.number).filter(is_free),
+            Waits::ForFirst => {
+                let last = locks::last_locked(&self.file, self.queue.clone());
+                let behind = last.map_or(self.queue.start, |last| last + 1);
+                // Another process may have queued up meanwhile.
+                (behind..self.queue.end).take(PROCESSES_MAX as usize).find(is_free)
+            }
+        };
+        *waiting = Waiting { waits, byte, free_since: None };
     }
 
     /// Whether another process waits.
     pub fn is_another_waiting(&self) -> bool {
-        locks::first_locked(&self.file, WAITING..WAITING + PROCESSES_MAX).is_some()
+        locks::first_locked(&self.file, WAITING..QUEUE_END).is_some()
     }
 
     /// The slots to which this process is entitled: an equal part of all, at least one.
     pub fn share(&self) -> u32 {
+        (self.most / self.processes()).max(1)
+    }
+
+    /// Whether there are more processes than slots: they take turns.
+    pub fn is_crowded(&self) -> bool {
+        self.processes() > self.most
+    }
+
+    /// The processes that use the server, with this one.
+    fn processes(&self) -> u32 {
         let mut processes = 1;
         let mut from = PROCESSES;
         while let Some(at) = locks::first_locked(&self.file, from..PROCESSES + PROCESSES_MAX) {
             processes += 1;
             from = at + 1;
         }
-        (self.most / processes).max(1)
+        processes
     }
 }
 
-impl Drop for Slots {
-    /// The last process that uses the server removes the file.
-    fn drop(&mut self) {
-        if locks::first_locked(&self.file, PROCESSES..PROCESSES + PROCESSES_MAX).is_none() {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+/// The error for what is in the way under a name of farroot's.
+fn foreign(path: &Path, why: &str) -> io::Error {
+    let text = format!("{}: what is there is not farroot's: {why}", path.display());
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
 }
 
 fn byte(at: u64) -> Range<u64> {
     at..at + 1
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    fn open(folder: &Path, most: u32) -> Arc<Slots> {
-        Slots::open(folder, "root://host:1094", most).expect("a folder")
-    }
-
-    #[test]
-    fn no_more_places_are_taken_than_there_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (open(folder.path(), 4), open(folder.path(), 4));
-        let other = Slots::open(folder.path(), "root://other:1094", 4).unwrap();
-        let mut ones: Vec<Slot> = (0..3).map(|_| one.take().unwrap()).collect();
-        assert_eq!(ones.iter().map(|slot| slot.number).collect::<Vec<_>>(), [0, 1, 2]);
-        let last = two.take().unwrap();
-        assert!(two.take().is_none() && one.take().is_none() && other.take().is_some());
-        drop(ones.remove(1));
-        assert_eq!(two.take().map(|slot| slot.number), Some(1));
-        let again = two.take().unwrap();
-        assert!(two.take().is_none());
-        drop(one);
-        assert!(two.take().is_none(), "its connections are there");
-        drop(ones);
-        let places = [two.take().unwrap(), two.take().unwrap()];
-        assert!(two.take().is_none());
-        drop((last, again, places));
-    }
-
-    /// The first reader on a machine made the folder so that other users could enter it, and from
-    /// then on no two `farroot run` shared a proxy.
-    #[test]
-    fn the_folder_can_be_entered_by_its_user_alone() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("farroot");
-        let _slots = open(&folder, 4);
-        assert_eq!(std::fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-    }
-
-    #[test]
-    fn the_share_follows_from_how_many_there_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let one = open(folder.path(), 16);
-        assert_eq!(one.share(), 16);
-        let others: Vec<Arc<Slots>> = (0..4).map(|_| open(folder.path(), 16)).collect();
-        assert_eq!((one.share(), others[0].share()), (3, 3));
-        let many: Vec<Arc<Slots>> = (0..20).map(|_| open(folder.path(), 16)).collect();
-        assert_eq!(one.share(), 1, "never none");
-        drop((others, many));
-        assert_eq!(one.share(), 16);
-    }
-
-    #[test]
-    fn the_others_see_who_waits() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (open(folder.path(), 4), open(folder.path(), 4));
-        one.set_waiting(true);
-        assert!(two.is_another_waiting() && !one.is_another_waiting());
-        one.set_waiting(false);
-        assert!(!two.is_another_waiting());
-        one.set_waiting(true);
-        drop(one);
-        assert!(!two.is_another_waiting(), "it has ended");
-        let files = || std::fs::read_dir(folder.path().join("farroot-connections")).unwrap();
-        assert_eq!(files().count(), 2, "beside what says whose folder it is");
-        drop(two);
-        assert_eq!(files().count(), 1);
-    }
 }

@@ -30,6 +30,7 @@ pub mod network;
 pub mod one_shot;
 mod pelican;
 pub mod servers;
+pub(crate) mod slotted;
 mod spool;
 pub mod tls;
 pub(crate) mod xrootd;

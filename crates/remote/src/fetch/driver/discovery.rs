@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::files::{Member, MemberState, Search, SourceChecksums};
 use crate::source::network::Network;
+use crate::source::slotted::shared;
 use crate::source::{FileLocation, one_shot};
 
 /// Servers of one file beyond which none is looked for.
@@ -227,7 +228,7 @@ impl Driver {
                 .collect(),
             known,
         };
-        let (config, network) = (self.config.clone(), self.network.clone());
+        let (config, network) = (self.config.clone(), shared(self.network.clone(), &self.config));
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
             let found = question.ask(config, network);

@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind};
 use crate::fetch::files::SourceChecksums;
 use crate::report::size;
 use crate::source::network::Network;
+use crate::source::slotted::shared;
 use crate::source::{FileInfo, FileRef, one_shot};
 
 // The scheduler's offsets reach as far as the largest file that sources let pass.
@@ -112,7 +113,7 @@ impl Driver {
         let new: Vec<(SourceId, Arc<Address>)> =
             new.map(|(source, (_, file))| (*source, file.url.clone())).collect();
         let known = file.replica_check.checksum.clone();
-        let (config, network) = (self.config.clone(), self.network.clone());
+        let (config, network) = (self.config.clone(), shared(self.network.clone(), &self.config));
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
             let checksums = ask(new, known, config, network).await;

@@ -2,30 +2,32 @@
 //!
 //! A connection takes a slot. If no slot is free, the driver does not connect; a process with fewer
 //! slots than its share then waits, and the other processes close connections beyond their shares
-//! once those are idle. While no process waits, a process may exceed its share. A process without
-//! any connection makes one after a second, slot or not.
+//! once those are idle. While no process waits, a process may exceed its share. Where there are
+//! more processes than slots they take turns: a process that has had its slots for [`TURN`] sends
+//! no further requests, closes its connections when these are answered, and queues up behind the
+//! processes that wait. A process without a slot connects without one after [`WAIT_MAX`] only.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use scheduler::{ConnectionId, ServerId, Time};
 
 use super::Driver;
-use crate::slots::{Slot, Slots};
+use crate::slots::{LOOK_AFTER, Slot, Slots, WAIT_MAX, Waits};
 
-/// Pause between two looks whether another process waits.
-const LOOK_AFTER: Duration = Duration::from_millis(100);
+/// How long a process keeps its slots where there are more processes than slots. Each turn costs
+/// new connections, with their round trips.
+const TURN: Duration = Duration::from_secs(2);
 /// Longest pause before a process with its full share tries for more: each pause doubles.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(2);
-/// Wait after which a process without a connection makes one, whether a slot is free or not.
-const WITHOUT_MAX: Duration = Duration::from_secs(1);
 
 /// The right to make one connection. Holds the connection's slot until the connection closes.
 #[derive(Debug, Default)]
 pub struct Permit {
-    _place: Option<Slot>,
+    slot: Option<Slot>,
 }
 
 /// The slots of one server, as the driver uses them.
@@ -33,6 +35,10 @@ pub struct Permit {
 pub struct ServerSlots {
     slots: Arc<Slots>,
     connections: BTreeSet<ConnectionId>,
+    /// Since when there are any.
+    connected_since: Time,
+    /// The turn of this process is over: no connection gets a request.
+    is_leaving: bool,
     /// Since when a wanted connection lacks a slot.
     short_since: Option<Time>,
     /// A connection has lacked a slot since the last look.
@@ -48,6 +54,8 @@ impl ServerSlots {
         ServerSlots {
             slots,
             connections: BTreeSet::new(),
+            connected_since: now,
+            is_leaving: false,
             short_since: None,
             is_wanted: false,
             look_at: now + LOOK_AFTER,
@@ -58,22 +66,42 @@ impl ServerSlots {
 
     /// Takes a slot for a connection; `None` if the connection may not be made.
     fn let_connect(&mut self, connection: ConnectionId, now: Time) -> Option<Permit> {
-        let place = self.slots.take();
-        let has_waited = |since: Time| now.saturating_sub(since) >= WITHOUT_MAX;
-        let is_due = self.connections.is_empty() && self.short_since.is_some_and(has_waited);
-        if place.is_none() && !is_due {
+        let slot = if self.is_leaving { None } else { self.slots.take(now) };
+        let has_waited = |since: Time| now.saturating_sub(since) >= WAIT_MAX;
+        let is_first = self.connections.is_empty();
+        let is_due = is_first && self.short_since.is_some_and(has_waited);
+        if slot.is_none() && !is_due {
             self.short_since.get_or_insert(now);
             self.is_wanted = true;
+            if is_first {
+                self.slots.set_waiting(Waits::ForFirst);
+            }
             return None;
+        }
+        if is_first {
+            self.connected_since = now;
+            self.slots.set_waiting(Waits::No);
         }
         self.connections.insert(connection);
         self.short_since = None;
-        Some(Permit { _place: place })
+        Some(Permit { slot })
     }
 
     /// Most connections until the next look; `None`: no limit. If another process waits, an idle
-    /// process may have none.
+    /// process may have none, and neither may one whose turn is over.
     fn review(&mut self, now: Time, is_idle: bool) -> Option<u32> {
+        self.is_leaving |= self.is_turn_over(now);
+        if self.is_leaving {
+            self.look_at = now + LOOK_AFTER;
+            if !self.connections.is_empty() {
+                return Some(0);
+            }
+            self.is_leaving = false;
+            self.is_wanted = true;
+            self.short_since = Some(now);
+            self.slots.set_waiting(Waits::ForFirst);
+            return None;
+        }
         if !std::mem::take(&mut self.is_wanted) && now >= self.retry_at {
             self.short_since = None;
         }
@@ -81,7 +109,11 @@ impl ServerSlots {
         let is_another_waiting = self.slots.is_another_waiting();
         let has = self.connections.len() as u32;
         let share = if is_short || is_another_waiting { self.slots.share() } else { u32::MAX };
-        self.slots.set_waiting(is_short && has < share);
+        self.slots.set_waiting(match (is_short, has) {
+            (true, 0) => Waits::ForFirst,
+            (true, has) if has < share => Waits::ForMore,
+            _ => Waits::No,
+        });
         let allowed = match (is_another_waiting, is_idle && !is_short) {
             (false, _) => u32::MAX,
             (true, true) => 0,
@@ -97,6 +129,12 @@ impl ServerSlots {
             self.pause = (self.pause * 2).min(RETRY_AFTER_MAX);
         }
         (allowed < u32::MAX).then_some(allowed)
+    }
+
+    fn is_turn_over(&self, now: Time) -> bool {
+        let is_long = now.saturating_sub(self.connected_since) >= TURN;
+        let may_leave = is_long && !self.connections.is_empty();
+        may_leave && self.slots.is_another_waiting() && self.slots.is_crowded()
     }
 }
 
@@ -119,11 +157,25 @@ impl Driver {
         let slots = match self.slots.entry(server) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => match Slots::open(folder, &state.name, most) {
-                Some(slots) => place.insert(ServerSlots::new(slots, now)),
-                None => return Some(Permit::default()),
+                Ok(slots) => place.insert(ServerSlots::new(slots, now)),
+                Err(error) => {
+                    if error.kind() != ErrorKind::Unsupported {
+                        let text = "warning: connections are not counted across processes";
+                        self.trace.note(None, format!("{text}: {error}"));
+                    }
+                    return Some(Permit::default());
+                }
             },
         };
         if let Some(permit) = slots.let_connect(connection, now) {
+            if permit.slot.is_none() {
+                let (name, waited) = (&state.name, WAIT_MAX.as_secs());
+                let text = format!(
+                    "warning: other processes of this user have had all {most} connections to \
+                     {name} for {waited} s (connections_shared): one more was made"
+                );
+                self.trace.note(None, text);
+            }
             return Some(permit);
         }
         let has = slots.connections.len() as u32;
@@ -157,8 +209,9 @@ impl Driver {
             let is_idle = !self.requests.values().any(|request| is_here(&request.connection));
             let Some(slots) = self.slots.get_mut(&server) else { continue };
             let allowed = slots.review(now, is_idle);
+            let is_leaving = slots.is_leaving;
             self.scheduler.allow_connections(now, server, allowed);
-            if allowed == Some(0) {
+            if allowed == Some(0) && !is_leaving {
                 // The idle connections are closed by now; later requests may open new ones.
                 self.scheduler.allow_connections(now, server, None);
             }
@@ -168,6 +221,77 @@ impl Driver {
 
     /// Leaves the slots of servers to which no connection is open or wanted.
     fn drop_slots(&mut self) {
-        self.slots.retain(|_, slots| !slots.connections.is_empty() || slots.short_since.is_some());
+        self.slots.retain(|_, slots| {
+            !slots.connections.is_empty() || slots.short_since.is_some() || slots.is_leaving
+        });
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    const SECOND: Time = Time::from_secs(1);
+
+    fn process(folder: &tempfile::TempDir, most: u32) -> ServerSlots {
+        let slots = Slots::open(&folder.path().join("farroot"), "root://h:1", most);
+        ServerSlots::new(slots.unwrap(), Time::ZERO)
+    }
+
+    /// Three processes that read without a pause, and two slots.
+    #[test]
+    fn processes_take_turns_where_there_are_more_than_slots() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = [(); 3].map(|()| process(&folder, 2));
+        let mut permits: [Option<Permit>; 3] = Default::default();
+        let (mut now, mut turns, mut most) = (SECOND, [0; 3], 0);
+        for _ in 0..400 {
+            for (number, process) in processes.iter_mut().enumerate() {
+                let allowed = process.review(now, false);
+                if permits[number].is_some() && process.is_leaving {
+                    assert_eq!(allowed, Some(0), "no more requests");
+                    // What is under way has been answered.
+                    process.connections.clear();
+                    permits[number] = None;
+                } else if permits[number].is_none() && allowed != Some(0) {
+                    permits[number] = process.let_connect(ConnectionId(number as u32), now);
+                    turns[number] += u32::from(permits[number].is_some());
+                }
+                let held = permits.iter().flatten();
+                assert!(held.clone().all(|permit| permit.slot.is_some()), "none waits for long");
+                most = most.max(held.count());
+            }
+            now += LOOK_AFTER;
+        }
+        assert_eq!(most, 2);
+        // 40 s of turns of 2 s, on two slots, for three.
+        assert!(turns.iter().all(|turns| (8..=20).contains(turns)), "{turns:?}");
+    }
+
+    /// Processes that are stopped have all slots.
+    #[test]
+    fn a_process_connects_without_a_slot_after_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut stopped, mut waiting) = (process(&folder, 1), process(&folder, 1));
+        let held = stopped.let_connect(ConnectionId(1), SECOND).unwrap();
+        assert!(held.slot.is_some());
+        assert!(waiting.let_connect(ConnectionId(2), SECOND).is_none());
+        let mut now = SECOND;
+        while now < SECOND + WAIT_MAX {
+            waiting.review(now, false);
+            assert!(waiting.let_connect(ConnectionId(2), now).is_none());
+            now += LOOK_AFTER;
+        }
+        waiting.review(now, false);
+        let permit = waiting.let_connect(ConnectionId(2), now).expect("a read goes on");
+        assert!(permit.slot.is_none());
+    }
+
+    #[test]
+    fn a_process_alone_keeps_its_connections() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = process(&folder, 1);
+        let _permit = process.let_connect(ConnectionId(1), SECOND).unwrap();
+        assert_eq!(process.review(100 * SECOND, false), None);
     }
 }

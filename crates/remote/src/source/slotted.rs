@@ -1,0 +1,170 @@
+//! Slots for the connections that no driver makes: those of questions about files and of uploads.
+
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, sleep};
+
+use super::network::{Network, Stream};
+use crate::config::Config;
+use crate::slots::{LOOK_AFTER, Slot, Slots, WAIT_MAX, Waits};
+
+/// A network each of whose connections has a slot of its server as long as it is open.
+struct SlottedNetwork {
+    network: Arc<dyn Network>,
+    folder: PathBuf,
+    most: u32,
+}
+
+/// The network whose connections count among those that the user's processes share, where the
+/// settings limit these.
+pub fn shared(network: Arc<dyn Network>, config: &Config) -> Arc<dyn Network> {
+    match &config.runtime_folder {
+        Some(folder) if config.connections_shared > 0 => {
+            let (folder, most) = (folder.clone(), config.connections_shared);
+            Arc::new(SlottedNetwork { network, folder, most })
+        }
+        _ => network,
+    }
+}
+
+impl Network for SlottedNetwork {
+    fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+        // Where the slots cannot be shared, the driver says so.
+        let slots = Slots::open_brief(&self.folder, &format!("{host}:{port}"), self.most).ok();
+        let connecting = self.network.connect(host, port);
+        Box::pin(async move {
+            let slot = match slots {
+                Some(slots) => slot(&slots).await,
+                None => None,
+            };
+            let stream = connecting.await?;
+            Ok(Box::new(Slotted { stream, _slot: slot }) as Box<dyn Stream>)
+        })
+    }
+
+    fn reached(&self, host: &str, port: u16) -> Option<std::net::IpAddr> {
+        self.network.reached(host, port)
+    }
+}
+
+/// Waits for a slot; `None` after [`WAIT_MAX`].
+async fn slot(slots: &Arc<Slots>) -> Option<Slot> {
+    let began = Instant::now();
+    while began.elapsed() < WAIT_MAX {
+        if let Some(slot) = slots.take(began.elapsed()) {
+            slots.set_waiting(Waits::No);
+            return Some(slot);
+        }
+        slots.set_waiting(Waits::ForFirst);
+        sleep(LOOK_AFTER).await;
+    }
+    slots.set_waiting(Waits::No);
+    None
+}
+
+/// A stream with its slot, which is free once the stream is closed.
+struct Slotted {
+    stream: Box<dyn Stream>,
+    _slot: Option<Slot>,
+}
+
+impl AsyncRead for Slotted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Slotted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// For each connection whether a reader would find a free slot meanwhile.
+    type Free = Arc<Mutex<Vec<bool>>>;
+
+    /// Notes that, and connects to servers that say nothing.
+    struct Noting {
+        folder: PathBuf,
+        most: u32,
+        free: Free,
+        /// The far ends of the streams.
+        ends: Arc<Mutex<Vec<tokio::io::DuplexStream>>>,
+    }
+
+    impl Network for Noting {
+        fn connect(
+            &self,
+            host: &str,
+            port: u16,
+        ) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+            let reader = Slots::open(&self.folder, &format!("root://{host}:{port}"), self.most);
+            let (free, ends) = (self.free.clone(), self.ends.clone());
+            Box::pin(async move {
+                free.lock().push(reader.unwrap().take(Duration::ZERO).is_some());
+                let (here, there) = tokio::io::duplex(1);
+                ends.lock().push(there);
+                Ok(Box::new(here) as Box<dyn Stream>)
+            })
+        }
+    }
+
+    fn bed(folder: &TempDir, most: u32) -> (Arc<dyn Network>, Config, Free) {
+        let free = Free::default();
+        let (path, ends) = (folder.path().join("farroot"), Arc::default());
+        let noting = Noting { folder: path.clone(), most, free: free.clone(), ends };
+        let (runtime_folder, connections_shared) = (Some(path), most);
+        let config = Config { runtime_folder, connections_shared, ..Config::default() };
+        (Arc::new(noting), config, free)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_has_a_slot_as_long_as_it_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (network, config, free) = bed(&folder, 1);
+        let network = shared(network, &config);
+        let first = network.connect("h", 1).await.unwrap();
+        let began = Instant::now();
+        let second = network.connect("h", 1).await.unwrap();
+        assert!(began.elapsed() >= WAIT_MAX, "without a slot after a while");
+        assert!(network.connect("other", 1).await.is_ok());
+        drop((first, second));
+        let began = Instant::now();
+        let _third = network.connect("h", 1).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert_eq!(free.lock().len(), 4);
+        let none = Slots::open(&folder.path().join("farroot"), "h:1", 1).unwrap();
+        assert!(none.take(Duration::ZERO).is_none());
+    }
+}
