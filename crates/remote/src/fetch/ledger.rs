@@ -201,7 +201,7 @@ impl Ledger {
         let Some(state) = self.activities.get_mut(&activity) else { return };
         self.total.reach(now);
         match state.file {
-            Some(file) => self.files.entry(file).or_default().reach(now),
+            Some(file) => self.files.get_mut(&file).into_iter().for_each(|spent| spent.reach(now)),
             None => state.before_file.reach(now),
         }
         state.waiters = state.waiters.saturating_sub(1);
@@ -215,6 +215,16 @@ impl Ledger {
         self.advance(now);
         self.waited_for.remove(&activity);
         self.activities.remove(&activity);
+    }
+
+    /// The sums of a file are kept no longer; those of all stay.
+    pub fn forget(&mut self, file: u32) {
+        self.files.remove(&file);
+    }
+
+    /// The files whose sums are kept.
+    pub fn files_kept(&self) -> usize {
+        self.files.len()
     }
 
     /// What has been spent by all, or on one file.
@@ -246,7 +256,9 @@ impl Ledger {
             self.total.stalls += u64::from(stalls);
             match state.file {
                 Some(file) => {
-                    self.files.entry(file).or_default().stalls += u64::from(stalls);
+                    if let Some(spent) = self.files.get_mut(&file) {
+                        spent.stalls += u64::from(stalls);
+                    }
                     let phase = by_file.entry(file).or_insert(state.phase);
                     *phase = (*phase).min(state.phase);
                 }
@@ -260,7 +272,9 @@ impl Ledger {
             }
         }
         for (file, phase) in by_file {
-            self.files.entry(file).or_default().add(time.clone(), phase);
+            if let Some(spent) = self.files.get_mut(&file) {
+                spent.add(time.clone(), phase);
+            }
         }
         if let Some((phase, file)) = earliest {
             self.total.add(time.clone(), phase);
@@ -346,6 +360,18 @@ mod tests {
         assert_eq!(seconds(&ledger.spent(Some(2))), [0, 0, 0, 0, 4, 0]);
         assert_eq!(ledger.spent(Some(3)).waited(), s(0));
         assert_eq!(ledger.spent(None).wall(), s(6));
+    }
+
+    #[test]
+    fn a_file_that_is_forgotten_leaves_the_sums_of_all_as_they_are() {
+        let mut ledger = Ledger::default();
+        let read = ledger.begin(s(0), Phase::Bytes, Some(1));
+        ledger.wait(s(0), read);
+        ledger.advance(s(2));
+        ledger.forget(1);
+        ledger.leave(s(5), read);
+        ledger.end(s(5), read);
+        assert_eq!((ledger.spent(None).waited(), ledger.files_kept()), (s(5), 0));
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Running sums over requests: exact for any number of them, where the detailed records stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::source::held::CACHE;
+
+/// Closed files whose sums are kept apart. Beyond, the sums of the one that was closed first are
+/// added to those of all other files: a proxy opens files without end.
+pub const CLOSED_FILES_KEPT: usize = 1000;
 
 /// Time during which something was under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,13 +98,28 @@ pub struct FileTally {
     pub decoding: Duration,
 }
 
+impl FileTally {
+    /// Adds the sums of another file. What overlaps in time is not added: `busy` and `waves`.
+    fn add(&mut self, other: &FileTally) {
+        self.metadata_wanted += other.metadata_wanted;
+        self.metadata_fetched += other.metadata_fetched;
+        self.baskets_wanted += other.baskets_wanted;
+        self.decoding += other.decoding;
+    }
+}
+
 /// All sums of an engine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tallies {
     /// By file and source.
-    pub requests: BTreeMap<(u32, Arc<str>), Tally>,
+    requests: BTreeMap<(u32, Arc<str>), Tally>,
     /// By file.
-    pub files: BTreeMap<u32, FileTally>,
+    files: BTreeMap<u32, FileTally>,
+    /// Of all files whose sums are not kept apart: by source, and whichever the source.
+    other_requests: BTreeMap<Arc<str>, Tally>,
+    other_files: FileTally,
+    /// Those of `files` that are closed, in the order in which they were.
+    closed: VecDeque<u32>,
     /// By source, whichever the file.
     pub sources: BTreeMap<Arc<str>, Busy>,
     /// With at least one request unanswered, whichever the file.
@@ -108,6 +127,58 @@ pub struct Tallies {
 }
 
 impl Tallies {
+    /// A file is opened: its sums are kept apart.
+    pub(super) fn opens(&mut self, file: u32) {
+        self.files.entry(file).or_default();
+    }
+
+    /// A file is closed. Returns the file whose sums are kept apart no more, if there is one.
+    pub(super) fn closed(&mut self, file: u32) -> Option<u32> {
+        self.closed.push_back(file);
+        if self.closed.len() <= CLOSED_FILES_KEPT {
+            return None;
+        }
+        let oldest = self.closed.pop_front()?;
+        self.other_files.add(&self.files.remove(&oldest).unwrap_or_default());
+        let behind = self.requests.range((oldest, Arc::from(""))..);
+        let keys = behind.map(|(key, _)| key).take_while(|(file, _)| *file == oldest);
+        for key in keys.cloned().collect::<Vec<_>>() {
+            let tally = self.requests.remove(&key).unwrap_or_default();
+            self.other_requests.entry(key.1).or_default().add(&tally);
+        }
+        Some(oldest)
+    }
+
+    /// The sums of one file. What concerns a file whose sums are not kept apart goes to the others.
+    pub(super) fn of_file(&mut self, file: u32) -> &mut FileTally {
+        self.files.get_mut(&file).unwrap_or(&mut self.other_files)
+    }
+
+    /// The sums of one file's requests to one source, likewise.
+    pub(super) fn of_requests(&mut self, file: u32, source: &Arc<str>) -> &mut Tally {
+        match self.files.contains_key(&file) {
+            true => self.requests.entry((file, source.clone())).or_default(),
+            false => self.other_requests.entry(source.clone()).or_default(),
+        }
+    }
+
+    /// The sums of one file; `None` where they are not kept apart.
+    pub fn file(&self, file: u32) -> Option<&FileTally> {
+        self.files.get(&file)
+    }
+
+    /// The sums over all files, without what overlaps in time.
+    pub fn all_files(&self) -> FileTally {
+        let mut all = self.other_files.clone();
+        self.files.values().for_each(|file| all.add(file));
+        all
+    }
+
+    /// The files whose sums are kept apart.
+    pub fn files_kept(&self) -> usize {
+        self.files.len()
+    }
+
     /// A source is asked for ranges; true where nothing at all was under way.
     pub(super) fn sent(
         &mut self,
@@ -116,14 +187,14 @@ impl Tallies {
         source: &Arc<str>,
         segments: usize,
     ) -> bool {
-        let tally = self.requests.entry((file, source.clone())).or_default();
+        let tally = self.of_requests(file, source);
         tally.segments += segments as u64;
         tally.busy.begin(now);
         // What is asked of the cache is no round trip, and nothing that keeps a link busy.
         if &**source == CACHE {
             return false;
         }
-        let of_file = self.files.entry(file).or_default();
+        let of_file = self.of_file(file);
         of_file.waves += u64::from(of_file.busy.begin(now));
         self.sources.entry(source.clone()).or_default().begin(now);
         self.all.begin(now)
@@ -136,34 +207,39 @@ impl Tallies {
         bytes: u64,
         first: Option<Duration>,
     ) {
-        let tally = self.requests.entry((file, source.clone())).or_default();
+        let tally = self.of_requests(file, source);
         tally.bytes_received += bytes;
         tally.first_byte = tally.first_byte.into_iter().chain(first).min();
     }
 
     pub(super) fn ended(&mut self, now: Duration, file: u32, source: &Arc<str>, failed: bool) {
-        let tally = self.requests.entry((file, source.clone())).or_default();
+        let tally = self.of_requests(file, source);
         tally.failures += u64::from(failed);
         tally.busy.end(now);
         if &**source == CACHE {
             return;
         }
-        self.files.entry(file).or_default().busy.end(now);
+        self.of_file(file).busy.end(now);
         self.sources.entry(source.clone()).or_default().end(now);
         self.all.end(now);
     }
 
     /// The sums for one file, or for all, by source.
     pub fn by_source(&self, file: Option<u32>) -> BTreeMap<Arc<str>, Tally> {
-        let mut sums: BTreeMap<Arc<str>, Tally> = BTreeMap::new();
+        let mut sums: BTreeMap<Arc<str>, Tally> = match file {
+            Some(_) => BTreeMap::new(),
+            None => self.other_requests.clone(),
+        };
         for ((of, source), tally) in &self.requests {
             if file.is_none_or(|file| file == *of) {
                 let sum = sums.entry(source.clone()).or_default();
                 sum.add(tally);
-                sum.busy = match file {
-                    Some(_) => tally.busy,
-                    None => self.sources.get(source).copied().unwrap_or_default(),
-                };
+                sum.busy = tally.busy;
+            }
+        }
+        if file.is_none() {
+            for (source, sum) in &mut sums {
+                sum.busy = self.sources.get(source).copied().unwrap_or_default();
             }
         }
         sums
@@ -173,6 +249,43 @@ impl Tallies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A proxy kept some hundred bytes for each file that it had ever opened.
+    #[test]
+    fn sums_stay_right_where_ten_thousand_files_are_not_kept_apart() {
+        let mut tallies = Tallies::default();
+        let servers: [Arc<str>; 2] = ["a".into(), "b".into()];
+        let second = Duration::from_secs(1);
+        let (mut folded, mut kept_most) = (0, 0);
+        for file in 0..10_000 {
+            tallies.opens(file);
+            for source in &servers {
+                tallies.sent(second, file, source, 3);
+                tallies.received(file, source, u64::from(file), Some(second));
+                tallies.ended(second * 2, file, source, file % 10 == 0);
+            }
+            tallies.of_file(file).baskets_wanted += 7;
+            // Something comes of a file that was closed long ago.
+            tallies.received(file / 2, &servers[0], 1, None);
+            // One file in a hundred stays open.
+            if file % 100 != 0 {
+                folded += u32::from(tallies.closed(file).is_some());
+            }
+            kept_most = kept_most.max(tallies.files_kept().max(tallies.requests.len() / 2));
+        }
+        assert_eq!(kept_most, CLOSED_FILES_KEPT + 100);
+        assert_eq!(folded as usize, 9900 - CLOSED_FILES_KEPT);
+        let sums = tallies.by_source(None);
+        let bytes: u64 = (0..10_000).sum();
+        assert_eq!(sums["a"].bytes_received, bytes + 10_000);
+        assert_eq!(sums["b"].bytes_received, bytes);
+        assert_eq!((sums["a"].segments, sums["a"].failures), (30_000, 1000));
+        assert_eq!(sums["a"].first_byte, Some(second));
+        assert_eq!(tallies.all_files().baskets_wanted, 70_000);
+        assert_eq!(tallies.by_source(Some(9999))["b"].bytes_received, 9999);
+        assert_eq!(tallies.by_source(Some(100))["b"].bytes_received, 100, "it is open");
+        assert!(tallies.by_source(Some(101)).is_empty() && tallies.file(101).is_none());
+    }
 
     #[test]
     fn spans_that_overlap_count_once() {

@@ -1,6 +1,6 @@
 //! What was asked of whom, and when: the ground of every report and timeline.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,10 @@ use crate::source::held::CACHE;
 
 /// Requests kept in detail; totals go on beyond it. A thousand seconds at a hundred a second.
 const REQUESTS_KEPT: usize = 100_000;
+/// Ranges of these requests: 16 MB.
+const RANGES_KEPT: usize = 1_000_000;
+/// Connections kept in detail; totals go on beyond it.
+const CONNECTIONS_KEPT: usize = 10_000;
 /// Decoded baskets kept in detail.
 const DECODINGS_KEPT: usize = 100_000;
 /// Changes of the states of sources.
@@ -87,6 +91,15 @@ pub struct ConnectionRecord {
     pub ended: Option<Duration>,
 }
 
+/// Connections to one source that have ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EndedConnections {
+    /// The number of them.
+    pub count: u64,
+    /// From the start of one until it was usable, at best.
+    pub connect: Option<Duration>,
+}
+
 /// A source changed its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateRecord {
@@ -107,8 +120,10 @@ pub struct Records {
     pub requests: VecDeque<RequestRecord>,
     /// Sources that serve one range a request.
     pub one_range: BTreeSet<Arc<str>>,
-    /// In the order in which they were begun.
+    /// The last of them, in the order in which they were begun.
     pub connections: Vec<ConnectionRecord>,
+    /// By source, the connections that are not kept in detail any more.
+    pub other_connections: BTreeMap<Arc<str>, EndedConnections>,
     /// When which source of which file changed its state.
     pub states: Vec<StateRecord>,
     /// Things a user should know, with the file where there is one.
@@ -122,6 +137,8 @@ pub struct Records {
     pub decodings: VecDeque<(u32, Range<Duration>)>,
     /// What callers waited for.
     pub ledger: Ledger,
+    /// The ranges of `requests`.
+    ranges: usize,
 }
 
 /// Shared by the driver, which writes, and the reports, which read.
@@ -200,7 +217,7 @@ impl Trace {
     pub fn decoded(&self, file: u32, from: Duration) {
         let mut records = self.records.lock();
         let until = self.now();
-        records.tallies.files.entry(file).or_default().decoding += until - from;
+        records.tallies.of_file(file).decoding += until - from;
         if records.decodings.len() == DECODINGS_KEPT {
             records.decodings.pop_front();
         }
@@ -217,6 +234,19 @@ impl Trace {
         let note = (file, text);
         if records.notes.len() < NOTES_KEPT && !records.notes.contains(&note) {
             records.notes.push(note);
+        }
+    }
+
+    /// A file is opened: its sums are kept apart.
+    pub(super) fn opens(&self, file: u32) {
+        self.records.lock().tallies.opens(file);
+    }
+
+    /// A file is closed. Of a thousand closed files the sums are kept apart, of more their total.
+    pub(super) fn closed(&self, file: u32) {
+        let mut records = self.records.lock();
+        if let Some(oldest) = records.tallies.closed(file) {
+            records.ledger.forget(oldest);
         }
     }
 
@@ -252,6 +282,7 @@ impl Trace {
             usable: None,
             ended: None,
         });
+        records.drop_connections(CONNECTIONS_KEPT);
     }
 
     pub(super) fn connected(&self, connection: u32) {
@@ -290,17 +321,16 @@ impl Trace {
         let (sent, file, segments) = (record.sent, record.file, record.segments.len());
         let wave = records.tallies.sent(sent, file, &record.source, segments);
         records.waves += u64::from(wave);
-        if records.requests.len() == REQUESTS_KEPT {
-            records.requests.pop_front();
-        }
+        records.ranges += segments;
         records.requests.push_back(record);
+        records.drop_requests(REQUESTS_KEPT, RANGES_KEPT);
     }
 
     /// Counts `bytes` of metadata or baskets that a handle wanted and received; `fetched` of them
     /// came from a server for this want.
     pub(super) fn wanted(&self, file: u32, bytes: u64, fetched: u64, metadata: bool) {
         let mut records = self.records.lock();
-        let tally = records.tallies.files.entry(file).or_default();
+        let tally = records.tallies.of_file(file);
         let sum = if metadata { &mut tally.metadata_wanted } else { &mut tally.baskets_wanted };
         *sum += bytes;
         tally.metadata_fetched += if metadata { fetched } else { 0 };
@@ -308,7 +338,7 @@ impl Trace {
 
     /// An open has to wait until a connection is there: a round trip of this file.
     pub(super) fn unconnected(&self, file: u32) {
-        self.records.lock().tallies.files.entry(file).or_default().waves += 1;
+        self.records.lock().tallies.of_file(file).waves += 1;
     }
 
     /// Whether a connection to a source is usable now.
@@ -324,8 +354,8 @@ impl Trace {
     pub(super) fn asked(&self, request: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let key = (record.file, record.source.clone());
-        records.tallies.requests.entry(key).or_default().requests += 1;
+        let (file, source) = (record.file, record.source.clone());
+        records.tallies.of_requests(file, &source).requests += 1;
     }
 
     /// A source serves one range a request.
@@ -349,16 +379,16 @@ impl Trace {
     pub(super) fn damaged(&self, request: u64, pages: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let key = (record.file, record.source.clone());
-        records.tallies.requests.entry(key).or_default().damaged += pages;
+        let (file, source) = (record.file, record.source.clone());
+        records.tallies.of_requests(file, &source).damaged += pages;
     }
 
     /// A request is for bytes that are late elsewhere; so many of them have come by it first.
     pub(super) fn hedge(&self, request: u64, requests: u64, bytes: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let key = (record.file, record.source.clone());
-        let tally = records.tallies.requests.entry(key).or_default();
+        let (file, source) = (record.file, record.source.clone());
+        let tally = records.tallies.of_requests(file, &source);
         tally.hedges += requests;
         tally.hedge_bytes += bytes;
     }
@@ -382,9 +412,97 @@ impl Trace {
 }
 
 impl Records {
+    /// Keeps no more than so many requests, and ranges of them. Those under way stay: their bytes
+    /// are counted when they come.
+    fn drop_requests(&mut self, requests_max: usize, ranges_max: usize) {
+        while let Some(first) = self.requests.front()
+            && (self.requests.len() > requests_max || self.ranges > ranges_max)
+            && (first.done.is_some() || self.requests.len() > 2 * requests_max)
+        {
+            self.ranges -= first.segments.len();
+            self.requests.pop_front();
+        }
+    }
+
+    /// Keeps no more than so many connections beside those that are open.
+    fn drop_connections(&mut self, connections_max: usize) {
+        let ended = |record: &ConnectionRecord| record.ended.is_some();
+        while self.connections.len() > connections_max
+            && let Some(at) = self.connections.iter().position(ended)
+        {
+            let gone = self.connections.remove(at);
+            let others = self.other_connections.entry(gone.source).or_default();
+            others.count += 1;
+            let connect = gone.usable.map(|usable| usable.saturating_sub(gone.started));
+            others.connect = others.connect.into_iter().chain(connect).min();
+        }
+    }
+
     /// Requests are kept in the order of their numbers.
     fn request(&mut self, request: u64) -> Option<&mut RequestRecord> {
         let at = self.requests.binary_search_by_key(&request, |record| record.request).ok()?;
         self.requests.get_mut(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(request: u64, ranges: u64) -> RequestRecord {
+        RequestRecord {
+            request,
+            file: 1,
+            source: "there".into(),
+            connection: 0,
+            kind: RequestKind::Fetch,
+            segments: (0..ranges).map(|at| at * 10..at * 10 + 5).collect(),
+            sent: Duration::ZERO,
+            first_byte: None,
+            done: None,
+            received: 0,
+            failed: false,
+        }
+    }
+
+    /// A hundred thousand requests of 1,024 ranges took 1.6 GB.
+    #[test]
+    fn ranges_of_requests_are_bounded_and_those_under_way_are_counted() {
+        let trace = Trace::new(Clock::start());
+        trace.opens(1);
+        trace.sent(request(0, 1024));
+        for number in 1..2000 {
+            trace.sent(request(number, 1024));
+            trace.received(number, 1);
+            trace.ended(number, false);
+        }
+        trace.received(0, 1);
+        let kept = trace.look(|records, _| (records.requests.len(), records.ranges));
+        assert_eq!(kept, (2000, 2000 * 1024), "the first one is under way");
+        trace.ended(0, false);
+        trace.sent(request(2000, 1));
+        trace.look(|records, _| {
+            let ranges: usize = records.requests.iter().map(|one| one.segments.len()).sum();
+            assert!(ranges == records.ranges && ranges <= RANGES_KEPT, "{ranges}");
+            assert_eq!(records.tallies.by_source(None)["there"].bytes_received, 2000);
+        });
+    }
+
+    #[test]
+    fn connections_that_have_ended_are_counted_beyond_those_that_are_kept() {
+        let mut records = Records::default();
+        let s = Duration::from_secs;
+        for connection in 0..30 {
+            let usable = Some(s(u64::from(10 + connection % 3)));
+            let ended = (connection % 10 != 0).then(|| s(90));
+            let source = "there".into();
+            let record = ConnectionRecord { connection, source, started: s(9), usable, ended };
+            records.connections.push(record);
+            records.drop_connections(5);
+        }
+        let kept: Vec<u32> = records.connections.iter().map(|one| one.connection).collect();
+        assert_eq!(kept, [0, 10, 20, 28, 29]);
+        let others = &records.other_connections["there"];
+        assert_eq!((others.count, others.connect), (25, Some(s(1))));
     }
 }

@@ -150,7 +150,7 @@ impl Report {
     fn of(records: &Records, now: Duration, file: Option<u32>) -> Report {
         let sources = sources(records, now, file);
         let spent = records.ledger.spent(file);
-        let of_file = file.and_then(|file| records.tallies.files.get(&file)).cloned();
+        let of_file = file.and_then(|file| records.tallies.file(file)).cloned();
         let tally = match file {
             Some(_) => of_file.unwrap_or_default(),
             None => all_files(records),
@@ -236,15 +236,8 @@ impl Times {
 
 /// The sums over all files; what overlaps between them counts once.
 fn all_files(records: &Records) -> FileTally {
-    let files = records.tallies.files.values();
-    FileTally {
-        busy: records.tallies.all,
-        waves: records.waves,
-        metadata_wanted: files.clone().map(|file| file.metadata_wanted).sum(),
-        metadata_fetched: files.clone().map(|file| file.metadata_fetched).sum(),
-        baskets_wanted: files.clone().map(|file| file.baskets_wanted).sum(),
-        decoding: files.map(|file| file.decoding).sum(),
-    }
+    let (busy, waves) = (records.tallies.all, records.waves);
+    FileTally { busy, waves, ..records.tallies.all_files() }
 }
 
 fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceReport> {
@@ -262,6 +255,12 @@ fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceRep
             let took = (usable - connection.started).as_secs_f64();
             source.connect_s = Some(source.connect_s.map_or(took, |best| best.min(took)));
         }
+    }
+    for (name, ended) in &records.other_connections {
+        let Some(source) = sources.get_mut(name) else { continue };
+        source.connections += ended.count;
+        let best = ended.connect.map(|took| took.as_secs_f64());
+        source.connect_s = source.connect_s.into_iter().chain(best).reduce(f64::min);
     }
     if sources.len() > 1 {
         for (name, source) in &mut sources {

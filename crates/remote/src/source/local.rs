@@ -136,6 +136,10 @@ impl Server for LocalServer {
         }
     }
 
+    fn forget(&self, file: &FileRef) {
+        self.files.lock().remove(&file.tag);
+    }
+
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {
         let (connection, events) = (link.connection, link.events.clone());
         let (alive, ended) = oneshot::channel::<()>();
@@ -231,7 +235,7 @@ impl Reader {
             }
             Command::Cancel { .. } => Ok(()),
             Command::Close { file } => {
-                self.server.files.lock().remove(&file.tag);
+                self.server.forget(&file);
                 Ok(())
             }
             Command::List { request, directory, .. } => {

@@ -310,6 +310,10 @@ pub trait Server: Send + Sync + 'static {
         None
     }
 
+    /// Drops what is kept of a file that is closed and of which no connection knows any more: the
+    /// others are sent [`Command::Close`].
+    fn forget(&self, _file: &FileRef) {}
+
     /// Runs one connection until its commands end or it fails.
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()>;
 }

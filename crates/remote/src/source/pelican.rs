@@ -18,7 +18,7 @@ use url::Url;
 use super::http::HttpServer;
 use super::network::Network;
 use super::one_shot;
-use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
+use super::{ConnectionEvent, DriverLink, FileRef, Server, ServerTraits};
 use crate::address::{Address, Way};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -94,6 +94,10 @@ impl Server for PelicanServer {
 
     fn traits(&self) -> ServerTraits {
         self.director.get().map_or_else(|| self.traits.clone(), |director| director.traits())
+    }
+
+    fn forget(&self, file: &FileRef) {
+        self.director.get().into_iter().for_each(|director| director.forget(file));
     }
 
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {

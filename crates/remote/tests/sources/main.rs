@@ -11,6 +11,7 @@ mod http;
 mod http_faults;
 mod http_server;
 mod https;
+mod many_files;
 mod names;
 mod peers;
 mod pelican;

@@ -85,8 +85,7 @@ impl Account {
         let (used, cache) = (engine.used(), remote.cache_counters());
         let Opens { succeeded: origin_opens, failed: open_errors } = engine.watch_opens();
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {
-            let files = records.tallies.files.values();
-            let metadata = files.map(|file| file.metadata_fetched).sum();
+            let metadata = records.tallies.all_files().metadata_fetched;
             (records.tallies.by_source(None), metadata)
         });
         // The trace has the cache among the sources.

@@ -257,6 +257,7 @@ impl Driver {
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
+        self.trace.opens(file.0);
         state.with_activity(|activity| activity.belongs(file.0));
         for (name, error) in &state.errors {
             self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
@@ -391,13 +392,20 @@ impl Driver {
         }
         let Some(mut state) = self.files.remove(&file) else { return };
         self.close_shadows(state.cached.take());
+        if state.shadow_of.is_none() {
+            self.trace.closed(file.0);
+        }
         for source in state.sources.keys() {
             self.sources.remove(source);
         }
-        for connection in &state.touched {
-            let Some(there) = self.connections.get(connection) else { continue };
-            for (_, file) in state.sources.values() {
-                let _ = there.commands.send(Command::Close { file: file.clone() });
+        let there = state.touched.iter().filter_map(|connection| self.connections.get(connection));
+        let there: Vec<&ConnectionState> = there.collect();
+        for (server, file) in state.sources.values() {
+            for connection in &there {
+                let _ = connection.commands.send(Command::Close { file: file.clone() });
+            }
+            if there.iter().all(|connection| connection.server != *server) {
+                self.servers[server].server.forget(file);
             }
         }
     }

@@ -82,7 +82,7 @@ fn take_command(
             None
         }
         Command::Close { file } => {
-            exchange.server.forget(&file);
+            exchange.server.forget_file(&file);
             None
         }
         Command::List { request, directory, .. } => {

@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{DriverLink, Server, ServerTraits};
+use super::{DriverLink, FileRef, Server, ServerTraits};
 
 pub use server::HttpServer;
 
@@ -59,6 +59,10 @@ impl Server for HttpServer {
 
     fn traits(&self) -> ServerTraits {
         self.traits_now()
+    }
+
+    fn forget(&self, file: &FileRef) {
+        self.forget_file(file);
     }
 
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {

@@ -269,7 +269,7 @@ impl HttpServer {
         }
     }
 
-    pub(super) fn forget(&self, file: &FileRef) {
+    pub(super) fn forget_file(&self, file: &FileRef) {
         let state = self.learnt.lock().files.remove(&file.tag);
         if let Some(spool) = state.and_then(|state| state.spool) {
             spool.give_up();
