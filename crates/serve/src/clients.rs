@@ -2,7 +2,7 @@
 //! goes when the server is full, and ends connections that only take up a place.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use super::memory::{Reservation, Room};
+use super::memory::{Common, Reservation, Room};
 
 /// Bytes of answers by which a client shows that it reads.
 const PROGRESS_BYTES: usize = 16 << 10;
@@ -30,11 +30,35 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Clients {
     limits: Limits,
-    shared: Arc<Semaphore>,
-    far: Arc<Semaphore>,
+    memory: Memory,
     files: Arc<Semaphore>,
     long_writes: Arc<Semaphore>,
     state: Mutex<State>,
+}
+
+/// Room in memory that connections share: those of one address, or all.
+#[derive(Debug, Clone)]
+struct Memory {
+    answers: Common,
+    far: Common,
+    far_long: Common,
+}
+
+impl Memory {
+    /// One part in `parts` of what the server has.
+    fn new(limits: &Limits, parts: usize) -> Self {
+        Memory {
+            answers: Common::new(limits.shared_bytes / parts),
+            far: Common::new(limits.far_bytes_shared / parts),
+            far_long: Common::new(limits.far_bytes_long / parts),
+        }
+    }
+
+    /// Whether a client has found no room since the last call.
+    fn was_short(&self) -> bool {
+        let Memory { answers, far, far_long } = self;
+        [answers, far, far_long].map(Common::was_short).contains(&true)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -54,8 +78,7 @@ struct Connected {
 #[derive(Debug)]
 struct Address {
     connections: usize,
-    shared: Arc<Semaphore>,
-    far: Arc<Semaphore>,
+    memory: Memory,
     files: Arc<Semaphore>,
 }
 
@@ -91,6 +114,8 @@ enum Phase {
     Opening,
     /// No request is under way.
     Idle,
+    /// A request has begun to come.
+    Asking,
     /// Has answers waiting that it does not take.
     Stalled,
     /// Requests are under way.
@@ -125,11 +150,10 @@ impl Doing {
 
 impl Clients {
     pub fn new(limits: Limits) -> Arc<Self> {
-        let shared = Arc::new(Semaphore::new(limits.shared_bytes));
-        let far = Arc::new(Semaphore::new(limits.far_bytes_shared));
+        let memory = Memory::new(&limits, 1);
         let files = Arc::new(Semaphore::new(limits.files));
         let long_writes = Arc::new(Semaphore::new(limits.long_writes));
-        Arc::new(Clients { limits, shared, far, files, long_writes, state: Mutex::default() })
+        Arc::new(Clients { limits, memory, files, long_writes, state: Mutex::default() })
     }
 
     /// A place for a new connection, that of another if need be; `None` where all are at work.
@@ -160,18 +184,20 @@ impl Clients {
         state.connections.insert(id, Connected { address, activity: activity.clone() });
         let there = state.addresses.entry(address).or_insert_with(|| Address {
             connections: 0,
-            shared: Arc::new(Semaphore::new(self.limits.shared_bytes / 2)),
-            far: Arc::new(Semaphore::new(self.limits.far_bytes_shared / 2)),
+            memory: Memory::new(&self.limits, 2),
             files: Arc::new(Semaphore::new(self.limits.files / 2)),
         });
         there.connections += 1;
+        let memories = [there.memory.clone(), self.memory.clone()];
+        let of = |of: fn(&Memory) -> &Common| memories.each_ref().map(|memory| of(memory).clone());
+        let (far, far_long) = (of(|memory| &memory.far), of(|memory| &memory.far_long));
         Some(Client {
             id,
             address,
             clients: self.clone(),
             activity,
-            room: Room::new(&self.limits, there.shared.clone(), self.shared.clone()),
-            far: Room::for_far(&self.limits, there.far.clone(), self.far.clone()),
+            room: Room::new(&self.limits, of(|memory| &memory.answers)),
+            far: Room::for_far(&self.limits, far, far_long),
             files: [there.files.clone(), self.files.clone()],
         })
     }
@@ -185,8 +211,8 @@ impl Clients {
             let now = client.activity.now.lock();
             let age = now.since.elapsed();
             let rank = match now.phase {
-                Phase::Opening | Phase::Idle if age < MOMENT => 2,
-                Phase::Opening => 0,
+                Phase::Opening | Phase::Asking | Phase::Idle if age < MOMENT => 2,
+                Phase::Opening | Phase::Asking => 0,
                 Phase::Idle => 1,
                 Phase::Stalled if age >= self.limits.stalled_when_full => 3,
                 Phase::Stalled | Phase::Working => return None,
@@ -235,12 +261,18 @@ impl Clients {
 
     fn end_late(&self) {
         let mut state = self.state.lock();
-        let Limits { opening, idle, stalled, .. } = self.limits;
+        let Limits { opening, idle, stalled, stalled_when_full, .. } = self.limits;
+        let is_full = self.memory.was_short();
+        let is_address_full = |(address, there): (&IpAddr, &Address)| {
+            (there.memory.was_short() || is_full).then_some(*address)
+        };
+        let full: BTreeSet<IpAddr> = state.addresses.iter().filter_map(is_address_full).collect();
         let is_late = |client: &Connected| {
             let now = client.activity.now.lock();
             let limit = match now.phase {
-                Phase::Opening => opening,
+                Phase::Opening | Phase::Asking => opening,
                 Phase::Idle => idle,
+                Phase::Stalled if full.contains(&client.address) => stalled_when_full,
                 Phase::Stalled => stalled,
                 Phase::Working => return false,
             };
@@ -319,6 +351,22 @@ impl Client {
         let _places = tokio::time::timeout(CLOSE_TIME, places).await.ok()??;
         self.activity.files.fetch_add(1, Ordering::Relaxed);
         Some(FilePlace { _places, activity: self.activity.clone() })
+    }
+
+    /// Bytes have come: where no request is under way, one has begun.
+    pub fn asks(&self) {
+        let mut now = self.activity.now.lock();
+        if now.phase == Phase::Idle {
+            now.enter(Phase::Asking);
+        }
+    }
+
+    /// All answers are taken, and of the next request a part has come.
+    pub fn goes_on_asking(&self) {
+        let mut now = self.activity.now.lock();
+        if !matches!(now.phase, Phase::Asking | Phase::Opening) {
+            now.enter(Phase::Asking);
+        }
     }
 
     /// A request has come. Before it the client counts as one that has not logged in.
@@ -485,6 +533,58 @@ mod tests {
             clients.end_late();
         }
         assert!(is_closed(&none).await && !is_closed(&slow).await);
+    }
+
+    /// Four clients that took nothing had all the memory that those of their address share, and the
+    /// others had one piece at a time for five minutes.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_goes_sooner_where_others_wait_for_its_memory() {
+        let limits = Limits { far_bytes_shared: 1000, far_bytes: 500, ..Limits::default() };
+        let clients = Clients::new(limits);
+        let [none, slow] = [(); 2].map(|()| clients.admit(A).unwrap());
+        let [elsewhere, waits] = [B, A].map(|address| clients.admit(address).unwrap());
+        let held = [&none, &slow, &elsewhere].map(|client| {
+            client.works();
+            client.stalls();
+            client.far_room().try_reserve(250).unwrap()
+        });
+        for _ in 0..60 {
+            pass(1).await;
+            slow.takes(16_000);
+            slow.stalls();
+            clients.end_late();
+        }
+        assert!(!is_closed(&none).await, "no client waits for its memory");
+        assert!(waits.far_room().try_reserve(10).is_none());
+        slow.takes(PROGRESS_BYTES);
+        slow.stalls();
+        clients.end_late();
+        assert!(is_closed(&none).await && !is_closed(&slow).await && !is_closed(&elsewhere).await);
+        drop(held);
+    }
+
+    /// Half a request kept a connection for an hour.
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_does_not_come_to_its_end_ends_the_connection() {
+        let clients = clients();
+        let [idle, asking, asked] = [(); 3].map(|()| clients.admit(A).unwrap());
+        for client in [&idle, &asking, &asked] {
+            client.works();
+            client.rests();
+        }
+        pass(100).await;
+        asking.asks();
+        asked.asks();
+        for _ in 0..29 {
+            pass(1).await;
+            asking.goes_on_asking();
+            clients.end_late();
+        }
+        asked.works();
+        assert!(!is_closed(&asking).await);
+        pass(1).await;
+        clients.end_late();
+        assert!(is_closed(&asking).await && !is_closed(&asked).await && !is_closed(&idle).await);
     }
 
     #[tokio::test(start_paused = true)]

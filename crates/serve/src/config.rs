@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::far::Forwarding;
 use super::guard::Protection;
-use super::limits::Limits;
+use super::limits::{Limits, descriptors};
 use super::shaped::Shape;
 
 /// What is served, where, and how far away it shall seem.
@@ -56,6 +56,15 @@ impl Config {
             shape: Shape::default(),
             protection: Protection::default(),
             limits: Limits::default(),
+        }
+    }
+
+    /// The limits, lowered to what this process and its reads of far files may have.
+    pub(crate) fn limits_here(&self) -> Limits {
+        let limits = self.limits.clone().within(descriptors());
+        match &self.content {
+            Content::Folder { .. } => limits,
+            Content::Far(far) => limits.within_memory(far.settings.memory_bytes_max),
         }
     }
 }

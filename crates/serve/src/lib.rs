@@ -82,7 +82,7 @@ impl Server {
     /// The folder cannot be served, or the port is taken; `InvalidInput` where anyone on the
     /// network could change files or read a secret.
     pub fn start(config: Config) -> io::Result<Self> {
-        let limits = config.limits.within(limits::descriptors());
+        let limits = config.limits_here();
         let guard = Guard::new(&config.protection)?;
         let is_writable = matches!(config.content, Content::Folder { writable: true, .. });
         if is_writable && guard.is_open() && !config.address.is_loopback() {

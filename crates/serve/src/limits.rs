@@ -25,6 +25,9 @@ pub struct Limits {
     pub far_bytes: usize,
     /// The same, of all connections together; one address has up to half.
     pub far_bytes_shared: usize,
+    /// Beyond that each connection has one piece of [`PIECE_BYTES`]. Bytes of longer pieces, which
+    /// are elements of vectors, of all connections together; one address has up to half.
+    pub far_bytes_long: usize,
     /// Bytes of one XRootD write. Longer ones are refused.
     pub write_bytes: usize,
     /// Writes of more than `answer_bytes` in memory at a time, all connections together.
@@ -36,13 +39,15 @@ pub struct Limits {
     pub files_per_connection: usize,
     /// Threads that wait for the file system. Addresses take turns.
     pub threads: usize,
-    /// From a connection's beginning to its login or its first complete HTTP request.
+    /// From a connection's beginning to its login or its first complete HTTP request; from the
+    /// first byte of a later request to its last, if it is no long write.
     pub opening: Duration,
     /// Between two requests.
     pub idle: Duration,
     /// A client that has answers waiting takes 16 KiB of them in this time.
     pub stalled: Duration,
-    /// The same where the server is full and another client waits for the place.
+    /// The same where the server is full and another client waits for the place, or for room in
+    /// memory.
     pub stalled_when_full: Duration,
 }
 
@@ -59,6 +64,7 @@ impl Default for Limits {
             // What ROOT wants at a time, for two of its files.
             far_bytes: 64 << 20,
             far_bytes_shared: 512 << 20,
+            far_bytes_long: 128 << 20,
             // What xrdcp sends at a time, with a checksum for each page.
             write_bytes: (8 << 20) + (16 << 10),
             long_writes: 4,
@@ -73,10 +79,28 @@ impl Default for Limits {
     }
 }
 
+/// A part of a far file: longer ranges are wanted in pieces that end at multiples of this, which
+/// are whole pages.
+pub const PIECE_BYTES: usize = 256 << 10;
+/// Connections that a proxy takes, however little memory its reads may have.
+const CONNECTIONS_LEAST: usize = 16;
 /// Descriptors for what is neither a client's connection nor a file that one has opened.
 const DESCRIPTORS_KEPT: usize = 64;
 
 impl Limits {
+    /// These limits, lowered to what reads of far files may have in memory: half of it is shared, a
+    /// quarter is for a piece of each connection, and an eighth for longer pieces.
+    pub fn within_memory(mut self, bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.far_bytes_shared = self.far_bytes_shared.clamp(1, (bytes / 2).max(1));
+        self.far_bytes = self.far_bytes.clamp(1, (self.far_bytes_shared / 2).max(1));
+        self.far_bytes_long = self.far_bytes_long.clamp(1, (bytes / 8).max(1));
+        let connections = (bytes / 4 / PIECE_BYTES).max(CONNECTIONS_LEAST);
+        self.connections = self.connections.min(connections);
+        self.connections_per_address = self.connections_per_address.min(connections);
+        self
+    }
+
     /// These limits, lowered to what a process with so many file descriptors can keep.
     pub fn within(mut self, descriptors: usize) -> Self {
         let usable = descriptors.saturating_sub(DESCRIPTORS_KEPT).max(4);
@@ -119,6 +143,10 @@ mod tests {
             assert!(limits.connections > 0 && limits.files > 1 && limits.files_per_connection > 0);
         }
         assert_eq!(Limits::default().within(20_000), Limits::default());
+        assert_eq!(Limits::default().within_memory(1 << 30), Limits::default());
+        let modest = Limits::default().within_memory(100_000_000);
+        assert_eq!((modest.far_bytes, modest.far_bytes_shared), (25_000_000, 50_000_000));
+        assert_eq!((modest.far_bytes_long, modest.connections), (12_500_000, 95));
         assert!(descriptors() > 3);
     }
 }

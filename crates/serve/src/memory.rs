@@ -1,12 +1,18 @@
 //! Room in memory for answers: counted from before a file is read until the client has taken the
 //! bytes.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::limits::Limits;
+use super::limits::{Limits, PIECE_BYTES};
+
+/// How often a client that waits for room says so.
+const SAY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The room of one connection: some of its own, and what it may take of the room that it shares.
 /// Cheap to clone.
@@ -14,8 +20,51 @@ use super::limits::Limits;
 pub struct Room {
     own: Arc<Semaphore>,
     own_bytes: usize,
-    /// Of this connection, of its address, of the server.
-    shared: [Arc<Semaphore>; 3],
+    /// Of a connection's own pieces, those that are longer share this; `None` where none is.
+    long: Option<[Common; 2]>,
+    of_connection: Arc<Semaphore>,
+    /// Of its address, of the server.
+    shared: [Common; 2],
+}
+
+/// Room that connections share. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Common {
+    bytes: usize,
+    free: Arc<Semaphore>,
+    /// A client has found none since this was last asked.
+    is_short: Arc<AtomicBool>,
+}
+
+impl Common {
+    pub fn new(bytes: usize) -> Self {
+        Common { bytes, free: Arc::new(Semaphore::new(bytes)), is_short: Arc::default() }
+    }
+
+    /// Whether a client has found no room since the last call.
+    pub fn was_short(&self) -> bool {
+        self.is_short.swap(false, Ordering::Relaxed)
+    }
+
+    fn try_take(&self, count: u32) -> Option<OwnedSemaphorePermit> {
+        let taken = self.free.clone().try_acquire_many_owned(count).ok();
+        self.is_short.fetch_or(taken.is_none(), Ordering::Relaxed);
+        taken
+    }
+
+    /// Room for so many bytes, or for all where there are fewer; waits for it.
+    async fn take(&self, wanted: usize) -> Option<OwnedSemaphorePermit> {
+        let count = u32::try_from(wanted.min(self.bytes)).unwrap_or(u32::MAX);
+        let mut taking = pin!(self.free.clone().acquire_many_owned(count));
+        loop {
+            tokio::select! {
+                biased;
+                // Never closed, so never refused.
+                taken = &mut taking => return taken.ok(),
+                () = tokio::time::sleep(SAY_AGAIN) => self.is_short.store(true, Ordering::Relaxed),
+            }
+        }
+    }
 }
 
 /// Room for so many bytes, until dropped.
@@ -26,30 +75,35 @@ pub struct Reservation {
 }
 
 impl Room {
-    pub fn new(limits: &Limits, of_address: Arc<Semaphore>, of_server: Arc<Semaphore>) -> Self {
-        let of_connection = Arc::new(Semaphore::new(limits.answer_bytes_max));
+    /// Shares with its address and the server.
+    pub fn new(limits: &Limits, shared: [Common; 2]) -> Self {
         Room {
             own: Arc::new(Semaphore::new(1)),
             own_bytes: limits.answer_bytes,
-            shared: [of_connection, of_address, of_server],
+            long: None,
+            of_connection: Arc::new(Semaphore::new(limits.answer_bytes_max)),
+            shared,
         }
     }
 
-    /// The room for bytes of far files: of its own a connection has one piece, however long.
-    pub fn for_far(limits: &Limits, of_address: Arc<Semaphore>, of_server: Arc<Semaphore>) -> Self {
-        let of_connection = Arc::new(Semaphore::new(limits.far_bytes));
+    /// The room for bytes of far files: of its own a connection has one piece, which within the
+    /// room of `long` ones may be longer than others.
+    pub fn for_far(limits: &Limits, shared: [Common; 2], long: [Common; 2]) -> Self {
         Room {
             own: Arc::new(Semaphore::new(1)),
             own_bytes: usize::MAX,
-            shared: [of_connection, of_address, of_server],
+            long: Some(long),
+            of_connection: Arc::new(Semaphore::new(limits.far_bytes)),
+            shared,
         }
     }
 
     /// Room for all of `wanted` bytes, if there is so much that is shared.
     pub fn try_reserve(&self, wanted: usize) -> Option<Reservation> {
         let count = u32::try_from(wanted).ok()?;
-        let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(count).ok();
-        let permits = self.shared.iter().map(take).collect::<Option<Vec<_>>>()?;
+        let own = self.of_connection.clone().try_acquire_many_owned(count).ok()?;
+        let shared = self.shared.iter().map(|room| room.try_take(count));
+        let permits = std::iter::once(Some(own)).chain(shared).collect::<Option<Vec<_>>>()?;
         Some(Reservation { bytes: wanted, _permits: permits })
     }
 
@@ -60,8 +114,11 @@ impl Room {
             return shared;
         }
         // Never closed, so never refused.
-        let own = self.own.clone().acquire_owned().await;
-        Reservation { bytes: wanted.min(self.own_bytes), _permits: own.into_iter().collect() }
+        let mut permits: Vec<_> = self.own.clone().acquire_owned().await.into_iter().collect();
+        for room in self.long.iter().flatten().filter(|_| wanted > PIECE_BYTES) {
+            permits.extend(room.take(wanted).await);
+        }
+        Reservation { bytes: wanted.min(self.own_bytes), _permits: permits }
     }
 }
 
@@ -97,9 +154,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_has_its_own_room_when_others_have_taken_all_that_is_shared() {
-        let (address, server) = (Arc::new(Semaphore::new(300)), Arc::new(Semaphore::new(300)));
-        let greedy: Vec<Room> =
-            (0..3).map(|_| Room::new(&limits(), address.clone(), server.clone())).collect();
+        let shared = [Common::new(300), Common::new(300)];
+        let greedy: Vec<Room> = (0..3).map(|_| Room::new(&limits(), shared.clone())).collect();
         let mut taken = Vec::new();
         for room in &greedy {
             for _ in 0..10 {
@@ -110,7 +166,7 @@ mod tests {
         }
         let bytes: usize = taken.iter().map(Reservation::bytes).sum();
         assert_eq!(bytes, 300 + 3 * 10, "all that is shared, and each its own");
-        let modest = Room::new(&limits(), address, server);
+        let modest = Room::new(&limits(), shared);
         let own = now(modest.reserve(50)).await.expect("room of its own");
         assert_eq!(own.bytes(), 10);
         assert!(now(modest.reserve(50)).await.is_none(), "waits until that is taken");
@@ -120,6 +176,28 @@ mod tests {
         assert_eq!(now(modest.reserve(50)).await.unwrap().bytes(), 10);
         drop(taken);
         assert_eq!(now(modest.reserve(50)).await.unwrap().bytes(), 50);
+    }
+
+    /// Of their own, a thousand connections that took nothing had a piece of 2 MB each.
+    #[tokio::test(start_paused = true)]
+    async fn long_pieces_are_bounded_together_and_others_wait_for_none() {
+        const LONG: usize = PIECE_BYTES + 1;
+        let limits = Limits { far_bytes: 2 * LONG, ..Limits::default() };
+        let shared = [Common::new(2 * LONG), Common::new(9 * LONG)];
+        let long = [Common::new(2 * LONG + 5), Common::new(9 * LONG)];
+        let room = || Room::for_far(&limits, shared.clone(), long.clone());
+        let (all, first, second, third) = (room(), room(), room(), room());
+        let _held = all.reserve(2 * LONG).await;
+        assert!(!shared[0].was_short());
+        let pieces = [first.reserve(LONG).await, second.reserve(LONG).await];
+        assert!(shared[0].was_short() && !shared[1].was_short() && !long[0].was_short());
+        assert!(now(first.reserve(1)).await.is_none(), "one piece a connection");
+        let waiting = tokio::time::timeout(2 * SAY_AGAIN, third.reserve(LONG));
+        assert!(waiting.await.is_err() && long[0].was_short() && !long[1].was_short());
+        assert!(now(third.reserve(PIECE_BYTES)).await.is_some());
+        drop(pieces);
+        let whole = third.reserve(5 * LONG).await;
+        assert_eq!(whole.bytes(), 5 * LONG, "one beyond all that there is has all of it");
     }
 
     async fn now<F: Future>(future: F) -> Option<F::Output> {

@@ -15,7 +15,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A stream that says of its client whether it takes what it is sent.
+/// A stream that says of its client whether it sends a request, and takes what it is sent.
 pub struct Watched {
     stream: Box<dyn Stream>,
     client: Arc<Client>,
@@ -41,7 +41,13 @@ impl AsyncRead for Watched {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_read(cx, buffer)
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            this.client.asks();
+        }
+        read
     }
 }
 

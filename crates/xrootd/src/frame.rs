@@ -132,6 +132,11 @@ impl<H: Head> FrameReader<H> {
         }
     }
 
+    /// Whether the bytes that came last belong to a frame that is not through, or to its header.
+    pub fn is_amid_a_frame(&self) -> bool {
+        !matches!(self.state, State::Head) || !self.gathered.is_empty()
+    }
+
     /// Whether the bytes that came last belong to a body that is not through.
     pub fn is_amid_a_body(&self) -> bool {
         match self.state {

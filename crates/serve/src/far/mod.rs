@@ -50,6 +50,9 @@ pub use self::standing::Standing;
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
+/// Opens at origins without a client: beyond, the one that was used first is closed at once. A
+/// client that looks at ten thousand files in ten seconds would have all of them open.
+const KEPT_OPEN_MAX: usize = 256;
 /// The name under which figures are read over HTTP.
 const METRICS: &str = "metrics";
 /// How often opens without clients are looked for.
@@ -268,6 +271,7 @@ impl FarFiles {
         let file = Arc::new(OriginFile::new(&watched, address));
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
             kept.insert(address.as_str().to_owned(), KeptOpen { file: file.clone(), used });
+            close_beyond(&mut kept, KEPT_OPEN_MAX);
         }
         Ok((file, watched))
     }
@@ -286,6 +290,20 @@ impl FarFiles {
                 here.used.elapsed() < KEPT_OPEN
             });
         }
+    }
+}
+
+/// Closes the files without a client beyond so many, those used first first.
+fn close_beyond(kept: &mut BTreeMap<String, KeptOpen>, idle_max: usize) {
+    if kept.len() <= idle_max {
+        return;
+    }
+    let idle = kept.iter().filter(|(_, here)| Arc::strong_count(&here.file) == 1);
+    let mut idle: Vec<_> = idle.map(|(key, here)| (here.used, key.clone())).collect();
+    idle.sort_unstable();
+    let beyond = idle.len().saturating_sub(idle_max);
+    for (_, key) in idle.into_iter().take(beyond) {
+        kept.remove(&key);
     }
 }
 

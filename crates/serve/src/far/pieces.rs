@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Longer ranges are wanted in pieces that end at multiples of this, which are whole pages: the
-/// client has the first while later ones are on their way.
-pub const PIECE_BYTES: u64 = 256 << 10;
+use crate::limits::PIECE_BYTES;
 
-/// The first of the pieces in which a long range is wanted.
+/// The first of the pieces in which a long range is wanted: the client has it while later ones are
+/// on their way.
 pub fn first_piece(range: &Range<u64>) -> Range<u64> {
-    let border = (range.start / PIECE_BYTES + 1) * PIECE_BYTES;
+    let piece = PIECE_BYTES as u64;
+    let border = (range.start / piece + 1) * piece;
     range.start..range.end.min(border)
 }

@@ -257,11 +257,17 @@ impl Connection {
         if self.unsent.is_empty() {
             self.client.has_all();
         }
-        if self.server.is_up() {
-            match self.server.requests_waiting() > 0 || !self.unsent.is_empty() {
-                true => self.client.works(),
-                false => self.client.rests(),
-            }
+        if !self.server.is_up() {
+            return;
+        }
+        // A long write may take longer than other requests.
+        let is_short = self.server.arriving_bytes() as usize <= self.client.limits().request_bytes;
+        if self.server.requests_waiting() > 0 || !self.unsent.is_empty() {
+            self.client.works();
+        } else if !self.server.is_amid_request() || !is_short {
+            self.client.rests();
+        } else {
+            self.client.goes_on_asking();
         }
     }
 

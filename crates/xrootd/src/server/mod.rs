@@ -237,6 +237,11 @@ impl Server {
         self.frames.arriving_bytes()
     }
 
+    /// Whether a request has begun to arrive, its header included, and is not complete.
+    pub fn is_amid_request(&self) -> bool {
+        self.frames.is_amid_a_frame() || self.skip > 0
+    }
+
     /// Requests that wait for their answers.
     pub fn requests_waiting(&self) -> usize {
         self.waiting.len()
