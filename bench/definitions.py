@@ -18,6 +18,7 @@ class Peer:
     is_bound: bool = False  # no peer but a bound (floor) or another job (xrdcp): no ratio to it
     is_led: bool = False  # started by `farroot run`, whose own start does not count
     is_cached: bool = False  # with a cache on disk that a run before it has filled
+    is_behind_xcache: bool = False  # through XRootD's own cache, empty unless `is_cached`
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,26 @@ def led(peer: Peer) -> tuple[Peer, Peer]:
     without = replace(peer, name=name, is_led=True)
     return without, replace(without, name=f"{name}, cached", is_cached=True)
 
+
+def behind_xcache(peer: Peer) -> tuple[Peer, Peer]:
+    """A program through XRootD's own cache on its side of the link, empty and filled.
+
+    Through the filled one it reads nothing from the origin, which is another job.
+    """
+    empty = replace(peer, name=f"{peer.name}, XCache", is_behind_xcache=True)
+    filled = replace(empty, name=f"{peer.name}, XCache filled", is_cached=True, is_bound=True)
+    return empty, filled
+
+
+def clients(peer: Peer, count: int) -> Peer:
+    """So many processes of a peer at the same time; the time of the slowest."""
+    options = ("--clients", str(count), "--script", peer.script, *peer.options)
+    name = f"{peer.name}, {count} client{'s' if count > 1 else ''}"
+    return replace(peer, name=name, script="several", options=options)
+
+
+ROOT_FILES = Peer("ROOT, trained cache", "root_files", options=("--cache", "trained"))
+XROOTD_READS = Peer("XRootD's Python", "xrootd_reads")
 
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
@@ -267,12 +288,38 @@ EXPERIMENTS = {
         links=(Link(100),),
         peers=(
             ROOT_TRAINED,
+            *behind_xcache(ROOT_TRAINED),
             *led(ROOT_TRAINED),
             UPROOT,
             *led(UPROOT),
             FARROOT,
             FARROOT_CACHED,
         ),
+    ),
+    "led-reads": Experiment(
+        about="20 reads of 2 kB at random places of h42, sent at once, at 100 ms",
+        file="h42",
+        links=(Link(100),),
+        peers=(XROOTD_READS, behind_xcache(XROOTD_READS)[0], led(XROOTD_READS)[0]),
+    ),
+    "led-clients": Experiment(
+        about="three branches of h42 by one ROOT and by eight at once, at 100 ms",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=tuple(
+            clients(peer, count)
+            for peer in (ROOT_TRAINED, behind_xcache(ROOT_TRAINED)[0], led(ROOT_TRAINED)[0])
+            for count in (1, 8)
+        ),
+    ),
+    "led-files": Experiment(
+        about="three branches of ten files like h42, by ROOT: each but the first, at 100 ms",
+        file="h42",
+        copies=10,
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=(ROOT_FILES, behind_xcache(ROOT_FILES)[0], led(ROOT_FILES)[0]),
     ),
     "led-rdataframe": Experiment(
         about="the same by RDataFrame, whose start is part of it",

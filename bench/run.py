@@ -18,22 +18,31 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import data
 import machine
 import record
 import tables
 from definitions import EXPERIMENTS, Experiment, Link, Peer
+from xcache import XCaches
 
 BENCH = Path(__file__).resolve().parent
 INSIDE = "FARROOT_BENCH_INSIDE"
 CACHE = data.DATA.parent / "cache"
+XCACHES = XCaches()
 #: Port of the xrootd to which peers upload.
 UPLOAD_PORT = 1094
 
 
 def main() -> None:
-    args = arguments()
+    try:
+        measure(arguments())
+    finally:
+        XCACHES.stop()
+
+
+def measure(args: argparse.Namespace) -> None:
     experiment = EXPERIMENTS[args.name]
     peers = wanted_peers(experiment, args.peers)
     if experiment.file:
@@ -173,9 +182,23 @@ def needed_bytes(experiment: Experiment) -> int | None:
 
 def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
     """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
+    if not peer.is_behind_xcache:
+        return run_script(experiment, peer, link, os.environ.get("FARLAB_ROOT_URL"))
+    origin = urlsplit(os.environ["FARLAB_ROOT_URL"]).netloc
+    try:
+        cache = XCACHES.before(origin, peer.name, peer.is_cached)
+    except (OSError, RuntimeError) as error:
+        return {"failed": str(error)}
+    try:
+        return run_script(experiment, peer, link, cache.url)
+    finally:
+        XCACHES.after(cache)
+
+
+def run_script(experiment: Experiment, peer: Peer, link: Link | None, root_url: str | None) -> dict:
     led_by = [python(), "-m", "farroot", "run", "--quiet", "--"] if peer.is_led else []
     script = BENCH / "peers" / f"{peer.script}.py"
-    command = [*led_by, python(), str(script), *job(experiment, peer, link)]
+    command = [*led_by, python(), str(script), *job(experiment, peer, link, root_url)]
     # Every run is a first one, but for the cache.
     cache = {"FARROOT_CACHE": "20 GB", "FARROOT_CACHE_FOLDER": str(CACHE / peer.name)}
     environment = {**os.environ, "FARROOT_STORE": "0", **(cache if peer.is_cached else {})}
@@ -200,7 +223,7 @@ def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
     return json.loads(lines[-1])
 
 
-def job(experiment: Experiment, peer: Peer, link: Link | None) -> list[str]:
+def job(experiment: Experiment, peer: Peer, link: Link | None, root_url: str | None) -> list[str]:
     if peer.scheme == "none":
         return list(peer.options)
     if experiment.uploads:
@@ -208,7 +231,7 @@ def job(experiment: Experiment, peer: Peer, link: Link | None) -> list[str]:
     path = data.DATA / f"{experiment.file}.root"
     base = {
         "local": str(data.DATA),
-        "root": os.environ.get("FARLAB_ROOT_URL"),
+        "root": root_url,
         "http": os.environ.get("FARLAB_HTTP_URL"),
     }[peer.scheme]
     what = experiment.file if experiment.copies else f"{experiment.file}.root"

@@ -19,6 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+#: In the environment of a job that is to wait until it may start, and what it says then.
+WAITS, READY = "FARROOT_BENCH_WAITS", "ready"
+
 
 def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     """The job: what to read. `more` are options of one peer alone."""
@@ -110,6 +113,9 @@ def run(
     The figures of a sample are scaled to the whole job: time and bytes times `scale`. With
     `threads`, `waited` is the fraction of their time in which they used no CPU: its stalls.
     """
+    if WAITS in os.environ:
+        print(READY, flush=True)
+        sys.stdin.readline()
     before = link()
     disk_bytes = read_from_disk()
     idle_bytes = memory("VmRSS")

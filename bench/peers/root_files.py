@@ -1,0 +1,20 @@
+"""ROOT: some columns of several files of one shape, one after the other; the clock starts with the
+second, and the figures are those of one file."""
+
+import clock
+import root_columns
+
+args = clock.many_files(*root_columns.OPTIONS)
+root_columns.warm_up(args)
+first, *others = args.urls
+root_columns.read(args, first)[0].Close()
+
+
+def read_others():
+    *before, last = others
+    for url in before:
+        root_columns.read(args, url)[0].Close()
+    return root_columns.read(args, last)
+
+
+clock.run(read_others, lambda result: root_columns.answer(args, result), 1 / len(others))
