@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::pace::{Pace, Way};
+use self::pace::{ClientPace, Way};
 use super::places::TablePlaces;
 
 /// Fills in a row after which a column is followed that was not in the last one.
@@ -58,7 +58,7 @@ pub struct Predictor {
     fills: u32,
     /// Bytes of the last fill.
     last_bytes: u64,
-    pace: Pace,
+    pace: ClientPace,
     /// Columns that have been read from this fill on are read in turns.
     round: Option<u32>,
     /// From this fill on each has read one column.
@@ -117,7 +117,7 @@ impl Predictor {
             fill: Fill::default(),
             fills: 0,
             last_bytes: 0,
-            pace: Pace::default(),
+            pace: ClientPace::default(),
             round: None,
             alone_since: 0,
             proofs_missing: 1,
@@ -179,7 +179,8 @@ impl Predictor {
 
     /// The client waits for what it has read: where that was expected, more can be fetched
     /// meanwhile. A fill that is as was expected is the proof that is missing. Beside bytes that
-    /// had not been fetched, which share the link, no more is fetched than would be late after them.
+    /// had not been fetched, which share the link, no more is fetched than would be late after
+    /// them.
     pub fn asked(&mut self, now: Duration, way: Way) -> Advice {
         let Fill { bytes, right, wrong, .. } = self.fill;
         if bytes > 0 {
@@ -405,8 +406,8 @@ impl Predictor {
         if has_room || is_low { self.extend(bound) } else { Vec::new() }
     }
 
-    /// Expects more, in the order of entries or of turns, until so many bytes are ahead; ends with a
-    /// cluster where one fits. Where nothing is ahead, one basket fits.
+    /// Expects more, in the order of entries or of turns, until so many bytes are ahead; ends with
+    /// a cluster where one fits. Where nothing is ahead, one basket fits.
     fn extend(&mut self, bound: u64) -> Vec<Range<u64>> {
         let table = self.table.clone();
         let is_round = self.round.is_some();

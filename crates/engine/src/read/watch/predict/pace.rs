@@ -1,7 +1,7 @@
 //! How far ahead of a client to fetch: what it reads while more comes.
 //!
 //! A client that works for a time T after each fill of F bytes reads F / T bytes a second, and no
-//! more than its link brings. What is asked for now comes after a round trip and the time of its
+//! more than its link brings. What is asked for comes after a round trip and the time of its
 //! transfer; so as many bytes as the client reads meanwhile have to be ahead of it, in whole fills,
 //! as it waits for all of one.
 
@@ -29,7 +29,7 @@ pub struct Way {
 
 /// The last fills of a client, and how long it has worked after each.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct ClientPace {
     fills: VecDeque<Filled>,
     answered_at: Option<Duration>,
 }
@@ -41,7 +41,7 @@ struct Filled {
     work: Option<Duration>,
 }
 
-impl Pace {
+impl ClientPace {
     /// A client that is taken to begin with a fill of so many bytes.
     pub fn begin(&mut self, bytes: u64) {
         self.fills.push_back(Filled { bytes, work: None });
@@ -65,7 +65,7 @@ impl Pace {
 
     /// The fills so far are not like those to come.
     pub fn forget(&mut self) {
-        *self = Pace::default();
+        *self = ClientPace::default();
     }
 
     /// Bytes of a fill, with some for larger clusters.
@@ -120,8 +120,8 @@ mod tests {
     /// 90,000 bytes a fill with some for larger ones; a link that brings that in 170 ms.
     const WAY: Way = Way { round_trip: Duration::from_millis(100), bytes: 53_000 };
 
-    fn pace(work: &[u64]) -> Pace {
-        let (mut pace, mut now) = (Pace::default(), Duration::ZERO);
+    fn pace(work: &[u64]) -> ClientPace {
+        let (mut pace, mut now) = (ClientPace::default(), Duration::ZERO);
         for ms in work {
             pace.answered(now, FILL);
             now += Duration::from_millis(*ms);
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_pause_is_not_its_work_and_what_is_unknown_is_fast() {
         assert_eq!(pace(&[170, 60_000]).ahead(WAY), 2 * 90_000);
-        let mut begun = Pace::default();
+        let mut begun = ClientPace::default();
         begun.begin(FILL);
         assert_eq!(begun.ahead(WAY), 9 * 90_000);
     }
