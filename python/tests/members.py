@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from farroot.containers import Container, STLSet
 from farroot.objects import Object
 
 #: What is no member; `fPID` is of an object's being referred to.
@@ -18,6 +19,10 @@ DIGITS = 2e-5
 
 def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
     """Where the two are not the same, and how."""
+    if isinstance(ours, STLSet):
+        ours = list(ours)
+    elif isinstance(ours, Container):
+        ours = ours.tolist()
     if isinstance(theirs, dict):
         yield from _object(ours, theirs, path)
     elif isinstance(theirs, list):

@@ -199,10 +199,13 @@ def test_matrices_are_arrays(file: Any) -> None:
     assert len(file["bits"].to_numpy()) == 20
 
 
-def test_collections_are_of_python(file: Any) -> None:
+def test_collections_are_containers(file: Any, other: Any) -> None:
     """Every one as ROOT writes it at a key: without the header that it has inside of objects."""
     assert file["std_ints"].tolist() == [1, 2]
-    assert file["std_none"].dtype == np.float64
+    assert np.asarray(file["std_none"]).dtype == np.float64
+    assert isinstance(file["std_map"], farroot.STLMap)
+    for name in ("std_ints", "std_none"):
+        assert type(file[name]).__name__ == type(other[name]).__name__ == "STLVector", name
     assert file["std_bools"].tolist() == [True, False]
     assert file["std_strings"] == file["std_tstrings"] == ["a", "bc"]
     assert [each.tolist() for each in file["std_nested"]] == [[], [1], [1, 2]]
