@@ -47,16 +47,19 @@ impl FileOptions {
     }
 }
 
-/// A compression: ROOT's number, and a level of the algorithm's library in place of the one that
-/// ROOT's number maps to.
+/// A compression: ROOT's number, and a level of the codec in place of the one that ROOT's number
+/// maps to.
 pub type NumberAndLevel = (u32, Option<i32>);
 
-pub fn compression_of(py: Python<'_>, (number, library): NumberAndLevel) -> PyResult<Compression> {
+pub fn compression_of(
+    py: Python<'_>,
+    (number, size_level): NumberAndLevel,
+) -> PyResult<Compression> {
     let compression = Compression::of_number(number).map_err(|error| {
         let error = Error::new(ErrorKind::InvalidArgument, error.to_string());
         exception(py, &error)
     })?;
-    Ok(Compression { library, ..compression })
+    Ok(Compression { size_level, ..compression })
 }
 
 /// What a user chooses for one table.

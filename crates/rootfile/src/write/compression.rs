@@ -31,10 +31,10 @@ pub struct Compression {
     pub algorithm: CompressionAlgorithm,
     /// ROOT's level, 1 to 9; 0 does not compress.
     pub level: u8,
-    /// Level of the algorithm's library, in place of the one that ROOT's level maps to. A lower
-    /// one may be used if it gives about the same size: see [`Compression::is_class`].
-    pub library: Option<i32>,
-    /// Level of the algorithm's library that is used without a trial of lower ones.
+    /// Level of the codec, in place of the one that ROOT's level maps to. A lower one may be used
+    /// if it gives about the same size: see [`Compression::is_class`].
+    pub size_level: Option<i32>,
+    /// Level of the codec that is used without a trial of lower ones.
     pub exact: Option<i32>,
 }
 
@@ -44,7 +44,7 @@ impl Compression {
 
     /// Of ROOT's level, 0 to 9.
     pub const fn new(algorithm: CompressionAlgorithm, level: u8) -> Self {
-        Compression { algorithm, level, library: None, exact: None }
+        Compression { algorithm, level, size_level: None, exact: None }
     }
 
     /// Of ROOT's number, algorithm * 100 + level: 505 is ZSTD of level 5.
@@ -88,7 +88,7 @@ impl Compression {
     /// The level of the algorithm's library. ROOT passes twice its own to ZSTD; libdeflate's first
     /// leaves 2 % more than zlib's, its second 2 % less.
     pub fn codec_level(self) -> i32 {
-        self.exact.or(self.library).unwrap_or(match self.algorithm {
+        self.exact.or(self.size_level).unwrap_or(match self.algorithm {
             CompressionAlgorithm::Zstd => 2 * i32::from(self.level),
             CompressionAlgorithm::Zlib if self.level == 1 => 2,
             _ => i32::from(self.level),
@@ -288,11 +288,11 @@ mod tests {
             assert_eq!(chosen_len, payload.len());
         }
         // For reals without repetitions, level 1 of the library gives the size of its level 5.
-        let library = Compression { library: Some(5), ..compression };
+        let five_at_most = Compression { size_level: Some(5), ..compression };
         let reals: Vec<u8> = (0..20_000u32).flat_map(|n| (n as f32).sqrt().to_be_bytes()).collect();
         let mut five = Vec::new();
-        encoders.compress(library, &reals, &mut five).unwrap();
-        let (chosen, len) = encoders.lowest_level(library, &reals, reals.len()).unwrap();
+        encoders.compress(five_at_most, &reals, &mut five).unwrap();
+        let (chosen, len) = encoders.lowest_level(five_at_most, &reals, reals.len()).unwrap();
         assert_eq!((chosen.exact, chosen.number()), (Some(1), 505));
         assert!(len <= five.len() + five.len() / EXCESS_MAX);
         let exact = Compression { exact: Some(9), ..compression };
