@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import commands
 import data
 import machine
 import record
@@ -108,19 +107,8 @@ def one(peer: Peer, path: Path) -> dict:
     script = data.BENCH / "peers" / f"{peer.script}.py"
     words = [str(path), *peer.options, "--tree", data.FILES[EXPERIMENT.file][1] or ""]
     command = [run.python(), str(script), *words, "--columns", ",".join(EXPERIMENT.columns)]
-    environment = {**os.environ, "FARROOT_STORE": "0", **peer.environment}
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=EXPERIMENT.timeout_s,
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        return {"failed": f"exit {done.returncode}: {done.stderr.strip()[-200:]}"}
-    return json.loads(lines[-1])
+    environment = {"FARROOT_STORE": "0", **peer.environment}
+    return commands.answer_of(command, environment, EXPERIMENT.timeout_s)
 
 
 if __name__ == "__main__":

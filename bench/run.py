@@ -11,7 +11,6 @@ Experiments with a link run inside farroot-lab, which needs root or user namespa
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import commands
 import data
 import machine
 import record
@@ -201,26 +201,8 @@ def run_script(experiment: Experiment, peer: Peer, link: Link | None, root_url: 
     command = [*led_by, python(), str(script), *job(experiment, peer, link, root_url)]
     # Every run is a first one, but for the cache.
     cache = {"FARROOT_CACHE": "20 GB", "FARROOT_CACHE_FOLDER": str(CACHE / peer.name)}
-    environment = {**os.environ, "FARROOT_STORE": "0", **(cache if peer.is_cached else {})}
-    environment |= peer.environment
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            timeout=experiment.timeout_s,
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"no answer in {experiment.timeout_s:g} s"}
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        output = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-        # The error itself, where its message has more lines than one.
-        why = next((line for line in reversed(output) if "Error" in line), output[-1])
-        return {"failed": f"exit {done.returncode}: {why[:200]}"}
-    return json.loads(lines[-1])
+    environment = {"FARROOT_STORE": "0", **(cache if peer.is_cached else {}), **peer.environment}
+    return commands.answer_of(command, environment, experiment.timeout_s)
 
 
 def job(experiment: Experiment, peer: Peer, link: Link | None, root_url: str | None) -> list[str]:

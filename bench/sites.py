@@ -12,7 +12,6 @@ nothing, so it has one line. See METHOD.md.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import commands
 import data
 import definitions
 import machine
@@ -158,21 +158,9 @@ def measured(found: list[Row], runs: int, rtt: str) -> tuple[list[dict], list[di
     for number in range(runs + 1):
         for row in found:
             time.sleep(0.1)
-            done = subprocess.run(
-                row.command,
-                env={**os.environ, **row.environment},
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            output = [line for line in done.stdout.splitlines() if line.startswith("{")]
+            answer = commands.answer_of(row.command, row.environment, timeout_s=120)
             one = {"link": rtt.replace("ms", " ms"), "job": row.job, "peer": row.peer}
-            if done.returncode or not output:
-                why = (done.stderr or done.stdout).strip().splitlines()[-1:]
-                one["failed"] = "".join(why)
-            else:
-                one["time_s"] = json.loads(output[-1])["time_s"]
+            one |= {key: answer[key] for key in ("time_s", "failed") if key in answer}
             # The first round fills caches, and what farroot remembers.
             if number:
                 each.append({"run": number - 1, **one})

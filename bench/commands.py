@@ -1,0 +1,30 @@
+"""Runs one command of an experiment in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+
+def answer_of(command: list[str], environment: dict[str, str], timeout_s: float) -> dict:
+    """The last line of JSON that the command prints; `failed` says why there is none, so that a
+    failure stays a row of the table. `environment` is added to this process's own."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **environment},
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"no answer in {timeout_s:g} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode == 0 and lines:
+        return json.loads(lines[-1])
+    output = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+    # The error itself, where its message has more lines than one.
+    why = next((line for line in reversed(output) if "Error" in line), output[-1])
+    return {"failed": f"exit {done.returncode}: {why[:200]}"}
