@@ -4,6 +4,7 @@
 //! next timer. A read over a link of 100 ms takes a millisecond, is the same every time, and how
 //! many round trips it needs is its duration divided by the round trip.
 
+pub mod arrays;
 pub mod bulk;
 pub mod dataset;
 pub mod disk;

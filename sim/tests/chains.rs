@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, ColumnSpec, Columns, Cut, Engine, Friend, Numbers, Step, Table};
+use engine::{ColumnSpec, Columns, Cut, Engine, Friend, Step, Table};
+use farroot_sim::arrays::doubles;
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::round_trips;
@@ -41,19 +42,6 @@ async fn select(
 ) -> Box<dyn Columns> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     engine.select_for(table, friends, &ColumnSpec::Named(names), None).await.expect("are there")
-}
-
-fn doubles(array: &Array) -> Vec<Option<f64>> {
-    match array {
-        Array::Numbers { numbers: Numbers::F64(all), .. } => {
-            all.iter().copied().map(Some).collect()
-        }
-        Array::Option { index, content } => {
-            let all = doubles(content);
-            index.iter().map(|at| usize::try_from(*at).ok().and_then(|at| all[at])).collect()
-        }
-        other => panic!("{other:?}"),
-    }
 }
 
 fn numbers(entries: Range<u64>) -> Vec<Option<f64>> {

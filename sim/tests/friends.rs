@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, ColumnSpec, Columns, Cut, Engine, Friend, Numbers, Step, Table, Tree};
+use engine::{ColumnSpec, Columns, Cut, Engine, Friend, Step, Table, Tree};
+use farroot_sim::arrays::doubles;
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::round_trips;
@@ -36,19 +37,6 @@ async fn select(
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     let table: Arc<dyn Table> = Arc::new(tree.clone());
     engine.select_for(&table, &[], &ColumnSpec::Named(names), cut).await.expect("are there")
-}
-
-fn doubles(array: &Array) -> Vec<Option<f64>> {
-    match array {
-        Array::Numbers { numbers: Numbers::F64(all), .. } => {
-            all.iter().copied().map(Some).collect()
-        }
-        Array::Option { index, content } => {
-            let all = doubles(content);
-            index.iter().map(|at| usize::try_from(*at).ok().and_then(|at| all[at])).collect()
-        }
-        other => panic!("{other:?}"),
-    }
 }
 
 /// The file of two friends is opened once, beside nothing else: what it takes is what one open

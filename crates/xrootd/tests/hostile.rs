@@ -1,5 +1,7 @@
 //! Servers and clients that break the rules: an error, never a panic, never wrong bytes.
 
+mod frames;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +19,7 @@ use farroot_xrootd::message::{Login, Message, Open, Ping, Protocol};
 use farroot_xrootd::profile::{Authentication, Profile, Start};
 use farroot_xrootd::response::Redirect;
 use farroot_xrootd::server::{Served, Server, ServerConfig};
+use frames::{answers, error_of, request};
 
 /// The request that heads of parts answer here.
 const PGREAD: u16 = 3030;
@@ -467,34 +470,6 @@ fn logged_in() -> Vec<u8> {
     let config = ClientConfig::new("tester", "test", 7);
     let mut client = Client::new(config, Profile::default(), Start::Careful);
     client.poll_transmit(NOW).unwrap().to_vec()
-}
-
-fn request(stream: u16, code: u16, body: &[u8]) -> Vec<u8> {
-    let length = body.len() as u32;
-    let header = RequestHeader { stream: StreamId(stream), code, parameters: [0; 16], length };
-    [&header.encode()[..], body].concat()
-}
-
-/// The answers of a server, as stream, status and body.
-fn answers(server: &mut Server) -> Vec<(u16, Status, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    while let Some(part) = server.poll_transmit() {
-        bytes.extend_from_slice(&part);
-    }
-    let mut found = Vec::new();
-    let mut rest = &bytes[..];
-    while let Some((head, body)) = rest.split_first_chunk() {
-        let head = ResponseHeader::decode(head).unwrap();
-        let (body, next) = body.split_at(head.length as usize);
-        found.push((head.stream.0, head.status, body.to_vec()));
-        rest = next;
-    }
-    found
-}
-
-fn error_of(answer: &(u16, Status, Vec<u8>)) -> ErrorCode {
-    assert_eq!(answer.1, Status::Error);
-    ServerError::decode(&answer.2).unwrap().code
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! What a served connection keeps for a client, and what it leaves undone.
 
+mod frames;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use farroot_xrootd::error::{ErrorCode, ServerError};
-use farroot_xrootd::header::{RequestHeader, ResponseHeader, Status, StreamId};
+use farroot_xrootd::header::{Status, StreamId};
 use farroot_xrootd::message::handshake;
 use farroot_xrootd::message::login::{Ability, SessionId, VERSION_5_DEFERRED_ANSWERS};
 use farroot_xrootd::message::{Login, Message, Ping};
 use farroot_xrootd::server::{Served, Server, ServerConfig, Tag};
+use frames::{answers, error_of, request};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -34,12 +37,6 @@ fn server(config: ServerConfig) -> Server {
     server
 }
 
-fn request(stream: u16, code: u16, body: &[u8]) -> Vec<u8> {
-    let length = body.len() as u32;
-    let header = RequestHeader { stream: StreamId(stream), code, parameters: [0; 16], length };
-    [&header.encode()[..], body].concat()
-}
-
 fn pings(count: u16) -> Bytes {
     (0..count).flat_map(|stream| Ping.frame(StreamId(stream))).collect()
 }
@@ -50,24 +47,6 @@ fn waiting(server: &mut Server) -> Vec<Tag> {
         Served::StartTls { .. } | Served::Login(_) => None,
     };
     std::iter::from_fn(|| server.poll_event()).filter_map(tag).collect()
-}
-
-fn answers(server: &mut Server) -> Vec<(u16, Status, Vec<u8>)> {
-    let sent: Vec<Bytes> = std::iter::from_fn(|| server.poll_transmit()).collect();
-    let bytes = sent.concat();
-    let (mut found, mut rest) = (Vec::new(), &bytes[..]);
-    while let Some((head, body)) = rest.split_first_chunk() {
-        let head = ResponseHeader::decode(head).unwrap();
-        let (body, next) = body.split_at(head.length as usize);
-        found.push((head.stream.0, head.status, body.to_vec()));
-        rest = next;
-    }
-    found
-}
-
-fn error_of(answer: &(u16, Status, Vec<u8>)) -> ErrorCode {
-    assert_eq!(answer.1, Status::Error);
-    ServerError::decode(&answer.2).unwrap().code
 }
 
 /// One packet of 64 kB held 2,700 requests, all decoded and kept at once.

@@ -65,6 +65,29 @@ pub struct Branch {
     pub file_name: String,
 }
 
+impl Branch {
+    /// A branch at the top of its tree of which nothing but its name and kind is known.
+    pub(crate) fn without_entries(name: String, kind: BranchKind) -> Branch {
+        Branch {
+            name,
+            title: String::new(),
+            parent: None,
+            children: Vec::new(),
+            leaves: Vec::new(),
+            kind,
+            baskets: Vec::new(),
+            entries: 0,
+            first_entry: 0,
+            entry_offset_len: 0,
+            generates_offsets: false,
+            total_bytes: 0,
+            zip_bytes: 0,
+            compress: 0,
+            file_name: String::new(),
+        }
+    }
+}
+
 /// What the branch's class says about its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BranchKind {

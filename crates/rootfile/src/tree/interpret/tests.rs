@@ -19,23 +19,7 @@ fn leaf(name: &str, title: &str, kind: LeafKind, len: u32) -> Leaf {
 }
 
 fn branch(name: &str, kind: BranchKind, leaves: Vec<Leaf>) -> Branch {
-    Branch {
-        name: name.into(),
-        title: name.into(),
-        parent: None,
-        children: Vec::new(),
-        leaves,
-        kind,
-        baskets: Vec::new(),
-        entries: 0,
-        first_entry: 0,
-        entry_offset_len: 0,
-        generates_offsets: false,
-        total_bytes: 0,
-        zip_bytes: 0,
-        compress: 0,
-        file_name: String::new(),
-    }
+    Branch { title: name.into(), leaves, ..Branch::without_entries(name.into(), kind) }
 }
 
 fn plain(leaves: Vec<Leaf>) -> Branch {

@@ -249,23 +249,9 @@ fn nothing_before(first_entry: u64) -> Vec<BasketRef> {
 /// A branch of which not even the metadata can be read.
 fn unreadable(object: ObjectRef<'_>, why: Error, parent: Option<BranchId>, id: BranchId) -> Branch {
     let unnamed = |_| format!("unreadable {} {}", object.class(), id.0);
-    Branch {
-        name: object.string("fName").unwrap_or_else(unnamed),
-        title: object.string("fTitle").unwrap_or_default(),
-        parent,
-        children: Vec::new(),
-        leaves: Vec::new(),
-        kind: BranchKind::Unreadable { why },
-        baskets: Vec::new(),
-        entries: 0,
-        first_entry: 0,
-        entry_offset_len: 0,
-        generates_offsets: false,
-        total_bytes: 0,
-        zip_bytes: 0,
-        compress: 0,
-        file_name: String::new(),
-    }
+    let name = object.string("fName").unwrap_or_else(unnamed);
+    let title = object.string("fTitle").unwrap_or_default();
+    Branch { title, parent, ..Branch::without_entries(name, BranchKind::Unreadable { why }) }
 }
 
 /// Whether the branch says so; each basket says it again, so what cannot be read is no error.

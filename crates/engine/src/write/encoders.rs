@@ -1,0 +1,19 @@
+//! What compression reuses from one block to the next, for each thread.
+
+use std::cell::RefCell;
+
+use rootfile::write::Encoders;
+
+thread_local! {
+    /// Costly to make; holds no data between calls.
+    static ENCODERS: RefCell<Encoders> = RefCell::default();
+}
+
+/// Runs work with the encoders of this thread. Work that calls this itself, and what follows work
+/// that panics, gets new ones.
+pub fn with_encoders<T>(work: impl FnOnce(&mut Encoders) -> T) -> T {
+    let mut encoders = ENCODERS.take();
+    let done = work(&mut encoders);
+    ENCODERS.set(encoders);
+    done
+}
