@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::{cell::RefCell, time::Duration};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use remote::fetch::trace::Trace;
@@ -14,16 +14,12 @@ use remote::{Error, ErrorKind, Result, Written};
 use rootfile::write::{Encoders, FileWriter, TableId, Work, Write};
 use tokio::sync::Notify;
 
+use super::encoders::with_encoders;
 use super::options::{WriteOptions, WriteProgress};
 use super::parts::Parts;
 use super::report::Counts;
 use crate::located::Located;
 use crate::read::threads::decoders::Decoders;
-
-thread_local! {
-    /// Costly to make; holds no data between calls.
-    static ENCODERS: RefCell<Encoders> = RefCell::default();
-}
 
 /// Bytes before compression that a thread takes at a time: with thousands of branches a piece of
 /// work is so small that the lock would cost as much as its compression.
@@ -224,33 +220,32 @@ impl Flow {
 
     /// What a thread does as long as there is work.
     fn encode(self: &Arc<Self>) {
-        let encode = || {
-            let mut encoders = ENCODERS.take();
-            loop {
-                let works = self.next_works();
-                if works.is_empty() {
-                    break;
-                }
-                let (content_len, from) = (content_len(&works), self.now());
-                let encode =
-                    |(number, work): (u64, Work)| (number, work.encode.encode(&mut encoders));
-                let results: Vec<_> = works.into_iter().map(encode).collect();
-                let mut state = self.state.lock();
-                state.counts.encoding += self.now().saturating_sub(from);
-                state.encoding_bytes -= content_len;
-                for (number, encoded) in results {
-                    match encoded {
-                        Ok(encoded) => state.file.complete(number, encoded),
-                        Err(error) => state.break_off(error.located(&*self.url)),
-                    }
-                }
-                self.go_on(state);
-            }
-            ENCODERS.set(encoders);
-        };
+        let encode = || with_encoders(|encoders| while self.encode_some(encoders) {});
         if let Err(panic) = catch_unwind(AssertUnwindSafe(encode)) {
             self.break_off(panicked(&*panic));
         }
+    }
+
+    /// Encodes the next work; `false` where there is none.
+    fn encode_some(self: &Arc<Self>, encoders: &mut Encoders) -> bool {
+        let works = self.next_works();
+        if works.is_empty() {
+            return false;
+        }
+        let (content_len, from) = (content_len(&works), self.now());
+        let encode = |(number, work): (u64, Work)| (number, work.encode.encode(encoders));
+        let results: Vec<_> = works.into_iter().map(encode).collect();
+        let mut state = self.state.lock();
+        state.counts.encoding += self.now().saturating_sub(from);
+        state.encoding_bytes -= content_len;
+        for (number, encoded) in results {
+            match encoded {
+                Ok(encoded) => state.file.complete(number, encoded),
+                Err(error) => state.break_off(error.located(&*self.url)),
+            }
+        }
+        self.go_on(state);
+        true
     }
 
     /// The next work: one piece, or several small ones. Where there is none, the thread ends, and

@@ -10,6 +10,7 @@
 //! be held than [`WriteOptions::memory_bytes`].
 
 mod carrier;
+mod encoders;
 mod flow;
 pub(crate) mod merge;
 mod options;

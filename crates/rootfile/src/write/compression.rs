@@ -13,6 +13,8 @@ const CONTENT_LEN_MIN: usize = 11;
 /// Levels of ZSTD's library that are tried in place of a higher one. Those between are slower than
 /// the one below, and no smaller, on what files hold.
 const LEVELS_TRIED: [i32; 3] = [1, 5, 7];
+/// Bytes of a column that are enough of a sample to find its level.
+pub const SAMPLE_LEN: usize = 64 << 10;
 /// What a lower level may add to the size: one of so many bytes.
 const EXCESS_MAX: usize = 200;
 

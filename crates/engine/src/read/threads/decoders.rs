@@ -41,6 +41,11 @@ thread_local! {
     static CODECS: RefCell<Codecs> = RefCell::new(Codecs::default());
 }
 
+/// Runs work with the codecs of this thread. The work must not call this itself.
+pub fn with_codecs<T>(work: impl FnOnce(&mut Codecs) -> T) -> T {
+    CODECS.with_borrow_mut(work)
+}
+
 impl Decoders {
     /// `threads` of zero decodes on the caller's own thread.
     pub fn start(threads: usize, trace: Trace) -> Result<Self> {
@@ -89,13 +94,13 @@ impl Decoders {
             work(codecs);
             trace.decoded(file, from);
         };
-        let Some(pool) = &self.pool else { return CODECS.with_borrow_mut(timed) };
+        let Some(pool) = &self.pool else { return with_codecs(timed) };
         self.waiting.lock().give(place, Box::new(timed));
         let waiting = self.waiting.clone();
         pool.spawn(move || {
             let next = waiting.lock().work.pop_first();
             if let Some((_, work)) = next {
-                CODECS.with_borrow_mut(work);
+                with_codecs(work);
             }
         });
     }
@@ -108,7 +113,7 @@ impl Workers for Decoders {
     }
 
     fn run(&self, work: Vec<content::Work<'_>>) {
-        let done = |work: content::Work<'_>| CODECS.with_borrow_mut(work);
+        let done = |work: content::Work<'_>| with_codecs(work);
         match &self.pool {
             Some(pool) => pool.scope(|scope| {
                 work.into_iter().for_each(|work| scope.spawn(move |_| done(work)));

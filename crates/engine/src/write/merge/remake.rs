@@ -1,9 +1,9 @@
 //! Baskets and pages that go through the threads: compressed anew, joined, and placed in order.
 //!
 //! Where only some entries of a basket are taken, a thread does that first. Baskets of a tree are
-//! held until there are enough of them, to the end of a cluster; then those of each branch are one
-//! job. Jobs are placed in the order in which they were given out, which follows from the inputs
-//! alone.
+//! held until there are enough of them, to the end of a cluster: a cut. Then those of each branch
+//! are one job. What the threads have done is placed when the next cut comes, or when there are too
+//! many pages: when depends on the inputs alone, so that the file does not depend on the threads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,11 +16,12 @@ use tokio::sync::oneshot;
 
 use super::plan::{MergePlan, Output, OutputContent};
 use crate::located::Located;
-use crate::read::threads::decoders::Decoders;
+use crate::read::threads::decoders::{Decoders, with_codecs};
+use crate::write::encoders::with_encoders;
 
 /// Stored bytes of a tree that are held for one round of jobs, about.
 pub const HELD_BYTES: u64 = 32 << 20;
-/// Stored bytes that the threads have, or that wait for their place.
+/// Stored bytes that the threads take entries from, and those of pages that are not placed.
 const JOBS_BYTES: usize = 48 << 20;
 
 /// What is held, and what the threads have.
@@ -31,8 +32,17 @@ pub struct Remaking {
     held: BTreeMap<(usize, usize), Vec<HeldBasket>>,
     /// How branches are compressed, of which that is known.
     known: BTreeMap<(usize, usize), BranchRemake>,
-    items: VecDeque<Item>,
-    jobs_bytes: usize,
+    /// What is to be held, and the cuts behind it.
+    waiting: VecDeque<Item>,
+    /// Stored bytes out of which threads take entries.
+    taking_bytes: usize,
+    /// How many cuts there were, and how many of them have been given to the threads.
+    cuts: usize,
+    cuts_begun: usize,
+    /// Not placed yet; each with the number of its cut.
+    baskets: VecDeque<(usize, Job<MadeBaskets>)>,
+    pages: VecDeque<Job<Vec<Page>>>,
+    pages_bytes: usize,
 }
 
 /// A basket on its way: its output and branch, and which of its entries are taken.
@@ -44,7 +54,7 @@ pub struct Taken {
 
 /// What is done in turn.
 enum Item {
-    Job(Job),
+    Take(Job<Vec<Taken>>),
     /// Baskets that are held from now on.
     Hold(Vec<Taken>),
     /// The baskets of an output that are held are made anew.
@@ -58,32 +68,44 @@ pub struct Page {
     pub content: (usize, bool),
 }
 
-struct Job {
-    bytes: usize,
-    made: oneshot::Receiver<rootfile::Result<Made>>,
+/// What a thread makes of so many stored bytes.
+struct Job<T> {
     output: usize,
+    bytes: usize,
+    made: oneshot::Receiver<rootfile::Result<T>>,
 }
 
-enum Made {
-    Taken(Vec<Taken>),
-    Baskets { branch: usize, baskets: Vec<HeldBasket>, how: BranchRemake },
-    Pages(Vec<Page>),
+/// Baskets of a branch, and how they were made.
+struct MadeBaskets {
+    branch: usize,
+    baskets: Vec<HeldBasket>,
+    how: BranchRemake,
 }
 
 impl Remaking {
     pub fn new(remake: Remake, decoders: Decoders) -> Self {
-        let (held, known) = (BTreeMap::new(), BTreeMap::new());
-        let items = VecDeque::new();
-        Remaking { remake, decoders, held, known, items, jobs_bytes: 0 }
+        Remaking {
+            remake,
+            decoders,
+            held: BTreeMap::new(),
+            known: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            taking_bytes: 0,
+            cuts: 0,
+            cuts_begun: 0,
+            baskets: VecDeque::new(),
+            pages: VecDeque::new(),
+            pages_bytes: 0,
+        }
     }
 
     /// Takes baskets of an output, whose entries the threads take out where these are not all.
     pub fn hold(&mut self, output: usize, baskets: Vec<Taken>) {
         if baskets.iter().all(|basket| basket.kept.is_none()) {
-            return self.items.push_back(Item::Hold(baskets));
+            return self.waiting.push_back(Item::Hold(baskets));
         }
         let bytes = baskets.iter().map(|taken| taken.basket.record.len()).sum();
-        self.give(output, bytes, move |codecs, _| {
+        let job = self.give(output, bytes, move |codecs, _| {
             let take = |Taken { branch, basket, kept }| {
                 let basket = match kept {
                     Some(kept) => basket.take(&kept, codecs)?,
@@ -91,13 +113,100 @@ impl Remaking {
                 };
                 Ok(Taken { branch, basket, kept: None })
             };
-            Ok(Made::Taken(baskets.into_iter().map(take).collect::<rootfile::Result<_>>()?))
+            baskets.into_iter().map(take).collect()
         });
+        self.taking_bytes += bytes;
+        self.waiting.push_back(Item::Take(job));
     }
 
     /// The baskets of an output that are held are made anew, when it is their turn.
     pub fn cut(&mut self, output: usize) {
-        self.items.push_back(Item::Cut(output));
+        self.cuts += 1;
+        self.waiting.push_back(Item::Cut(output));
+    }
+
+    /// Gives pages to the threads.
+    pub fn pages(&mut self, output: usize, pages: Vec<Page>) {
+        let bytes = pages.iter().map(|page| page.bytes.len()).sum();
+        let remake = self.remake;
+        let job = self.give(output, bytes, move |codecs, encoders| {
+            let mut made = Vec::with_capacity(pages.len());
+            for Page { place, bytes, content } in pages {
+                let bytes = remake.page(&bytes, content, codecs, encoders)?;
+                made.push(Page { place, bytes, content });
+            }
+            Ok(made)
+        });
+        self.pages_bytes += bytes;
+        self.pages.push_back(job);
+    }
+
+    fn give<T: Send + 'static>(
+        &self,
+        output: usize,
+        bytes: usize,
+        work: impl FnOnce(&mut Codecs, &mut Encoders) -> rootfile::Result<T> + Send + 'static,
+    ) -> Job<T> {
+        let (done, made) = oneshot::channel();
+        self.decoders.spawn(move || {
+            let made = with_codecs(|codecs| with_encoders(|encoders| work(codecs, encoders)));
+            // A receiver that is gone has given the merge up.
+            let _ = done.send(made);
+        });
+        Job { output, bytes, made }
+    }
+
+    /// Begins what can be begun, and places all but the last cut, and pages where there are many.
+    /// Waits until the threads have room for more.
+    pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
+        let last = self.cuts.saturating_sub(1);
+        while self.cuts_begun < last {
+            self.advance(plan, url, true).await?;
+        }
+        self.place_baskets(last, plan, url).await?;
+        while self.advance(plan, url, self.taking_bytes > JOBS_BYTES).await? {}
+        self.place_pages(JOBS_BYTES, plan, url).await
+    }
+
+    /// Places all that the threads have.
+    pub async fn place_all(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
+        while self.advance(plan, url, true).await? {}
+        self.place_baskets(self.cuts, plan, url).await?;
+        self.place_pages(0, plan, url).await
+    }
+
+    /// Does what is next of all that waits; `false` where nothing waits, or where it is not done
+    /// and this must not wait for it.
+    async fn advance(&mut self, plan: &mut MergePlan, url: &str, may_wait: bool) -> Result<bool> {
+        match self.waiting.pop_front() {
+            None => return Ok(false),
+            Some(Item::Hold(baskets)) => self.held_now(baskets),
+            Some(Item::Take(job)) if !may_wait && job.made.is_empty() => {
+                self.waiting.push_front(Item::Take(job));
+                return Ok(false);
+            }
+            Some(Item::Take(job)) => {
+                self.taking_bytes -= job.bytes;
+                let output = job.output;
+                let baskets = job.done().await?;
+                self.held_now(baskets.map_err(|error| located(error, output, plan, url))?);
+            }
+            Some(Item::Cut(output)) => {
+                if self.baskets.iter().any(|(_, job)| job.output == output) {
+                    // The first of a branch decides how it is compressed.
+                    self.place_baskets(self.cuts_begun, plan, url).await?;
+                }
+                self.remake(plan, output);
+                self.cuts_begun += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    fn held_now(&mut self, baskets: Vec<Taken>) {
+        for Taken { branch, basket, .. } in baskets {
+            self.held.entry(branch).or_default().push(basket);
+        }
     }
 
     /// Gives the baskets of a tree that are held to the threads.
@@ -113,95 +222,53 @@ impl Remaking {
                 BranchRemake::new(self.remake, may_join, usual)
             };
             let mut how = self.known.get(&(output, branch)).copied().unwrap_or_else(new);
-            self.give(output, bytes, move |codecs, encoders| {
+            let job = self.give(output, bytes, move |codecs, encoders| {
                 let baskets = how.baskets(baskets, codecs, encoders)?;
-                Ok(Made::Baskets { branch, baskets, how })
+                Ok(MadeBaskets { branch, baskets, how })
             });
+            self.baskets.push_back((self.cuts_begun, job));
         }
     }
 
-    /// Gives pages to the threads.
-    pub fn pages(&mut self, output: usize, pages: Vec<Page>) {
-        let bytes = pages.iter().map(|page| page.bytes.len()).sum();
-        let remake = self.remake;
-        self.give(output, bytes, move |codecs, encoders| {
-            let mut made = Vec::with_capacity(pages.len());
-            for Page { place, bytes, content } in pages {
-                let bytes = remake.page(&bytes, content, codecs, encoders)?;
-                made.push(Page { place, bytes, content });
-            }
-            Ok(Made::Pages(made))
-        });
-    }
-
-    fn give(
-        &mut self,
-        output: usize,
-        bytes: usize,
-        work: impl FnOnce(&mut Codecs, &mut Encoders) -> rootfile::Result<Made> + Send + 'static,
-    ) {
-        let (done, made) = oneshot::channel();
-        self.decoders.spawn(move || {
-            // A receiver that is gone has given the merge up.
-            let _ = done.send(work(&mut Codecs::new(), &mut Encoders::default()));
-        });
-        self.items.push_back(Item::Job(Job { output, bytes, made }));
-        self.jobs_bytes += bytes;
-    }
-
-    /// Places what is done, until the threads have room for more.
-    pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
-        self.place_down_to(JOBS_BYTES, plan, url).await
-    }
-
-    /// Places all that the threads have.
-    pub async fn place_all(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
-        self.place_down_to(0, plan, url).await
-    }
-
-    async fn place_down_to(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while let Some(item) = self.items.pop_front() {
-            let Job { output, bytes, made } = match item {
-                Item::Hold(baskets) => {
-                    self.held_now(baskets);
-                    continue;
-                }
-                Item::Cut(output) => {
-                    self.remake(plan, output);
-                    continue;
-                }
-                Item::Job(job) if self.jobs_bytes > most || most == 0 => job,
-                job => {
-                    self.items.push_front(job);
-                    break;
-                }
-            };
-            self.jobs_bytes -= bytes;
-            let failed = |_| {
-                let text = "a thread that compresses has failed";
-                Error::new(ErrorKind::Io, text).with_advice("please report it")
-            };
-            let path = plan.outputs[output].path.clone();
-            let located = |error: FormatError| error.within(&path).located(url);
-            match made.await.map_err(failed)?.map_err(located)? {
-                Made::Taken(baskets) => self.held_now(baskets),
-                Made::Baskets { branch, baskets, how } => {
-                    self.known.entry((output, branch)).or_insert(how);
-                    for basket in &baskets {
-                        place_basket(plan, (output, branch), basket).map_err(located)?;
-                    }
-                }
-                Made::Pages(pages) => place_pages(plan, output, pages).map_err(located)?,
-            }
+    /// Places the baskets of cuts before the one of that number.
+    async fn place_baskets(&mut self, end: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
+        while let Some((_, job)) = self.baskets.pop_front_if(|(cut, _)| *cut < end) {
+            let output = job.output;
+            let placed = job.done().await?.and_then(|MadeBaskets { branch, baskets, how }| {
+                self.known.entry((output, branch)).or_insert(how);
+                baskets.iter().try_for_each(|made| place_basket(plan, (output, branch), made))
+            });
+            placed.map_err(|error| located(error, output, plan, url))?;
         }
         Ok(())
     }
 
-    fn held_now(&mut self, baskets: Vec<Taken>) {
-        for Taken { branch, basket, .. } in baskets {
-            self.held.entry(branch).or_default().push(basket);
+    /// Places pages until the threads have at most so many bytes of them.
+    async fn place_pages(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
+        while self.pages_bytes > most
+            && let Some(job) = self.pages.pop_front()
+        {
+            self.pages_bytes -= job.bytes;
+            let output = job.output;
+            let placed = job.done().await?.and_then(|pages| place_pages(plan, output, pages));
+            placed.map_err(|error| located(error, output, plan, url))?;
         }
+        Ok(())
     }
+}
+
+impl<T> Job<T> {
+    /// Waits for the thread.
+    async fn done(self) -> Result<rootfile::Result<T>> {
+        self.made.await.map_err(|_| {
+            let text = "a thread that compresses has failed";
+            Error::new(ErrorKind::Io, text).with_advice("please report it")
+        })
+    }
+}
+
+fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Error {
+    error.within(&plan.outputs[output].path).located(url)
 }
 
 /// Places a basket that was in no input as it is.

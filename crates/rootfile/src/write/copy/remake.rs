@@ -13,7 +13,7 @@ use crate::block;
 use crate::codec::Codecs;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::write::compression::{Compression, Encoders};
+use crate::write::compression::{Compression, Encoders, SAMPLE_LEN};
 use crate::write::table::RecordPlace;
 
 /// What a key says whose record has no place.
@@ -248,7 +248,8 @@ impl BranchRemake {
         encoders: &mut Encoders,
     ) -> Result<()> {
         if self.compression.is_class() {
-            self.compression = encoders.lowest_level(self.compression, content, content.len())?.0;
+            let sample = &content[..content.len().min(SAMPLE_LEN)];
+            self.compression = encoders.lowest_level(self.compression, sample, sample.len())?.0;
         }
         encoders.compress(self.compression, content, record)?;
         let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;

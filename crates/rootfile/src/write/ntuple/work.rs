@@ -9,11 +9,8 @@ use super::schema::StoredColumn;
 use crate::array::Array;
 use crate::error::Result;
 use crate::ntuple::column::Encoding;
-use crate::write::compression::{Compression, Encoders};
+use crate::write::compression::{Compression, Encoders, SAMPLE_LEN};
 use crate::write::table::{Encode, Encoded};
-
-/// Elements on which levels are tried have so many bytes.
-const SAMPLE_LEN: usize = 64 << 10;
 
 /// Some elements of an array, for a column.
 #[derive(Debug, Clone)]

@@ -7,10 +7,9 @@ use super::branch::OpenBranch;
 use super::measure::{Measure, last};
 use super::options::{ClusterSize, TreeOptions};
 use super::plan::PlannedBranch;
+use crate::write::compression::SAMPLE_LEN;
 use crate::write::rows::{ColumnRun, Rows};
 
-/// Bytes of a branch that a trial looks at.
-const SAMPLE_LEN: u64 = 64 << 10;
 /// Bytes of all branches that it looks at.
 const SAMPLES_LEN_MAX: u64 = 16 << 20;
 /// Bytes of a cluster's entries before compression: so many are held in memory, and of entries that
@@ -49,7 +48,7 @@ impl Clusters {
             ranges: Vec::new(),
             range_start: 0,
             ends: VecDeque::new(),
-            sample_len: (SAMPLE_LEN * branches as u64).min(SAMPLES_LEN_MAX),
+            sample_len: (SAMPLE_LEN as u64 * branches as u64).min(SAMPLES_LEN_MAX),
             content_per_entry: 0.0,
             looked: 0,
         }
@@ -129,7 +128,7 @@ impl Clusters {
     ) -> (ColumnRun, usize) {
         let run = rows.run(branch.column, 0..entries);
         let measure = Measure::new(branch, &run);
-        let entries = measure.fitting(0, entries as usize, SAMPLE_LEN).max(1);
+        let entries = measure.fitting(0, entries as usize, SAMPLE_LEN as u64).max(1);
         let content_len = measure.bytes(0..entries) as usize;
         (rows.run(branch.column, 0..entries as u64), content_len)
     }
