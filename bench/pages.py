@@ -15,7 +15,7 @@ class Question:
     heading: str
     sentence: str
     records: tuple[str, ...]
-    form: str  # peers, links, records, jobs, sites, memory, overhead
+    form: str  # a key of FORMS in tables.py
     labels: tuple[str, ...] = ()  # of the records, for `records`; of the scenarios, for `jobs`
 
 
@@ -292,9 +292,109 @@ PAGES = {
                 "peers",
             ),
             Question(
+                "From a disk with nothing in memory",
+                "The three branches of h42 that are not in the page cache, one thread, in seconds: "
+                "from a local disk, and from a mount that delays each read.",
+                ("posix",),
+                "links",
+            ),
+            Question(
+                "Bytes that the disk reads",
+                "The same: bytes read by bytes needed.",
+                ("posix",),
+                "over_read",
+            ),
+            Question(
                 "An event loop",
                 "The event loop from a local file.",
                 ("eventloop-local",),
+                "peers",
+            ),
+        ),
+    ),
+    "writing": (
+        "Writing, merging, skimming",
+        (
+            Question(
+                "A TTree, one thread",
+                "60 branches of `vector<float>` and 40 of `float`, 100,000 entries, ZSTD as ROOT's "
+                "505; uproot's columns are counted lists, which take fewer bytes.",
+                ("write",),
+                "peers",
+            ),
+            Question(
+                "An RNTuple, one thread",
+                "The same columns; uproot writes without splitting bytes, which takes more.",
+                ("write-ntuple",),
+                "peers",
+            ),
+            Question(
+                "Not compressed",
+                "The same columns, one thread, in seconds.",
+                ("write-none",),
+                "peers",
+            ),
+            Question(
+                "An RNTuple, not compressed",
+                "The same columns, one thread, in seconds.",
+                ("write-none-ntuple",),
+                "peers",
+            ),
+            Question(
+                "A TTree, two threads",
+                "The same columns, ZSTD 505, on both processors.",
+                ("write-threads",),
+                "peers",
+            ),
+            Question(
+                "An RNTuple, two threads",
+                "The same columns, ZSTD 505, on both processors.",
+                ("write-threads-ntuple",),
+                "peers",
+            ),
+            Question(
+                "10,000 branches",
+                "10,000 entries of 10,000 branches of `float`, on a machine of two processors.",
+                ("write-wide",),
+                "peers",
+            ),
+            Question(
+                "Entries one by one",
+                "100,000 entries of one `float`, not compressed.",
+                ("write-small",),
+                "peers",
+            ),
+            Question(
+                "Merging eight files",
+                "Files of 110 MB on a local disk into one; `cat` only copies the bytes.",
+                ("merge",),
+                "peers",
+            ),
+            Question(
+                "Memory of merging histograms",
+                "Eight files of 1,000 directories of 20 histograms each.",
+                ("merge-directories",),
+                "memory",
+            ),
+            Question(
+                "Skimming a file 100 ms away",
+                "110 MB at 1 Gbit/s to a file on a local disk, in seconds, by the part of the "
+                "entries that pass the cut.",
+                ("skim-all", "skim-half", "skim-percent", "skim-nothing"),
+                "both",
+                ("all", "a half", "1 %", "none"),
+            ),
+            Question(
+                "Uploads to a server 100 ms away",
+                "1 GB at 1 Gbit/s to xrootd: a file as it is, and trees that are made meanwhile.",
+                ("upload",),
+                "peers",
+            ),
+            Question(
+                "A small upload",
+                "(Time at 100 ms - time at 0) / 100 ms for a file of 10 kB: round trips, those of "
+                "the connection included.",
+                ("upload-small",),
                 "peers",
             ),
         ),

@@ -51,7 +51,12 @@ def measure(args: argparse.Namespace) -> None:
         data.copies_of(experiment.file, experiment.copies)
     if experiment.links and INSIDE not in os.environ:
         enter_lab(args, experiment)
-    facts = {"about": experiment.about, "congestion": args.congestion, "machine": machine.facts()}
+    facts = {
+        "about": experiment.about,
+        "figure": experiment.figure,
+        "congestion": args.congestion,
+        "machine": machine.facts(),
+    }
     rows = []
     shutil.rmtree(CACHE, ignore_errors=True)
     for number in range(args.runs):

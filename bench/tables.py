@@ -123,14 +123,15 @@ def record(name: str) -> dict:
 def peers(question: Question) -> Rows:
     """A line a peer: median, least, most, and what else the record knows of it."""
     lines = record(question.records[0])["table"]
-    names = ["", "median, s", "least", "most", "to the best peer"]
+    names = ["", "median, s", "least", "most"]
     if all("near_s" in line for line in lines):
         names[1] = "round trips"
-    extra = [(key, name) for key, name in EXTRA if any(key in line for line in lines)]
+    if record(question.records[0]).get("figure") == "cpu_s":
+        names[1] = "median, CPU s"
+    extra = [(key, name) for key, name in EXTRA if any(line.get(key) for line in lines)]
     rows = [names + [name for _, name in extra]]
     for line in lines:
         cells = [shown(line["peer"]), *(seconds(line[key]) for key in ("median", "min", "max"))]
-        cells.append(f"{line['ratio_to_best_peer']:.2f}")
         rows.append(cells + [SHOWN[key](line[key]) if key in line else "" for key, _ in extra])
     return rows
 
@@ -155,6 +156,27 @@ def records(question: Question) -> Rows:
     for label, lines in zip(question.labels, tables, strict=True):
         rows.append([label, *(spread(line) for line in lines)])
     return rows
+
+
+def both(question: Question) -> Rows:
+    """A line a record, a column a peer of the first one."""
+    tables = [record(name)["table"] for name in question.records]
+    names = [line["peer"] for line in tables[0]]
+    rows = [["", *(shown(name) for name in names)]]
+    for label, lines in zip(question.labels, tables, strict=True):
+        found = {line["peer"]: line for line in lines}
+        rows.append([label, *(spread(found[name]) for name in names)])
+    return rows
+
+
+def over_read(question: Question) -> Rows:
+    """A line a peer, a column a place: bytes that the disk read, as multiples of the need."""
+    lines = record(question.records[0])["table"]
+    labels = list(dict.fromkeys(line["link"] for line in lines))
+    found = {(line["peer"], line["link"]): line["disk_over_needed"] for line in lines}
+    peers = dict.fromkeys(line["peer"] for line in lines)
+    rows = [[shown(peer), *(f"{found[peer, label]:.2f}" for label in labels)] for peer in peers]
+    return [["", *labels], *rows]
 
 
 def jobs(question: Question) -> Rows:
@@ -205,6 +227,8 @@ FORMS: dict[str, Callable[[Question], Rows]] = {
     "peers": peers,
     "links": links,
     "records": records,
+    "both": both,
+    "over_read": over_read,
     "jobs": jobs,
     "sites": sites,
     "memory": memory,
@@ -241,9 +265,12 @@ def headlines() -> str:
 
 
 def losses() -> str:
-    """Every line of every record in which another program that does the same job was faster."""
+    """Every line of every record of times in which another program that does the same job was
+    faster."""
     rows = [["record", "the faster", "s", "farroot", "s"]]
     for path in sorted(RECORD.glob("*.json")):
+        if record(path.stem).get("figure") == "peak_bytes":
+            continue
         lines = record(path.stem)["table"]
         for link in dict.fromkeys(line.get("link") for line in lines):
             rows += lost_rows(path.stem, [line for line in lines if line.get("link") == link])
@@ -354,10 +381,17 @@ def distance_chart() -> str:
 
 # --- words and numbers
 
-EXTRA = (("link_bytes", "MB"), ("connections", "connections"))
+EXTRA = (
+    ("ratio_to_best_peer", "to the best peer"),
+    ("link_bytes", "MB"),
+    ("connections", "connections"),
+    ("file_bytes", "MB written"),
+)
 SHOWN: dict[str, Callable[[float], str]] = {
+    "ratio_to_best_peer": lambda value: f"{value:.2f}",
     "link_bytes": lambda value: f"{value / 1e6:.2f}",
     "connections": lambda value: f"{value:.0f}",
+    "file_bytes": lambda value: f"{value / 1e6:.1f}",
 }
 
 
@@ -366,7 +400,9 @@ def link_ms(label: str) -> float:
 
 
 def link_name(label: str) -> str:
-    """`137 ms rate=20MB/s` as a reader would say it."""
+    """`137 ms rate=20MB/s` as a reader would say it; what is no link as it is."""
+    if not re.match(r"[\d.]+ ms( \w|$)", label) or label.endswith("read"):
+        return label
     distance, _, knobs = label.partition(" ms")
     words = {
         "rate": "{}",
@@ -382,7 +418,8 @@ def link_name(label: str) -> str:
 
 def shown(peer: str) -> str:
     """A peer's name; farroot's in bold."""
-    name = re.sub(r"(root|http)://", r"`\1://`", peer).replace("1 connections", "1 connection")
+    name = re.sub(r"(root|http)://", r"`\1://`", peer)
+    name = re.sub(r"\b1 (connection|thread)s", r"1 \1", name)
     return f"**{name}**" if peer.startswith("farroot") else name
 
 
