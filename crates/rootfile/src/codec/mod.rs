@@ -13,6 +13,7 @@ mod zstd;
 pub(crate) use lz4::compress as compress_lz4;
 pub(crate) use lzma::compress as compress_lzma;
 pub(crate) use zlib::ZlibEncoder;
+pub use zstd::Effort;
 pub(crate) use zstd::ZstdEncoder;
 
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 //! in [`crate::block`]).
 
 use crate::block::{self, HEADER_LEN};
-use crate::codec;
+use crate::codec::{self, Effort};
 use crate::error::{Error, Result};
 
 /// Content that one block can hold on either side.
@@ -10,9 +10,10 @@ const BLOCK_LEN_MAX: usize = 0xff_ffff;
 /// ROOT does not try to compress less.
 const CONTENT_LEN_MIN: usize = 11;
 
-/// Levels of ZSTD's library that are tried in place of a higher one. Those between are slower than
-/// the one below, and no smaller, on what files hold.
-const LEVELS_TRIED: [i32; 3] = [1, 5, 7];
+/// What is tried in place of a level of ZSTD that is higher than the number, the fastest first. The
+/// levels between are slower than the ones below, and no smaller, on what files hold.
+const TRIED: [(i32, Effort); 3] =
+    [(1, Effort::Level(1)), (4, Effort::Short), (7, Effort::Level(7))];
 /// Bytes of a column that are enough of a sample to find its level.
 pub const SAMPLE_LEN: usize = 64 << 10;
 /// What a lower level may add to the size: one of so many bytes.
@@ -36,8 +37,8 @@ pub struct Compression {
     /// Level of the codec, in place of the one that ROOT's level maps to. A lower one may be used
     /// if it gives about the same size: see [`Compression::is_class`].
     pub size_level: Option<i32>,
-    /// Level of the codec that is used without a trial of lower ones.
-    pub exact: Option<i32>,
+    /// What is used without a trial of less.
+    pub exact: Option<Effort>,
 }
 
 impl Compression {
@@ -83,14 +84,19 @@ impl Compression {
     /// Whether a lower level of the library may be used if it gives about the same size: see
     /// [`Encoders::lowest_level`].
     pub fn is_class(self) -> bool {
-        let tried = self.codec_level() > LEVELS_TRIED[0];
+        let tried = self.codec_level() > TRIED[0].0;
         self.algorithm == CompressionAlgorithm::Zstd && self.exact.is_none() && tried
     }
 
-    /// The level of the algorithm's library. ROOT passes twice its own to ZSTD; libdeflate's first
+    /// How hard the codec searches.
+    pub fn effort(self) -> Effort {
+        self.exact.unwrap_or(Effort::Level(self.codec_level()))
+    }
+
+    /// The level of the codec. ROOT passes twice its own to ZSTD; libdeflate's first
     /// leaves 2 % more than zlib's, its second 2 % less.
-    pub fn codec_level(self) -> i32 {
-        self.exact.or(self.size_level).unwrap_or(match self.algorithm {
+    fn codec_level(self) -> i32 {
+        self.size_level.unwrap_or(match self.algorithm {
             CompressionAlgorithm::Zstd => 2 * i32::from(self.level),
             CompressionAlgorithm::Zlib if self.level == 1 => 2,
             _ => i32::from(self.level),
@@ -174,15 +180,15 @@ impl Encoders {
             return Ok((compression, payload.len()));
         }
         let (level, len) = (compression.codec_level(), payload.len());
-        for lower in LEVELS_TRIED.into_iter().filter(|lower| *lower < level) {
-            let lower = Compression { exact: Some(lower), ..compression };
+        for (_, effort) in TRIED.into_iter().filter(|(above, _)| level > *above) {
+            let lower = Compression { exact: Some(effort), ..compression };
             payload.clear();
             self.compress_planes(lower, sample, plane_len, &mut payload)?;
             if payload.len() <= len + len / EXCESS_MAX {
                 return Ok((lower, payload.len()));
             }
         }
-        Ok((Compression { exact: Some(level), ..compression }, len))
+        Ok((Compression { exact: Some(compression.effort()), ..compression }, len))
     }
 
     /// One block; `false` where it does not fit into one.
@@ -195,12 +201,16 @@ impl Encoders {
     ) -> Result<bool> {
         let header = to.len();
         to.resize(header + HEADER_LEN, 0);
-        let level = compression.codec_level();
+        let effort = compression.effort();
+        let level = match effort {
+            Effort::Level(level) => level,
+            Effort::Short => compression.codec_level(),
+        };
         let fits = match compression.algorithm {
             CompressionAlgorithm::Zlib => self.zlib.compress(level, part, to)?,
             CompressionAlgorithm::Lzma => codec::compress_lzma(level, part, to)?,
             CompressionAlgorithm::Lz4 => codec::compress_lz4(part, to),
-            CompressionAlgorithm::Zstd => self.zstd.compress(level, part, plane_len, to)?,
+            CompressionAlgorithm::Zstd => self.zstd.compress(effort, part, plane_len, to)?,
         };
         let stored = to.len() - header - HEADER_LEN;
         if !fits || stored > BLOCK_LEN_MAX {
@@ -257,7 +267,7 @@ mod tests {
             (0..4000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8 ^ n as u8).collect();
         let mut encoders = Encoders::default();
         for number in [101, 207, 401, 505] {
-            for exact in [Some(1), Some(4), None] {
+            for exact in [Some(Effort::Level(1)), Some(Effort::Short), None] {
                 let compression = Compression { exact, ..Compression::of_number(number).unwrap() };
                 for (content, shorter) in [(&noise[..20], false), (&[1; 4000][..], true)] {
                     let mut payload = Vec::new();
@@ -274,14 +284,16 @@ mod tests {
         let compression = Compression::of_number(505).unwrap();
         let text: String = (0..20_000u32).map(|n| format!("{} ", n * n % 977)).collect();
         for sample in [text.as_bytes(), &[0; 10_000]] {
-            let mut len = |level: i32| {
+            let mut len = |effort| {
                 let mut payload = Vec::new();
-                let exact = Compression { exact: Some(level), ..compression };
+                let exact = Compression { exact: Some(effort), ..compression };
                 encoders.compress(exact, sample, &mut payload).unwrap();
                 payload.len()
             };
-            let most = len(10) * 201 / 200;
-            let lowest = [1, 5, 7, 10].into_iter().find(|level| len(*level) <= most);
+            let [one, seven, ten] = [1, 7, 10].map(Effort::Level);
+            let most = len(ten) * 201 / 200;
+            let efforts = [one, Effort::Short, seven, ten];
+            let lowest = efforts.into_iter().find(|effort| len(*effort) <= most);
             let (chosen, chosen_len) =
                 encoders.lowest_level(compression, sample, sample.len()).unwrap();
             assert_eq!((chosen.exact, chosen.number()), (lowest, 505));
@@ -289,15 +301,15 @@ mod tests {
             encoders.compress(chosen, sample, &mut payload).unwrap();
             assert_eq!(chosen_len, payload.len());
         }
-        // For reals without repetitions, level 1 of the library gives the size of its level 5.
+        // For reals without repetitions, level 1 of the codec gives the size of its level 5.
         let five_at_most = Compression { size_level: Some(5), ..compression };
         let reals: Vec<u8> = (0..20_000u32).flat_map(|n| (n as f32).sqrt().to_be_bytes()).collect();
         let mut five = Vec::new();
         encoders.compress(five_at_most, &reals, &mut five).unwrap();
         let (chosen, len) = encoders.lowest_level(five_at_most, &reals, reals.len()).unwrap();
-        assert_eq!((chosen.exact, chosen.number()), (Some(1), 505));
+        assert_eq!((chosen.exact, chosen.number()), (Some(Effort::Level(1)), 505));
         assert!(len <= five.len() + five.len() / EXCESS_MAX);
-        let exact = Compression { exact: Some(9), ..compression };
+        let exact = Compression { exact: Some(Effort::Level(9)), ..compression };
         assert_eq!(encoders.lowest_level(exact, text.as_bytes(), 1000).unwrap().0, exact);
     }
 
@@ -308,7 +320,8 @@ mod tests {
         let plane = |mask: u8| (0..20_000).map(move |n| noise(n) & mask);
         let content: Vec<u8> = plane(0xff).chain(plane(7)).chain(plane(3)).collect();
         let (mut encoders, mut codecs) = (Encoders::default(), Codecs::new());
-        let compression = Compression { exact: Some(1), ..Compression::of_number(505).unwrap() };
+        let compression =
+            Compression { exact: Some(Effort::Level(1)), ..Compression::of_number(505).unwrap() };
         let mut of = |plane_len: usize| {
             let mut payload = Vec::new();
             encoders.compress_planes(compression, &content, plane_len, &mut payload).unwrap();

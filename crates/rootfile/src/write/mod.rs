@@ -38,6 +38,7 @@ pub mod schema;
 pub mod table;
 pub mod tree;
 
+pub use crate::codec::Effort;
 pub use buffer::Buffer;
 pub use compression::{Compression, CompressionAlgorithm, Encoders};
 pub use file::{DirectoryId, Existing, FileOptions, FileWriter, TableId, Write};

@@ -81,7 +81,7 @@ impl TreeOptions {
     pub(super) fn tried(&self, compression: Compression) -> Compression {
         match self.is_level_tried {
             true => compression,
-            false => Compression { exact: Some(compression.codec_level()), ..compression },
+            false => Compression { exact: Some(compression.effort()), ..compression },
         }
     }
 
