@@ -1,8 +1,8 @@
 //! Files of this machine: written beside their name, and renamed when they are whole.
 //!
-//! What is written is gathered and goes to the disk in runs of some MiB, by a thread on which
-//! blocking is allowed, one run at a time. While it writes one, the next is gathered. Disk space
-//! is reserved ahead of the writes ([`room`]).
+//! What is written is gathered and goes to the system in runs of some MiB, by a thread on which
+//! blocking is allowed, one run at a time. While it writes one, the next is gathered, and another
+//! thread waits for the disk. Disk space is reserved ahead of the writes ([`room`]).
 
 mod room;
 
@@ -28,9 +28,10 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
 const RUN_BYTES: usize = 4 << 20;
-/// Written before the disk is waited for: while more is encoded, so that little is left to wait for
-/// at the end.
+/// Written before the disk is waited for: while more is written, so that little is left to wait for
+/// at the end. With so much more than the disk has, writes wait for it, too.
 const UNSYNCED_BYTES: u64 = 16 << 20;
+const UNSYNCED_BYTES_MAX: u64 = 64 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
 /// Letters of chance in the temporary name.
@@ -43,9 +44,11 @@ pub struct LocalFile {
     gathered_bytes: usize,
     /// The run that the thread writes.
     running: Option<JoinHandle<io::Result<()>>>,
+    /// The thread that waits for the disk.
+    syncing: Option<JoinHandle<io::Result<()>>>,
     /// Bytes that have been handed to the system.
     written: u64,
-    /// Of those the ones that the disk was waited for.
+    /// Of those the ones that the disk is waited for, or was.
     synced: u64,
 }
 
@@ -231,6 +234,7 @@ impl LocalFile {
             gathered: Vec::new(),
             gathered_bytes: 0,
             running: None,
+            syncing: None,
             written: 0,
             synced: 0,
         }
@@ -239,24 +243,36 @@ impl LocalFile {
     /// Hands what is gathered to the thread, once it has written the run before.
     async fn flush(&mut self) -> Result<()> {
         self.wait().await?;
+        self.sync_behind().await?;
         if !self.gathered.is_empty() {
             let (disk, pieces) = (self.disk.clone(), std::mem::take(&mut self.gathered));
             self.written += std::mem::take(&mut self.gathered_bytes) as u64;
-            let is_much = self.written - self.synced >= UNSYNCED_BYTES;
-            self.synced = if is_much { self.written } else { self.synced };
-            self.running = Some(spawn_blocking(move || {
-                disk.write(&pieces)?;
-                if is_much { disk.file.sync_data() } else { Ok(()) }
-            }));
+            self.running = Some(spawn_blocking(move || disk.write(&pieces)));
         }
         Ok(())
     }
 
     async fn wait(&mut self) -> Result<()> {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        let done = running.await;
-        self.running = None;
-        let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let done = ended(&mut self.running).await;
+        done.map_err(|error| self.disk.failed(&error, self.written))
+    }
+
+    /// Has a thread wait for the disk where much has been written, one at a time.
+    async fn sync_behind(&mut self) -> Result<()> {
+        let unsynced = self.written - self.synced;
+        let is_busy = self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished());
+        if unsynced < UNSYNCED_BYTES || is_busy && unsynced < UNSYNCED_BYTES_MAX {
+            return Ok(());
+        }
+        self.wait_for_disk().await?;
+        self.synced = self.written;
+        let disk = self.disk.clone();
+        self.syncing = Some(spawn_blocking(move || disk.file.sync_data()));
+        Ok(())
+    }
+
+    async fn wait_for_disk(&mut self) -> Result<()> {
+        let done = ended(&mut self.syncing).await;
         done.map_err(|error| self.disk.failed(&error, self.written))
     }
 
@@ -267,6 +283,8 @@ impl LocalFile {
     ) -> Result<T> {
         self.flush().await?;
         self.wait().await?;
+        // The system tells of an error of the disk once only.
+        self.wait_for_disk().await?;
         let (disk, written) = (self.disk.clone(), self.written);
         blocking(move || work(&disk).map_err(|error| disk.failed(&error, written))).await
     }
@@ -305,9 +323,14 @@ impl Sink for LocalFile {
         .boxed()
     }
 
-    fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {
+    fn abandon(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let disk = self.disk.clone();
-        async move { drop(spawn_blocking(move || disk.give_up()).await) }.boxed()
+        async move {
+            // The lock of the file lasts as long as a thread has it.
+            let _ = ended(&mut self.syncing).await;
+            drop(spawn_blocking(move || disk.give_up()).await);
+        }
+        .boxed()
     }
 }
 
@@ -390,6 +413,14 @@ impl Disk {
         let error = Error::new(ErrorKind::Io, text).with_advice(advice);
         error.with_url(self.target.to_string_lossy())
     }
+}
+
+/// Waits for a thread, if there is one.
+async fn ended(thread: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    let Some(running) = thread else { return Ok(()) };
+    let done = running.await;
+    *thread = None;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {

@@ -209,6 +209,27 @@ async fn an_error_of_the_disk_comes_with_a_later_write_and_removes_the_file() {
     assert_eq!(upload.finish().await.err(), error);
 }
 
+/// A disk that takes bytes and then fails to keep them: `/dev/null` cannot be waited for. The
+/// system says so once, and not necessarily at the end of the file.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_error_of_waiting_for_the_disk_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".f.root.part");
+    fs::write(&path, "").unwrap();
+    let place = Place::Beside { part: TempPath::try_from_path(&path).unwrap(), overwrite: true };
+    let file = File::options().write(true).open("/dev/null").unwrap();
+    let mut upload = upload(LocalFile::of(file, folder.path().join("f.root"), place), 0);
+    let piece = Bytes::from(vec![0; RUN_BYTES]);
+    let mut error = None;
+    while error.is_none() && upload.len() < 2 * UNSYNCED_BYTES_MAX {
+        error = upload.write(upload.len(), piece.clone(), false).await.err();
+    }
+    assert!(error.clone().unwrap().to_string().starts_with("cannot be written: "), "{error:?}");
+    assert_eq!(names(folder.path()), [""; 0], "at once");
+    assert_eq!(upload.finish().await.err(), error);
+}
+
 #[test]
 fn errors_of_disks_say_what_helps() {
     let folder = tempfile::tempdir().unwrap();
