@@ -2,7 +2,6 @@
 //!
 //! (Source: ROOT, `BinaryFormatSpecification.md`, "Footer Envelope" and "Page List Envelope".)
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::description;
@@ -15,69 +14,57 @@ use crate::ntuple::{EnvelopeKind, Schema};
 const CLUSTERS_MAX: usize = 4000;
 const BYTES_MAX: usize = 8 << 20;
 
-/// The clusters so far.
+/// The clusters so far: page lists that are full, and the one that is open.
 #[derive(Debug, Clone)]
-pub(super) struct PageLists {
+pub(in crate::write) struct PageLists {
     header_checksum: u64,
-    checksums: bool,
-    /// ROOT's number of the compression.
-    compression: u32,
-    /// Elements of each column in front of the next cluster.
-    elements: Vec<u64>,
-    /// Entries and places of the clusters of the list that is open.
+    /// Entries and columns of the clusters of the list that is open.
     entries: Vec<Range<u64>>,
-    places: Vec<u8>,
+    columns: Vec<u8>,
     full: Vec<PageList>,
 }
 
 /// A page list that has no place yet.
 #[derive(Debug, Clone)]
-pub(super) struct PageList {
+pub(in crate::write) struct PageList {
     pub entries: Range<u64>,
     pub clusters: usize,
     pub envelope: Vec<u8>,
 }
 
-impl PageLists {
-    pub fn new(columns: usize, header_checksum: u64, checksums: bool, compression: u32) -> Self {
-        PageLists {
-            header_checksum,
-            checksums,
-            compression,
-            elements: vec![0; columns],
-            entries: Vec::new(),
-            places: Vec::new(),
-            full: Vec::new(),
+/// Appends where the pages of a column of a cluster are, and adds their elements to those in front,
+/// `elements`. `compression` is ROOT's number.
+pub(in crate::write) fn column(
+    to: &mut EnvelopeWriter,
+    pages: &[PlacedPage],
+    elements: &mut u64,
+    compression: u32,
+) {
+    let first = *elements;
+    to.list(pages.len(), |to| {
+        for page in pages {
+            *elements += u64::from(page.elements.unsigned_abs());
+            to.i32(page.elements);
+            to.locator(page.offset, page.stored);
         }
+        to.i64(first as i64);
+        to.u32(compression);
+    });
+}
+
+impl PageLists {
+    /// Of the RNTuple whose header has this checksum.
+    pub fn new(header_checksum: u64) -> Self {
+        PageLists { header_checksum, entries: Vec::new(), columns: Vec::new(), full: Vec::new() }
     }
 
-    /// Adds the next cluster.
-    pub fn add(&mut self, entries: Range<u64>, columns: &BTreeMap<usize, Vec<PlacedPage>>) {
-        let mut to = EnvelopeWriter::part();
-        to.list(self.elements.len(), |to| {
-            for column in 0..self.elements.len() {
-                self.column(column, columns.get(&column).map_or(&[], |pages| pages), to);
-            }
-        });
+    /// Adds the next cluster; `columns` is the list frame of all its columns, each by [`column`].
+    pub fn add(&mut self, entries: Range<u64>, columns: &[u8]) {
         self.entries.push(entries);
-        self.places.extend(to.into_part());
-        if self.entries.len() >= CLUSTERS_MAX || self.places.len() >= BYTES_MAX {
+        self.columns.extend_from_slice(columns);
+        if self.entries.len() >= CLUSTERS_MAX || self.columns.len() >= BYTES_MAX {
             self.close();
         }
-    }
-
-    fn column(&mut self, column: usize, pages: &[PlacedPage], to: &mut EnvelopeWriter) {
-        let first = self.elements[column];
-        to.list(pages.len(), |to| {
-            for page in pages {
-                self.elements[column] += page.elements as u64;
-                let elements = page.elements as i32;
-                to.i32(if self.checksums { -elements } else { elements });
-                to.locator(page.offset, page.stored as u64);
-            }
-            to.i64(first as i64);
-            to.u32(self.compression);
-        });
     }
 
     fn close(&mut self) {
@@ -93,11 +80,11 @@ impl PageLists {
                 });
             }
         });
-        to.list(self.entries.len(), |to| to.bytes(&self.places));
+        to.list(self.entries.len(), |to| to.bytes(&self.columns));
         let clusters = self.entries.len();
         self.full.push(PageList { entries, clusters, envelope: to.finish().0 });
         self.entries.clear();
-        self.places.clear();
+        self.columns.clear();
     }
 
     /// All page lists.
@@ -109,19 +96,26 @@ impl PageLists {
 
 /// A page list in its place, as the footer names it.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(in crate::write) struct Group {
     pub entries: Range<u64>,
     pub clusters: usize,
     pub link: EnvelopeLink,
 }
 
-/// The footer's envelope.
-pub(super) fn footer(header_checksum: u64, groups: &[Group]) -> Vec<u8> {
+/// The footer's envelope. `extension` is the record frame of the fields that were added while
+/// writing; `None` for none.
+pub(in crate::write) fn footer(
+    header_checksum: u64,
+    extension: Option<&[u8]>,
+    groups: &[Group],
+) -> Vec<u8> {
     let mut to = EnvelopeWriter::new(EnvelopeKind::Footer);
     to.u64(0);
     to.u64(header_checksum);
-    // No fields that came while writing.
-    to.record(|to| description::describe(&Schema::default(), to));
+    match extension {
+        Some(extension) => to.bytes(extension),
+        None => to.record(|to| description::describe(&Schema::default(), to)),
+    }
     to.list(groups.len(), |to| {
         for Group { entries, clusters, link } in groups {
             to.record(|to| {

@@ -18,10 +18,10 @@ mod cut;
 pub(super) mod description;
 mod encode;
 pub(super) mod envelope;
-mod lists;
+pub(super) mod lists;
 mod options;
-mod pages;
-mod records;
+pub(super) mod pages;
+pub(super) mod records;
 mod schema;
 #[cfg(test)]
 mod tests;

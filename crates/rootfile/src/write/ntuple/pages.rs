@@ -11,11 +11,12 @@ use crate::error::Result;
 
 /// A page that has a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlacedPage {
-    pub elements: usize,
+pub(in crate::write) struct PlacedPage {
+    /// As in a page list: below zero where a checksum follows the page.
+    pub elements: i32,
     pub offset: u64,
     /// Bytes without its checksum.
-    pub stored: usize,
+    pub stored: u64,
 }
 
 /// The pages of one cluster. Equal ones are stored once.
@@ -33,7 +34,8 @@ pub(super) struct ClusterPages {
 
 #[derive(Debug)]
 struct HeldPage {
-    elements: usize,
+    /// As in [`PlacedPage`].
+    elements: i32,
     len: usize,
     /// Which of the stored ones.
     stored: usize,
@@ -59,7 +61,9 @@ impl ClusterPages {
                     self.stored.len() - 1
                 }
             };
-            let page = HeldPage { elements: *elements, len: *len, stored };
+            let elements = *elements as i32;
+            let elements = if checksum_len > 0 { -elements } else { elements };
+            let page = HeldPage { elements, len: *len, stored };
             self.pages.entry(facts.column).or_default().push(page);
         }
     }
@@ -100,7 +104,7 @@ impl ClusterPages {
         let placed = |page: HeldPage| PlacedPage {
             elements: page.elements,
             offset: offsets[page.stored],
-            stored: page.len,
+            stored: page.len as u64,
         };
         let columns = self.pages.into_iter();
         Ok(columns

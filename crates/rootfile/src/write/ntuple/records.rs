@@ -12,7 +12,7 @@ const PLACE_LEN: u64 = 8;
 
 /// Records one after the other.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(in crate::write) struct Records {
     head: KeyHead,
     /// Longest payload.
     max: u64,
@@ -20,19 +20,36 @@ pub(super) struct Records {
     bytes: Vec<Bytes>,
 }
 
+/// The key of a record at a place, whose payload has so many bytes.
+///
+/// # Errors
+/// `Limit` where it is too long for a key.
+pub(in crate::write) fn key_of(place: RecordPlace, len: u64) -> Result<Vec<u8>> {
+    key(&head(place), place.offset, len)
+}
+
+fn head(place: RecordPlace) -> KeyHead {
+    KeyHead {
+        class: "RBlob".into(),
+        name: String::new(),
+        title: String::new(),
+        datime: place.datime,
+        cycle: 1,
+        directory: place.directory,
+        extra: 0,
+    }
+}
+
+fn key(head: &KeyHead, offset: u64, len: u64) -> Result<Vec<u8>> {
+    let mut key = Buffer::default();
+    head.write(&mut key, offset, len, len)?;
+    Ok(key.into_vec())
+}
+
 impl Records {
     /// From a place on, with payloads of at most `max` bytes each.
     pub fn new(place: RecordPlace, max: u64) -> Self {
-        let head = KeyHead {
-            class: "RBlob".into(),
-            name: String::new(),
-            title: String::new(),
-            datime: place.datime,
-            cycle: 1,
-            directory: place.directory,
-            extra: 0,
-        };
-        Records { head, max, offset: place.offset, bytes: Vec::new() }
+        Records { head: head(place), max, offset: place.offset, bytes: Vec::new() }
     }
 
     /// Begins a record whose payload has so many bytes, and is what is added next: where it is.
@@ -40,9 +57,7 @@ impl Records {
     /// # Errors
     /// `Limit` where it is too long for a key.
     pub fn begin(&mut self, len: u64) -> Result<u64> {
-        let mut key = Buffer::default();
-        self.head.write(&mut key, self.offset, len, len)?;
-        self.add(key.into_vec().into());
+        self.add(key(&self.head, self.offset, len)?.into());
         Ok(self.offset)
     }
 

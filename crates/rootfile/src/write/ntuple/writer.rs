@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::cut::Cutter;
 use super::description;
+use super::envelope::EnvelopeWriter;
 use super::lists::{self, Group, PageLists};
 use super::options::RNTupleOptions;
 use super::pages::ClusterPages;
@@ -68,6 +69,8 @@ struct Placed {
     header: EnvelopeLink,
     header_checksum: u64,
     lists: PageLists,
+    /// Elements of each column in front of the next cluster.
+    elements: Vec<u64>,
 }
 
 impl RNTupleWriter {
@@ -117,10 +120,9 @@ impl RNTupleWriter {
         if self.placed.is_none() {
             let (envelope, header_checksum) = description::header(&self.schema);
             let header = self.envelope(&envelope, records, encoders)?;
-            let columns = self.levels.len();
-            let RNTupleOptions { checksums, compression, .. } = self.options;
-            let lists = PageLists::new(columns, header_checksum, checksums, compression.number());
-            self.placed = Some(Placed { header, header_checksum, lists });
+            let lists = PageLists::new(header_checksum);
+            let elements = vec![0; self.levels.len()];
+            self.placed = Some(Placed { header, header_checksum, lists, elements });
         }
         self.placed.as_mut().ok_or_else(|| Error::corrupt("an RNTuple without a header"))
     }
@@ -141,11 +143,18 @@ impl RNTupleWriter {
 
     /// Writes the clusters all of whose pages are there.
     fn place_clusters(&mut self, records: &mut Records) -> Result<()> {
+        let compression = self.options.compression.number();
         while let Some(cluster) = self.clusters.pop_front_if(|cluster| cluster.runs == 0) {
             let pages = cluster.pages.place(records)?;
-            if let Some(placed) = &mut self.placed {
-                placed.lists.add(cluster.entries, &pages);
-            }
+            let Some(Placed { lists, elements, .. }) = &mut self.placed else { continue };
+            let mut to = EnvelopeWriter::part();
+            to.list(elements.len(), |to| {
+                for (column, elements) in elements.iter_mut().enumerate() {
+                    let pages = pages.get(&column).map_or(&[][..], |pages| pages);
+                    lists::column(to, pages, elements, compression);
+                }
+            });
+            lists.add(cluster.entries, &to.into_part());
         }
         Ok(())
     }
@@ -157,13 +166,13 @@ impl RNTupleWriter {
         mut records: Records,
         encoders: &mut Encoders,
     ) -> Result<Finished> {
-        let Placed { header, header_checksum, lists } = placed;
+        let Placed { header, header_checksum, lists, .. } = placed;
         let mut groups = Vec::new();
         for list in lists.finish() {
             let link = self.envelope(&list.envelope, &mut records, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let footer = lists::footer(header_checksum, &groups);
+        let footer = lists::footer(header_checksum, None, &groups);
         let footer = self.envelope(&footer, &mut records, encoders)?;
         let max_key_size = self.options.max_key_size;
         let anchor = Anchor { version: VERSION, header, footer, max_key_size };

@@ -5,7 +5,6 @@ mod layout;
 mod part;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,13 +17,14 @@ use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
-use crate::ntuple::{Anchor, Cluster, EnvelopeKind, EnvelopeLink, RNTuple, Schema};
-use crate::write::buffer::Buffer;
+use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Schema};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
-use crate::write::key::KeyHead;
 use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
+use crate::write::ntuple::lists::{self, Group, PageLists};
+use crate::write::ntuple::pages::PlacedPage;
+use crate::write::ntuple::records::{self, Records};
 use crate::write::table::RecordPlace;
 use bridge::{Bridge, FieldPages, zero_pages};
 use layout::{ColumnPlace, UnionField, UnionSchema};
@@ -32,10 +32,7 @@ use part::ClusterPart;
 
 pub use part::NTuplePart;
 
-/// Clusters of a page list, and bytes of their page locations: a reader fetches a list as a whole.
-const CLUSTERS_MAX: usize = 4000;
-const PLACES_MAX: usize = 8 << 20;
-/// The anchor's maximum key size: no envelope may be larger.
+/// The anchor's maximum key size: longer envelopes are in several records.
 const RECORD_MAX: u64 = 1 << 30;
 
 /// The first element in a page list for a column whose field has another representation there.
@@ -59,8 +56,9 @@ pub struct CopiedNTuple {
     layout: UnionSchema,
     /// The schemas of the inputs, each once.
     schemas: Vec<InputSchema>,
-    /// Where the header is, and its checksum.
+    /// Where the header is and its checksum, and the clusters so far.
     header: Option<(EnvelopeLink, u64)>,
+    lists: PageLists,
     columns: Vec<ColumnPlace>,
     entries: u64,
     /// Elements so far, by field and position of the column in its representation.
@@ -72,7 +70,6 @@ pub struct CopiedNTuple {
     zeros_placed: BTreeMap<usize, (u64, u64)>,
     /// Compression of pages that are compressed anew; `None` where they are copied.
     compression: Option<Compression>,
-    lists: Lists,
 }
 
 /// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
@@ -81,14 +78,6 @@ struct InputSchema {
     schema: Schema,
     fields: Vec<Option<u32>>,
     bridge: Option<Bridge>,
-}
-
-/// Page lists that are full, and the one that is open.
-#[derive(Debug, Default)]
-struct Lists {
-    entries: Vec<Range<u64>>,
-    places: Vec<u8>,
-    full: Vec<(Range<u64>, usize, Vec<u8>)>,
 }
 
 impl SourceNTuple {
@@ -128,6 +117,7 @@ impl CopiedNTuple {
             layout: UnionSchema::default(),
             schemas: Vec::new(),
             header: None,
+            lists: PageLists::new(0),
             columns: Vec::new(),
             entries: 0,
             elements: Vec::new(),
@@ -135,7 +125,6 @@ impl CopiedNTuple {
             zeros: BTreeMap::new(),
             zeros_placed: BTreeMap::new(),
             compression: None,
-            lists: Lists::default(),
         };
         let schema = ntuple.first.ntuple.schema.clone();
         let fields = ntuple.layout.add(&schema, Missing::Strict)?;
@@ -199,7 +188,7 @@ impl CopiedNTuple {
         let representations =
             |field: &UnionField| field.representations.first().map_or(0, Vec::len);
         self.elements = self.layout.fields.iter().map(|f| vec![0; representations(f)]).collect();
-        self.header = Some(match self.layout.is_extended {
+        let (link, checksum) = match self.layout.is_extended {
             false => {
                 self.columns = columns_of(&first.schema);
                 let (header, length) = (self.first.header.clone(), first.anchor.header.length);
@@ -210,7 +199,9 @@ impl CopiedNTuple {
                 let (header, checksum) = description::header(&self.layout.schema(&first.schema));
                 (compressed(to, directory, &header, coding)?, checksum)
             }
-        });
+        };
+        self.header = Some((link, checksum));
+        self.lists = PageLists::new(checksum);
         Ok(())
     }
 
@@ -224,9 +215,7 @@ impl CopiedNTuple {
     /// # Errors
     /// `Limit` where it would be too long.
     pub fn key(place: RecordPlace, len: usize) -> Result<Vec<u8>> {
-        let mut key = Buffer::default();
-        head(place).write(&mut key, place.offset, len as u64, len as u64)?;
-        Ok(key.into_vec())
+        records::key_of(place, len as u64)
     }
 
     /// Sets offset and bytes, with the checksum, of pages of the present input.
@@ -321,25 +310,22 @@ impl CopiedNTuple {
                 }
                 let bits = self.layout.fields[*place].bits(*representation, *position);
                 let zeros = zero_pages(if *position == 0 { zeros } else { 0 }, bits);
-                let zeros = zeros.map(|(elements, len)| (-elements, self.zeros_placed[&len]));
+                let zeros = zeros.map(|(count, len)| placed_page(-count, self.zeros_placed[&len]));
                 let column = columns.get(*position).and_then(|column| cluster.column(*column));
                 let pages = column.map_or(&[][..], |column| &column.pages);
-                let pages = pages.iter().map(|(count, page)| (*count, placed[*page as usize]));
+                let pages =
+                    pages.iter().map(|(count, page)| placed_page(*count, placed[*page as usize]));
                 let usual = column.map(|column| column.compression);
                 let usual = usual.filter(|_| self.compression.is_none());
                 let elements = &mut self.elements[*place][*position];
-                let pages: Vec<(i32, (u64, u64))> = zeros.chain(pages).collect();
-                column_pages(to, &pages, elements, usual.unwrap_or(compression.number()));
+                let pages: Vec<PlacedPage> = zeros.chain(pages).collect();
+                lists::column(to, &pages, elements, usual.unwrap_or(compression.number()));
             }
         });
         let entries = &cluster.entries;
         let entries = self.entries + entries.start..self.entries + entries.end;
-        self.lists.add(entries, &to.into_part(), self.header_checksum());
+        self.lists.add(entries, &to.into_part());
         Ok(())
-    }
-
-    fn header_checksum(&self) -> u64 {
-        self.header.as_ref().map_or(0, |(_, checksum)| *checksum)
     }
 
     /// Writes page lists and footer; returns the anchor and the number of entries.
@@ -347,39 +333,21 @@ impl CopiedNTuple {
     /// # Errors
     /// As [`FileWriter::place`]; `Limit`.
     pub fn finish(
-        mut self,
+        self,
         to: &mut FileWriter,
         directory: DirectoryId,
         (compression, encoders): (Compression, &mut Encoders),
     ) -> Result<(Arc<Anchor>, u64)> {
-        let checksum = self.header_checksum();
-        self.lists.close(checksum);
-        let mut groups = Vec::new();
-        for (entries, clusters, envelope) in std::mem::take(&mut self.lists.full) {
-            let link = compressed(to, directory, &envelope, (compression, encoders))?;
-            groups.push((entries, clusters, link));
-        }
-        let mut footer = EnvelopeWriter::new(EnvelopeKind::Footer);
-        footer.u64(0);
-        footer.u64(checksum);
-        match self.layout.is_extended {
-            false => footer.bytes(&self.first.extension),
-            true => footer.record(|to| description::describe(&Schema::default(), to)),
-        }
-        footer.list(groups.len(), |to| {
-            for (entries, clusters, link) in &groups {
-                to.record(|to| {
-                    to.u64(entries.start);
-                    to.u64(entries.end - entries.start);
-                    to.u32(*clusters as u32);
-                    to.u64(link.length);
-                    to.locator(link.range.start, link.range.end - link.range.start);
-                });
-            }
-        });
-        let footer = compressed(to, directory, &footer.finish().0, (compression, encoders))?;
-        let (header, _) =
+        let (header, checksum) =
             self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
+        let mut groups = Vec::new();
+        for list in self.lists.finish() {
+            let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
+            groups.push(Group { entries: list.entries, clusters: list.clusters, link });
+        }
+        let extension = (!self.layout.is_extended).then_some(&self.first.extension[..]);
+        let footer = lists::footer(checksum, extension, &groups);
+        let footer = compressed(to, directory, &footer, (compression, encoders))?;
         let version = self.first.ntuple.anchor.version;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
         Ok((Arc::new(anchor), self.entries))
@@ -415,67 +383,13 @@ fn zero_page(len: usize, compression: Compression, encoders: &mut Encoders) -> R
     Ok(stored.into())
 }
 
-/// Writes the page locations of a column, and adds the pages' elements to `elements`.
-fn column_pages(
-    to: &mut EnvelopeWriter,
-    pages: &[(i32, (u64, u64))],
-    elements: &mut u64,
-    compression: u32,
-) {
-    let first = *elements;
-    to.list(pages.len(), |to| {
-        for (count, (offset, len)) in pages {
-            let checksum = if *count < 0 { CHECKSUM_LEN as u64 } else { 0 };
-            to.i32(*count);
-            to.locator(*offset, len.saturating_sub(checksum));
-            *elements += u64::from(count.unsigned_abs());
-        }
-        to.i64(first as i64);
-        to.u32(compression);
-    });
+/// A page that has its place, with `elements` as in [`PlacedPage`].
+fn placed_page(elements: i32, (offset, len): (u64, u64)) -> PlacedPage {
+    let checksum = if elements < 0 { CHECKSUM_LEN as u64 } else { 0 };
+    PlacedPage { elements, offset, stored: len.saturating_sub(checksum) }
 }
 
-impl Lists {
-    fn add(&mut self, entries: Range<u64>, places: &[u8], checksum: u64) {
-        self.entries.push(entries);
-        self.places.extend_from_slice(places);
-        if self.entries.len() >= CLUSTERS_MAX || self.places.len() >= PLACES_MAX {
-            self.close(checksum);
-        }
-    }
-
-    fn close(&mut self, checksum: u64) {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return };
-        let entries = first.start..last.end;
-        let mut to = EnvelopeWriter::new(EnvelopeKind::PageList);
-        to.u64(checksum);
-        to.list(self.entries.len(), |to| {
-            for entries in &self.entries {
-                to.record(|to| {
-                    to.u64(entries.start);
-                    to.u64(entries.end - entries.start);
-                });
-            }
-        });
-        to.list(self.entries.len(), |to| to.bytes(&self.places));
-        self.full.push((entries, self.entries.len(), to.finish().0));
-        self.entries.clear();
-        self.places.clear();
-    }
-}
-
-fn head(place: RecordPlace) -> KeyHead {
-    KeyHead {
-        class: "RBlob".into(),
-        name: String::new(),
-        title: String::new(),
-        datime: place.datime,
-        cycle: 1,
-        directory: place.directory,
-        extra: 0,
-    }
-}
-
+/// Compresses an envelope and writes it.
 fn compressed(
     to: &mut FileWriter,
     directory: DirectoryId,
@@ -487,7 +401,7 @@ fn compressed(
     blob(to, directory, stored.into(), envelope.len() as u64)
 }
 
-/// Writes an envelope as a record.
+/// Writes an envelope, which has `length` bytes before compression.
 fn blob(
     to: &mut FileWriter,
     directory: DirectoryId,
@@ -495,13 +409,8 @@ fn blob(
     length: u64,
 ) -> Result<EnvelopeLink> {
     let len = stored.len() as u64;
-    if len > RECORD_MAX {
-        return Err(Error::limit(format!("metadata of {len} bytes")));
-    }
-    let place = to.place(directory)?;
-    let key = CopiedNTuple::key(place, stored.len())?;
-    let start = place.offset + key.len() as u64;
-    to.append(key.into());
-    to.append(stored);
+    let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+    let start = records.blob(stored)?;
+    records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
     Ok(EnvelopeLink { range: start..start + len, length })
 }
