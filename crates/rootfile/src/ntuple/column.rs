@@ -35,6 +35,10 @@ pub enum Encoding {
         min: f64,
         max: f64,
     },
+    /// Whole numbers of `bits` bits; of no column, but see [`Encoding::undecoded`].
+    Packed {
+        bits: u32,
+    },
 }
 
 /// What an element is once decoded.
@@ -96,6 +100,18 @@ impl Encoding {
         Ok(encoding)
     }
 
+    /// The encoding of the same bytes that takes reals of fewer bits for the whole numbers that are
+    /// stored: what it decodes is encoded again without loss.
+    pub(crate) fn undecoded(self) -> Encoding {
+        match self {
+            Encoding::Real16 { split } => Encoding::Number { number: Number::U16, split },
+            Encoding::Truncated { bits } | Encoding::Quantised { bits, .. } => {
+                Encoding::Packed { bits }
+            }
+            other => other,
+        }
+    }
+
     /// What the elements are once decoded.
     pub fn element(&self) -> Element {
         match self {
@@ -103,6 +119,7 @@ impl Encoding {
             Encoding::Number { number, .. } => Element::Number(*number),
             Encoding::Index { wide, .. } => Element::Index { wide: *wide },
             Encoding::Switch => Element::Switch,
+            Encoding::Packed { .. } => Element::Number(Number::U32),
             Encoding::Real16 { .. } | Encoding::Truncated { .. } | Encoding::Quantised { .. } => {
                 Element::Number(Number::F32)
             }
@@ -118,7 +135,7 @@ impl Encoding {
             Encoding::Index { wide: true, .. } => 64,
             Encoding::Switch => 96,
             Encoding::Truncated { .. } => return 10..=31,
-            Encoding::Quantised { .. } => return 1..=32,
+            Encoding::Quantised { .. } | Encoding::Packed { .. } => return 1..=32,
         };
         bits..=bits
     }
@@ -138,7 +155,7 @@ fn quantised(column: &Column) -> Result<Encoding> {
 
 impl Element {
     /// No elements of this type; a switch is no number, and nothing can be added to it as one.
-    pub(super) fn empty(self) -> Numbers {
+    pub(crate) fn empty(self) -> Numbers {
         match self {
             Element::Bool => Numbers::Bool(Vec::new()),
             Element::Number(number) => number.empty(),

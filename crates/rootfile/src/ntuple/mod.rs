@@ -29,6 +29,7 @@ pub mod schema;
 pub use anchor::{Anchor, EnvelopeLink, is_class};
 pub use assemble::PageUse;
 pub use attributes::AttributeSet;
+pub(crate) use decode::{Elements, page_as};
 pub(crate) use envelope::EnvelopeKind;
 pub use footer::ClusterGroup;
 pub use interpret::FieldInterpretation;

@@ -39,7 +39,20 @@ pub fn page(
     stored: &[u8],
     elements: &mut Elements,
 ) -> Result<()> {
-    let encoding = Encoding::of(column)?;
+    page_as(Encoding::of(column)?, codecs, (column.bits, page), stored, elements)
+}
+
+/// As [`page`], of a column whose elements have so many bits, in another encoding than its own.
+///
+/// # Errors
+/// As [`page`].
+pub fn page_as(
+    encoding: Encoding,
+    codecs: &mut Codecs,
+    (bits, page): (u16, &Page),
+    stored: &[u8],
+    elements: &mut Elements,
+) -> Result<()> {
     let payload = if page.checksum {
         let Some((payload, checksum)) = stored.split_last_chunk::<CHECKSUM_LEN>() else {
             return Err(Error::corrupt("a page without its checksum"));
@@ -49,7 +62,7 @@ pub fn page(
     } else {
         stored
     };
-    let length = (u64::from(page.elements) * u64::from(column.bits)).div_ceil(8);
+    let length = (u64::from(page.elements) * u64::from(bits)).div_ceil(8);
     if length > PAGE_LEN_MAX {
         return Err(Error::limit(format!("a page of {length} bytes")));
     }
@@ -88,6 +101,9 @@ impl Encoding {
                 ends(wide, split, raw, count, all);
             }
             (Encoding::Switch, Elements::Switches { index, tags }) => switches(raw, index, tags),
+            (Encoding::Packed { bits }, Elements::Numbers(Numbers::U32(all))) => {
+                all.extend(packed(raw, count, bits));
+            }
             (encoding, Elements::Numbers(Numbers::F32(all))) => {
                 return encoding.singles(raw, count, all);
             }

@@ -28,7 +28,6 @@ pub(super) struct Cutter {
     marks: VecDeque<Mark>,
     /// Bits after which a cluster ends.
     cluster_bits: u64,
-    page_bits: usize,
 }
 
 #[derive(Debug)]
@@ -68,7 +67,6 @@ impl Cutter {
             start: Mark::default(),
             marks: VecDeque::new(),
             cluster_bits: options.cluster_bytes.max(1).saturating_mul(8),
-            page_bits: options.page_bytes.max(1).saturating_mul(8),
         }
     }
 
@@ -158,24 +156,8 @@ impl Cutter {
     ) -> Result<Vec<PageRun>> {
         let mut runs = Vec::new();
         for (column, stored) in self.columns.iter().enumerate() {
-            let chunks = chunks(stored, &self.rows.run(stored.top, entries.clone()))?;
-            let elements = chunks.iter().map(|chunk| chunk.len).sum();
-            let bits = usize::from(stored.bits);
-            let mut first = 0;
-            for pages in pages(elements, bits, self.page_bits) {
-                let count = pages.iter().sum();
-                let chunks = work::part(&chunks, first, count);
-                first += count;
-                runs.push(PageRun {
-                    column,
-                    stored: stored.clone(),
-                    chunks,
-                    pages,
-                    compression: options.compression,
-                    is_trial: false,
-                    checksums: options.checksums,
-                });
-            }
+            let entries = self.rows.run(stored.top, entries.clone());
+            runs.extend(column_runs((column, stored), &entries, options)?);
         }
         self.rows.drop_before(entries.end);
         Ok(runs)
@@ -191,6 +173,36 @@ impl Cutter {
         let last = self.marks.back().unwrap_or(&self.start);
         ((last.bits - self.start.bits) / 8) as usize
     }
+}
+
+/// The pages of a column in a cluster, in runs for one thread each.
+///
+/// # Errors
+/// `Unsupported` where an array is of another type.
+pub(in crate::write) fn column_runs(
+    (column, stored): (usize, &Arc<StoredColumn>),
+    entries: &ColumnRun,
+    options: &RNTupleOptions,
+) -> Result<Vec<PageRun>> {
+    let chunks = chunks(stored, entries)?;
+    let elements = chunks.iter().map(|chunk| chunk.len).sum();
+    let page_bits = options.page_bytes.max(1).saturating_mul(8);
+    let mut first = 0;
+    let runs = pages(elements, usize::from(stored.bits), page_bits).into_iter().map(|pages| {
+        let count = pages.iter().sum();
+        let chunks = work::part(&chunks, first, count);
+        first += count;
+        PageRun {
+            column,
+            stored: stored.clone(),
+            chunks,
+            pages,
+            compression: options.compression,
+            is_trial: false,
+            checksums: options.checksums,
+        }
+    });
+    Ok(runs.collect())
 }
 
 /// The elements of a column in a cluster.

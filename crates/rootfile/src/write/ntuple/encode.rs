@@ -20,6 +20,21 @@ pub(super) struct Slice<'a> {
     pub shifts: &'a [i64],
 }
 
+/// The numbers of one type in all slices; an error where others are.
+macro_rules! numbers {
+    ($slices:expr, $kind:ident) => {
+        $slices
+            .iter()
+            .map(|slice| match slice.elements {
+                ElementsOf::Numbers(Numbers::$kind(all)) => {
+                    Ok(&all[slice.start..slice.start + slice.len])
+                }
+                _ => Err(another_type()),
+            })
+            .collect::<Result<Vec<_>>>()
+    };
+}
+
 /// Appends a page of all those elements.
 ///
 /// # Errors
@@ -29,13 +44,30 @@ pub(super) fn page(encoding: Encoding, slices: &[Slice<'_>], page: &mut Vec<u8>)
     match encoding {
         Encoding::Bit => bits(slices, page)?,
         Encoding::Number { number, split } => number_page(number, split, slices, count, page)?,
-        Encoding::Index { split, .. } => {
+        Encoding::Index { wide: true, split } => {
             let ends = ends(slices, count)?;
             match split {
                 false => plain(&[&ends[..]], count, page),
                 true => {
                     let deltas: Vec<i64> = differences(&ends).collect();
                     split_bytes(&[&deltas[..]], count, |delta| delta as u64, page);
+                }
+            }
+        }
+        Encoding::Index { wide: false, split } => {
+            let ends = ends(slices, count)?;
+            if ends.last().is_some_and(|last| u32::try_from(*last).is_err()) {
+                let what = "a cluster of more than 4,294,967,295 items in a column of 32 bits";
+                return Err(Error::limit(what));
+            }
+            let numbers = |all: &mut dyn Iterator<Item = i64>| -> Vec<u32> {
+                all.map(|end| end as u32).collect()
+            };
+            match split {
+                false => plain(&[&numbers(&mut ends.into_iter())[..]], count, page),
+                true => {
+                    let deltas = numbers(&mut differences(&ends));
+                    split_bytes(&[&deltas[..]], count, |delta| delta, page);
                 }
             }
         }
@@ -52,23 +84,12 @@ pub(super) fn page(encoding: Encoding, slices: &[Slice<'_>], page: &mut Vec<u8>)
             pack(steps.into_iter(), bits, page);
         }
         Encoding::Switch => switches(slices, page)?,
+        Encoding::Packed { bits } => {
+            let all = numbers!(slices, U32)?.concat();
+            pack(all.into_iter(), bits, page);
+        }
     }
     Ok(())
-}
-
-/// The numbers of one type in all slices; an error where others are.
-macro_rules! numbers {
-    ($slices:expr, $kind:ident) => {
-        $slices
-            .iter()
-            .map(|slice| match slice.elements {
-                ElementsOf::Numbers(Numbers::$kind(all)) => {
-                    Ok(&all[slice.start..slice.start + slice.len])
-                }
-                _ => Err(another_type()),
-            })
-            .collect::<Result<Vec<_>>>()
-    };
 }
 
 fn number_page(

@@ -14,7 +14,7 @@
 //! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`.)
 
 mod anchor;
-mod cut;
+pub(super) mod cut;
 pub(super) mod description;
 mod encode;
 pub(super) mod envelope;
@@ -22,11 +22,11 @@ pub(super) mod lists;
 mod options;
 pub(super) mod pages;
 pub(super) mod records;
-mod schema;
+pub(super) mod schema;
 #[cfg(test)]
 mod tests;
-mod way;
-mod work;
+pub(super) mod way;
+pub(super) mod work;
 mod writer;
 
 pub use options::{RNTupleOptions, RealStorage};

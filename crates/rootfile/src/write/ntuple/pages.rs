@@ -21,7 +21,7 @@ pub(in crate::write) struct PlacedPage {
 
 /// The pages of one cluster. Equal ones are stored once.
 #[derive(Debug, Default)]
-pub(super) struct ClusterPages {
+pub(in crate::write) struct ClusterPages {
     /// By column, and there one after the other.
     pages: BTreeMap<usize, Vec<HeldPage>>,
     /// Each with its checksum.

@@ -27,7 +27,7 @@ pub(super) struct Plan {
 
 /// A column that is written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct StoredColumn {
+pub(in crate::write) struct StoredColumn {
     /// Which of the table's columns it is a part of.
     pub top: usize,
     pub way: Way,

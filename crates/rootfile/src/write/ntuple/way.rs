@@ -9,13 +9,13 @@ use crate::write::schema::EntryType;
 
 /// From an array of entries to the elements of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Way {
+pub(in crate::write) struct Way {
     pub steps: Vec<WayStep>,
     pub end: WayEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WayStep {
+pub(in crate::write) enum WayStep {
     /// Into the items of lists.
     Items,
     /// Into the items of what is regular.
@@ -26,7 +26,7 @@ pub(super) enum WayStep {
 
 /// Which elements of those that the steps lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WayEnd {
+pub(in crate::write) enum WayEnd {
     /// Where lists or strings end.
     Ends,
     /// Numbers, or the bytes of strings.

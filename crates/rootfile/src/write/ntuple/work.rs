@@ -14,7 +14,7 @@ use crate::write::table::{Encode, Encoded};
 
 /// Some elements of an array, for a column.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
+pub(in crate::write) struct Chunk {
     pub array: Arc<Array>,
     /// The first of them, among all of the array.
     pub start: usize,
@@ -25,7 +25,7 @@ pub(super) struct Chunk {
 
 /// Pages of a column, one after the other.
 #[derive(Debug)]
-pub(super) struct PageRun {
+pub(in crate::write) struct PageRun {
     /// Number of the column.
     pub column: usize,
     pub stored: Arc<StoredColumn>,
@@ -40,7 +40,7 @@ pub(super) struct PageRun {
 
 /// What the writer remembers of a run of pages.
 #[derive(Debug)]
-pub(super) struct PageFacts {
+pub(in crate::write) struct PageFacts {
     pub column: usize,
     /// Elements and stored bytes of each page; without its checksum.
     pub pages: Vec<(usize, usize)>,
