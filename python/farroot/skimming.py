@@ -29,7 +29,10 @@ class Skimmed:
         size: Its bytes.
         table: The path of the tree or RNTuple in it.
         inputs: Of each input its address, its entries, and how many of them were kept.
-        is_copied: Whether all baskets were copied as they were stored.
+        is_copied: Whether all baskets or pages were copied as they were stored.
+        clusters: How many clusters of the inputs were copied as they were stored, how many gave
+            some of their entries, and how many were left out; None if all columns were encoded
+            anew.
         notes: What was not the same in all inputs.
         seconds: From the call to the end.
     """
@@ -39,6 +42,7 @@ class Skimmed:
     table: str
     inputs: list[tuple[str, int, int]]
     is_copied: bool
+    clusters: tuple[int, int, int] | None
     notes: list[str]
     seconds: float
 
@@ -81,14 +85,14 @@ def skim(
 ) -> Skimmed:
     """Writes some columns and entries of trees or RNTuples to a new file.
 
-    A tree's baskets are copied as they are stored, as :func:`farroot.merge` does. With a cut, other
-    columns than the cut's are fetched only where entries pass, and out of baskets of which not all
-    entries do, those that do are taken and compressed anew. Entries are in the order of the
-    sources. Under the target's name there is nothing, or what was there before, until it is
-    complete.
+    Baskets of trees and pages of RNTuples are copied as they are stored, as :func:`farroot.merge`
+    does. With a cut, other columns than the cut's are fetched only where entries pass, and out of
+    baskets, or clusters of RNTuples, of which not all entries do, those that do are taken and
+    compressed anew. Entries are in the order of the sources. Under the target's name there is
+    nothing, or what was there before, until it is complete.
 
-    New columns are written beside those that are copied, with the same clusters. They are computed
-    from the entries that pass the cut, batch by batch on several threads: a function must compute
+    New columns of a tree are written beside those that are copied, with the same clusters; of an
+    RNTuple all columns are then encoded anew. They are computed from the entries that pass the cut, batch by batch on several threads: a function must compute
     each entry independently of the others.
 
     Args:
@@ -103,7 +107,7 @@ def skim(
             called with them as Awkward arrays of the same entries, and returns one value an entry,
             as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
-        keep_rest: Whether to keep other tables and objects, merged: where a tree stays a tree.
+        keep_rest: Whether to keep other tables and objects, merged: where columns are copied.
         compression: Of what is compressed anew, as for :func:`farroot.recreate`.
         overwrite: Whether to replace a file that is there.
         reproducible: Whether the same sources are to give the same bytes, without the time.

@@ -11,9 +11,13 @@ use crate::parts::TableLocation;
 use crate::runtime::{engine, wait};
 use crate::write::{NumberAndLevel, compression_of};
 
+/// Clusters that were copied, of which entries were taken, and that were left out.
+type ClusterTuple = (u64, u64, u64);
+
 /// Output, size, table, inputs with their entries and those that were kept, whether baskets were
-/// copied, notes and seconds.
-type SkimmedTuple = (String, u64, String, Vec<(String, u64, u64)>, bool, Vec<String>, f64);
+/// copied, clusters, notes and seconds.
+type SkimmedTuple =
+    (String, u64, String, Vec<(String, u64, u64)>, bool, Option<ClusterTuple>, Vec<String>, f64);
 
 /// What is kept, and how.
 #[derive(FromPyObject)]
@@ -74,6 +78,7 @@ pub fn skim(
         skimmed.table,
         skimmed.inputs,
         skimmed.is_copied,
+        skimmed.clusters.map(|clusters| (clusters.copied, clusters.taken, clusters.left_out)),
         skimmed.notes,
         skimmed.time.as_secs_f64(),
     ))

@@ -1,11 +1,11 @@
-//! Skims of remote files: columns of the cut are fetched once, each input is opened once, and the
-//! cut of one input runs while another is copied.
+//! Skims of remote files: columns of the cut are fetched once, of other columns what is left, each
+//! input is opened once, and the cut of one input runs while another is copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Batch, Cut, Engine, SkimOptions, SkimReport, TableLocation};
+use engine::{Batch, ClusterCounts, Cut, Engine, SkimOptions, SkimReport, TableLocation};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -16,6 +16,10 @@ use tempfile::TempDir;
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const ENTRIES: u64 = 6_000;
+/// Nine clusters of 600 entries.
+const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+const CLUSTERS: u64 = 9;
+const CLUSTER_ENTRIES: u64 = 600;
 const INPUTS: usize = 6;
 
 /// The result and the cost of a skim.
@@ -26,10 +30,10 @@ struct Taken {
     trips: f64,
 }
 
-fn world(link: Link) -> World {
+fn world(file: &'static [u8], link: Link) -> World {
     let world = World::default();
     let accepted = world.host("server", 1094, link);
-    let files = (0..INPUTS).map(|at| (format!("/{at}.root"), FILE.into()));
+    let files = (0..INPUTS).map(|at| (format!("/{at}.root"), file.into()));
     let files: BTreeMap<_, _> = files.collect();
     xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
     world
@@ -43,8 +47,13 @@ fn cut(stays: fn(u64) -> bool) -> Cut {
 
 /// Skims some columns of the first `inputs` files, on a link of unlimited bandwidth.
 fn skim(inputs: usize, cut: Option<Cut>) -> Taken {
+    skim_of(FILE, inputs, cut)
+}
+
+/// The same of several files with this content.
+fn skim_of(file: &'static [u8], inputs: usize, cut: Option<Cut>) -> Taken {
     farroot_sim::run(async {
-        let engine: Engine = farroot_sim::engine(&world(Link::delay(RTT)));
+        let engine: Engine = farroot_sim::engine(&world(file, Link::delay(RTT)));
         let place = |at| TableLocation {
             url: format!("root://server:1094//{at}.root"),
             path: Some("Events".into()),
@@ -77,6 +86,29 @@ fn what_decides_is_not_fetched_again() {
     assert_eq!(cut.report.inputs[0].2, ENTRIES);
     // Gaps between copied baskets, which are read with them, are not kept.
     assert!(cut.bytes <= all.bytes, "{} {}", cut.bytes, all.bytes);
+}
+
+#[test]
+fn clusters_of_an_rntuple_cost_what_is_left_of_them() {
+    let some = |stays| skim_of(NTUPLE, 1, Some(cut(stays)));
+    let all = skim_of(NTUPLE, 1, None);
+    let none = some(|_| false);
+    // The columns beside the cut's.
+    let others = all.bytes - none.bytes;
+    assert!(others > 0, "{} {}", all.bytes, none.bytes);
+    let counts = |copied, taken, left_out| Some(ClusterCounts { copied, taken, left_out });
+    assert_eq!(none.report.clusters, counts(0, 0, CLUSTERS));
+    let one = some(|entry| entry / CLUSTER_ENTRIES == 4);
+    assert_eq!(one.report.clusters, counts(1, 0, CLUSTERS - 1));
+    let part = some(|entry| entry / CLUSTER_ENTRIES == 4 && entry % 7 == 0);
+    assert_eq!(part.report.clusters, counts(0, 1, CLUSTERS - 1));
+    for one in [one, part] {
+        let more = one.bytes - none.bytes;
+        assert!(more * CLUSTERS < others * 5 / 4, "{more} {others}");
+    }
+    let whole = some(|_| true);
+    assert_eq!(whole.report.clusters, counts(CLUSTERS, 0, 0));
+    assert!(whole.bytes <= all.bytes, "{} {}", whole.bytes, all.bytes);
 }
 
 /// Regression: inputs without any selected entry were opened again for the copy.

@@ -1,7 +1,10 @@
 //! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
 
 use clap::Args;
-use engine::{Cut, Definition, MergeProgress, SkimOptions, SkimReport, TableFormat, TableLocation};
+use engine::{
+    ClusterCounts, Cut, Definition, MergeProgress, SkimOptions, SkimReport, TableFormat,
+    TableLocation,
+};
 use remote::address::split_tree;
 use remote::report::size;
 use serde_json::json;
@@ -12,8 +15,9 @@ use crate::reading::with_engine;
 
 /// Write some columns and entries of a tree or RNTuple to a new file
 ///
-/// A tree's baskets are copied as they are stored. With a cut the other columns are fetched only
-/// where entries pass; out of baskets of which not all do, entries are taken and compressed anew.
+/// Baskets of trees and pages of RNTuples are copied as they are stored. With a cut the other
+/// columns are fetched only where entries pass; out of baskets, or clusters of RNTuples, of which
+/// not all do, entries are taken and compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot skim [OPTIONS] SRC... DST")]
 pub struct SkimArguments {
@@ -37,7 +41,7 @@ pub struct SkimArguments {
     /// Write a tree
     #[arg(long)]
     tree: bool,
-    /// Keep other tables and objects, merged; not where a tree becomes an RNTuple, or back
+    /// Keep other tables and objects, merged; not where columns are encoded anew
     #[arg(long)]
     keep_rest: bool,
     /// Replace what is there
@@ -125,13 +129,30 @@ impl SkimArguments {
             let line = json!({
                 "output": report.written.address, "size": report.written.size,
                 "table": report.table, "inputs": report.inputs, "entries": after,
-                "is_copied": report.is_copied, "notes": report.notes, "seconds": seconds,
+                "is_copied": report.is_copied, "clusters": clusters_as_json(report),
+                "notes": report.notes, "seconds": seconds,
             });
             println!("{line}");
             return;
         }
-        let how = if report.is_copied { "copied as stored" } else { "compressed anew" };
+        let how = match report.clusters {
+            _ if report.is_copied => "copied as stored".to_owned(),
+            None => "compressed anew".to_owned(),
+            Some(ClusterCounts { copied, taken, left_out }) => {
+                format!("clusters: {copied} copied as stored, {taken} in part, {left_out} left out")
+            }
+        };
         let bytes = size(report.written.size);
         println!("{}: {after} of {before} entries, {bytes} in {seconds:.3} s, {how}", report.table);
+    }
+}
+
+/// What became of the inputs' clusters.
+fn clusters_as_json(report: &SkimReport) -> serde_json::Value {
+    match report.clusters {
+        Some(ClusterCounts { copied, taken, left_out }) => {
+            json!({ "copied": copied, "taken": taken, "left_out": left_out })
+        }
+        None => serde_json::Value::Null,
     }
 }

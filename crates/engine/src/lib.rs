@@ -62,7 +62,9 @@ pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};
 pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableColumn};
 pub use rootfile::write::{WritableObject, objects as writable};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
+pub use write::{
+    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
+};
 pub use write::{FileOutput, TableOutput, TablePart, TableReport};
-pub use write::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
 pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

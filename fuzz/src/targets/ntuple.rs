@@ -1,13 +1,20 @@
-//! RNTuples: header, footer, page lists, pages, and the arrays that they make.
+//! RNTuples: header, footer, page lists, pages, the arrays that they make, and entries that are
+//! taken out of them.
 //!
 //! Checksums would refuse every mutation before it is looked at. So an input is what three
 //! envelopes hold (how much longer than the envelopes a record may be, or zero for no limit, and
 //! two lengths of two bytes, then header, footer and page list), and is sealed here; behind it lies
 //! a good file, for the pages that the page list names.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, EnvelopeLink, FieldInterpretation, Names, PageUse, RNTuple};
+use rootfile::ntuple::{
+    Anchor, Cluster, EnvelopeLink, FieldInterpretation, Names, PageUse, RNTuple,
+};
 use rootfile::tree::ClassTable;
+use rootfile::write::copy::{CopiedNTuple, SourceNTuple, Survivors};
+use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
 
@@ -70,7 +77,40 @@ fn look(data: &[u8]) -> usize {
     }
     let mut known = Known::new(Some(END));
     known.supply(0, file.into());
+    taken(&known, anchor.clone());
     all_there(RNTuple::read(&known, anchor)).map_or(0, |ntuple| entries(&known, &ntuple))
+}
+
+/// Takes entries out of clusters as a skim does; how many fields of clusters gave theirs.
+fn taken(known: &Known, anchor: Anchor) -> usize {
+    let Some(source) = all_there(SourceNTuple::of(known, anchor, "")) else { return 0 };
+    let groups = 0..source.ntuple.groups.len();
+    let clusters = all_there(source.ntuple.clusters(known, groups)).unwrap_or_default();
+    let elements = |cluster: &Cluster| {
+        let pages = cluster.columns.iter().flat_map(|column| &column.pages);
+        pages.map(|page| u64::from(page.elements)).fold(0, u64::saturating_add)
+    };
+    if clusters.len() > CLUSTERS_MAX || clusters.iter().any(|one| elements(one) > ELEMENTS_MAX) {
+        return 0;
+    }
+    let runs = (0..source.ntuple.entries.min(ELEMENTS_MAX / 3)).step_by(3).map(|at| at..at + 1);
+    let survivors = Survivors::new(runs.collect());
+    let Ok((_, part)) = CopiedNTuple::new(source, None, Some(&survivors)) else { return 0 };
+    let mut pages: BTreeMap<usize, BTreeMap<usize, Bytes>> = BTreeMap::new();
+    for (cluster, at, range) in part.places().filter(|(cluster, ..)| part.group(*cluster).is_some())
+    {
+        let page = known.get(range.clone()).unwrap_or_default();
+        pages.entry(cluster).or_default().insert(at, page);
+    }
+    let (mut codecs, mut encoders, mut seen) = (Codecs::new(), Encoders::default(), 0);
+    for (cluster, pages) in &pages {
+        for (field, _) in part.fields(*cluster).into_iter().take(FIELDS_MAX) {
+            let Ok(taken) = part.take((*cluster, field), pages, &mut codecs) else { continue };
+            seen +=
+                usize::from(part.join(vec![vec![taken]], Compression::NONE, &mut encoders).is_ok());
+        }
+    }
+    seen
 }
 
 fn entries(known: &Known, ntuple: &RNTuple) -> usize {

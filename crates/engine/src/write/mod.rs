@@ -22,7 +22,9 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
-pub use merge::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
+pub use merge::{
+    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
+};
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
 pub use parts::TablePart;

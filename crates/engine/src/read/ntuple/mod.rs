@@ -177,6 +177,31 @@ impl RNTuple {
         Ok(columns)
     }
 
+    /// The names of the fields at the top that `patterns` name, as [`RNTuple::columns`] takes them;
+    /// `None` where one names a field in another one, and where none is named.
+    ///
+    /// # Errors
+    /// As [`RNTuple::columns`], but for fields that cannot be read.
+    pub fn names_at_top(&self, patterns: &[String]) -> Result<Option<Vec<String>>> {
+        let mut names = Vec::new();
+        for pattern in patterns {
+            let fields = match self.find(pattern) {
+                Some(field) => vec![field],
+                None if is_glob(pattern) => self.matching(pattern)?,
+                None => return Err(self.no_such(pattern)),
+            };
+            for field in fields {
+                let named = self.named(field)?;
+                if named.parent.is_some() {
+                    return Ok(None);
+                }
+                let schema = &self.inner.ntuple.schema;
+                names.push(schema.fields[named.field as usize].name.clone());
+            }
+        }
+        Ok((!names.is_empty()).then_some(names))
+    }
+
     /// All fields at the top that can be read.
     pub fn all_columns(&self) -> Vec<FieldColumn> {
         let top = self.inner.names.all().iter().enumerate();

@@ -21,6 +21,7 @@ use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
 use super::reads::{Reads, none_read};
 use super::remake::{HELD_BYTES, Page, Remaking, Taken, place_basket};
+use super::taking::ArrivedPage;
 use crate::located::Located;
 use crate::read::file::session::Session;
 
@@ -522,12 +523,13 @@ impl Target {
     fn take(
         &mut self,
         plan: &MergePlan,
-        input: &PlannedInput,
+        input: &Arc<PlannedInput>,
         chunk: &Chunk,
         bytes: &[u8],
     ) -> rootfile::Result<()> {
         let Some(remaking) = &mut self.remaking else { return Ok(()) };
         let mut pages: BTreeMap<usize, Vec<Page>> = BTreeMap::new();
+        let mut arrived: BTreeMap<usize, Vec<ArrivedPage>> = BTreeMap::new();
         let mut baskets: BTreeMap<usize, Vec<Taken>> = BTreeMap::new();
         for piece in &chunk.pieces {
             let start = (piece.range.start - chunk.range.start) as usize;
@@ -546,8 +548,13 @@ impl Target {
                     baskets.entry(output).or_default().push(Taken { branch, basket, kept });
                 }
                 (OutputContent::NTuple(_), Some(CopiedPart::NTuple(part))) => {
-                    let (place, bytes) = ((first, second), stored.to_vec());
-                    let content = part.content(place);
+                    let place = (first, second);
+                    if part.group(first).is_some() {
+                        let bytes = Bytes::copy_from_slice(stored);
+                        arrived.entry(output).or_default().push(ArrivedPage { place, bytes });
+                        continue;
+                    }
+                    let (bytes, content) = (stored.to_vec(), part.content(place));
                     pages.entry(output).or_default().push(Page { place, bytes, content });
                 }
                 _ => {}
@@ -555,7 +562,7 @@ impl Target {
         }
         baskets.into_iter().for_each(|(output, baskets)| remaking.hold(output, baskets));
         pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
-        Ok(())
+        arrived.into_iter().try_for_each(|(output, pages)| remaking.take(output, input, pages))
     }
 
     /// Writes baskets of new columns, or holds them where baskets are made anew.
@@ -661,6 +668,7 @@ impl Target {
             let CopiedPart::NTuple(part) = part else { continue };
             if let Some(remaking) = &mut self.remaking {
                 remaking.place_all(plan, url).await?;
+                remaking.end_ntuple(*output);
             }
             let compression = plan.compression();
             let Output { directory, content, .. } = &mut plan.outputs[*output];

@@ -13,7 +13,9 @@ use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{CopiedObject, ObjectSum, SourceNTuple, SourceTree};
+use rootfile::write::copy::{
+    ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree, Survivors, ends_of_clusters,
+};
 use rootfile::{Known, Needs, Progress};
 
 use super::deciding::{self, Decided};
@@ -115,6 +117,19 @@ impl ItemContent {
             ItemContent::Tree(tree) => tree.tree.entries,
             ItemContent::NTuple(ntuple) => ntuple.ntuple.entries,
             ItemContent::Sum(_) | ItemContent::Object(_) | ItemContent::Left(_) => 0,
+        }
+    }
+
+    /// What a cut leaves of the clusters of a table; all of them without one.
+    pub fn clusters(&self, survivors: Option<&Survivors>) -> ClusterCounts {
+        let ends: Vec<u64> = match self {
+            ItemContent::Tree(tree) => ends_of_clusters(&tree.tree),
+            ItemContent::NTuple(ntuple) => ntuple.ends_of_clusters().collect(),
+            ItemContent::Sum(_) | ItemContent::Object(_) | ItemContent::Left(_) => Vec::new(),
+        };
+        match survivors {
+            Some(survivors) => survivors.count(ends.into_iter()),
+            None => ClusterCounts { copied: ends.len() as u64, ..ClusterCounts::default() },
         }
     }
 }

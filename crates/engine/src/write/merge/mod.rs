@@ -24,6 +24,7 @@ mod plan;
 mod processes;
 mod reads;
 mod remake;
+mod taking;
 
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
@@ -36,7 +37,9 @@ use crate::write::stamp::Stamp;
 use carrier::Carrier;
 use inputs::is_local;
 pub(crate) use inputs::without_sets;
-pub use options::{InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only};
+pub use options::{
+    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
+};
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
 

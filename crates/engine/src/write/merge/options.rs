@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use remote::{Error, ErrorKind, Written};
-pub use rootfile::write::copy::Missing;
 use rootfile::write::copy::Remake;
+pub use rootfile::write::copy::{ClusterCounts, Missing};
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 use crate::read::core::cut::Cut;
@@ -18,9 +18,10 @@ const CUT_ALONE_BYTES: u64 = 16 << 10;
 /// A part of what the inputs have.
 #[derive(Debug, Clone)]
 pub struct Only {
-    /// The path of a tree.
+    /// The path of a table.
     pub table: String,
-    /// Names, paths and globs of its branches; all where there are none.
+    /// Names, paths and globs of a tree's branches, names of an RNTuple's fields at the top; all
+    /// where there are none.
     pub columns: Vec<String>,
     /// Which entries; all where there is none.
     pub cut: Option<Cut>,
@@ -128,6 +129,8 @@ pub struct InputEntries {
     pub url: String,
     pub entries: u64,
     pub kept: u64,
+    /// What became of its clusters.
+    pub clusters: ClusterCounts,
 }
 
 /// What became of a merge.

@@ -154,15 +154,17 @@ impl MergePlan {
             }
             let is_counted = only.as_ref().is_none_or(|only| *only == self.outputs[at].path);
             let before = table.entries();
+            let survivors = decided.as_ref().and_then(|decided| decided.survivors.as_ref());
+            let counts = if is_counted { table.clusters(survivors) } else { Default::default() };
             self.outputs[at].inputs += 1;
             if let Some(part) = self.add_table(at, (table, decided.as_ref()), &url)? {
                 self.total_bytes += part.stored_bytes();
-                entries = entries.or(is_counted.then_some((before, part.entries())));
+                entries = entries.or(is_counted.then_some((before, part.entries(), counts)));
                 tables.push((at, part));
             }
         }
-        let (before, kept) = entries.unwrap_or_default();
-        let entries = InputEntries { url: url.clone(), entries: before, kept };
+        let (before, kept, clusters) = entries.unwrap_or_default();
+        let entries = InputEntries { url: url.clone(), entries: before, kept, clusters };
         let beside = decided.and_then(|decided| decided.beside);
         let is_empty = |beside: &BesideTree| beside.tree.tree.entries == 0;
         self.nothing = self.nothing.take().or(beside.filter(is_empty));
@@ -322,6 +324,7 @@ impl MergePlan {
         let only = self.options.only.as_ref();
         let Output { path, content, .. } = &mut self.outputs[at];
         let only = only.filter(|only| only.table == *path);
+        let columns = only.map(|only| &only.columns[..]).filter(|columns| !columns.is_empty());
         let taken = decided.filter(|_| only.is_some()).map(Decided::taken).unwrap_or_default();
         let remake = self.options.remake(taken.survivors.is_some());
         let located = |error: rootfile::Error| error.within(path).located(url);
@@ -332,13 +335,13 @@ impl MergePlan {
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
-                let part = ntuple.plan(&more, missing).map_err(located)?;
+                let part = ntuple.plan(&more, missing, taken.survivors).map_err(located)?;
                 Ok(Some(CopiedPart::NTuple(part)))
             }
             (OutputContent::Nothing, ItemContent::Tree(first)) => {
                 let mut tree = CopiedTree::new(first.clone());
                 remake.iter().for_each(|remake| tree.remake(remake));
-                if let Some(columns) = only.map(|only| &only.columns).filter(|c| !c.is_empty()) {
+                if let Some(columns) = columns {
                     let branches = Names::new(&tree.first().tree).select(columns)?;
                     tree.keep(&branches);
                 }
@@ -347,7 +350,8 @@ impl MergePlan {
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::Nothing, ItemContent::NTuple(first)) => {
-                let (mut ntuple, part) = CopiedNTuple::new(*first).map_err(located)?;
+                let new = CopiedNTuple::new(*first, columns, taken.survivors);
+                let (mut ntuple, part) = new.map_err(located)?;
                 let compression = remake.and_then(|remake| remake.compression);
                 compression.into_iter().for_each(|to| ntuple.remake(to));
                 *content = OutputContent::NTuple(Box::new(ntuple));

@@ -7,14 +7,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use remote::{Error, ErrorKind, Result};
-use rootfile::write::Encoders;
-use rootfile::write::copy::{BranchRemake, CopiedNTuple, HeldBasket, Remake, basket};
+use rootfile::write::copy::{
+    BranchRemake, CopiedNTuple, HeldBasket, JoinedFields, Remake, TakenField, basket,
+};
+use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
-use super::plan::{MergePlan, Output, OutputContent};
+use super::plan::{MergePlan, Output, OutputContent, PlannedInput};
+use super::taking::{ArrivedPage, OpenClusters, TakenFields, WholeFields, part_of};
 use crate::located::Located;
 use crate::read::threads::decoders::{Decoders, with_codecs};
 use crate::write::encoders::with_encoders;
@@ -41,8 +46,12 @@ pub struct Remaking {
     cuts_begun: usize,
     /// Not placed yet; each with the number of its cut.
     baskets: VecDeque<(usize, Job<MadeBaskets>)>,
-    pages: VecDeque<Job<Vec<Page>>>,
+    pages: VecDeque<Job<MadePages>>,
     pages_bytes: usize,
+    /// By output, the pages of RNTuples that come in; by output and cluster of the output what was
+    /// taken for it.
+    open: BTreeMap<usize, OpenClusters>,
+    taken: BTreeMap<(usize, usize), TakenFields>,
 }
 
 /// A basket on its way: its output and branch, and which of its entries are taken.
@@ -82,6 +91,22 @@ struct MadeBaskets {
     how: BranchRemake,
 }
 
+/// What threads make of pages.
+enum MadePages {
+    Pages(Vec<Page>),
+    /// Entries that were taken for a cluster of the output; with the input, the last ones.
+    Fields {
+        group: usize,
+        cluster: usize,
+        fields: Vec<TakenField>,
+        last: Option<Arc<PlannedInput>>,
+    },
+    Joined {
+        group: usize,
+        fields: JoinedFields,
+    },
+}
+
 impl Remaking {
     pub fn new(remake: Remake, decoders: Decoders) -> Self {
         Remaking {
@@ -96,6 +121,8 @@ impl Remaking {
             baskets: VecDeque::new(),
             pages: VecDeque::new(),
             pages_bytes: 0,
+            open: BTreeMap::new(),
+            taken: BTreeMap::new(),
         }
     }
 
@@ -135,10 +162,58 @@ impl Remaking {
                 let bytes = remake.page(&bytes, content, codecs, encoders)?;
                 made.push(Page { place, bytes, content });
             }
-            Ok(made)
+            Ok(MadePages::Pages(made))
         });
         self.pages_bytes += bytes;
         self.pages.push_back(job);
+    }
+
+    /// Takes pages of clusters of which some entries are taken: threads do that with the fields
+    /// that have all their pages.
+    ///
+    /// # Errors
+    /// As [`part_of`].
+    pub fn take(
+        &mut self,
+        output: usize,
+        input: &Arc<PlannedInput>,
+        pages: Vec<ArrivedPage>,
+    ) -> rootfile::Result<()> {
+        let whole = self.open.entry(output).or_default().add(part_of(input, output)?, pages);
+        for WholeFields { cluster, fields, pages, group, is_last } in whole {
+            let (bytes, from) = (pages.values().map(Bytes::len).sum(), input.clone());
+            let job = self.give(output, bytes, move |codecs, _| {
+                let part = part_of(&from, output)?;
+                let take = |field| part.take((cluster, field), &pages, codecs);
+                let fields = fields.into_iter().map(take).collect::<rootfile::Result<_>>()?;
+                let last = is_last.then(|| from.clone());
+                Ok(MadePages::Fields { group, cluster, fields, last })
+            });
+            self.pages_bytes += bytes;
+            self.pages.push_back(job);
+        }
+        Ok(())
+    }
+
+    /// Gives what was taken for a cluster of the output to the threads.
+    fn join(&mut self, (output, group): (usize, usize), input: &Arc<PlannedInput>) {
+        let taken = self.taken.remove(&(output, group)).unwrap_or_default();
+        let Remake { compression, joined, .. } = self.remake;
+        let compression = compression.or(joined).unwrap_or(Compression::NONE);
+        for (fields, bytes) in taken.parts() {
+            let from = input.clone();
+            let job = self.give(output, bytes, move |_, encoders| {
+                let fields = part_of(&from, output)?.join(fields, compression, encoders)?;
+                Ok(MadePages::Joined { group, fields })
+            });
+            self.pages_bytes += bytes;
+            self.pages.push_back(job);
+        }
+    }
+
+    /// Forgets what it knew of the clusters of an RNTuple, after the end of an input.
+    pub fn end_ntuple(&mut self, output: usize) {
+        self.open.remove(&output);
     }
 
     fn give<T: Send + 'static>(
@@ -245,12 +320,24 @@ impl Remaking {
 
     /// Places pages until the threads have at most so many bytes of them.
     async fn place_pages(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while self.pages_bytes > most
+        while (self.pages_bytes > most || most == 0)
             && let Some(job) = self.pages.pop_front()
         {
             self.pages_bytes -= job.bytes;
             let output = job.output;
-            let placed = job.done().await?.and_then(|pages| place_pages(plan, output, pages));
+            let placed = match job.done().await? {
+                Ok(MadePages::Pages(pages)) => place_pages(plan, output, pages),
+                Ok(MadePages::Fields { group, cluster, fields, last }) => {
+                    let place = (output, group);
+                    self.taken.entry(place).or_default().add(cluster, fields);
+                    last.iter().for_each(|input| self.join(place, input));
+                    Ok(())
+                }
+                Ok(MadePages::Joined { group, fields }) => {
+                    place_joined(plan, output, (group, fields))
+                }
+                Err(error) => Err(error),
+            };
             placed.map_err(|error| located(error, output, plan, url))?;
         }
         Ok(())
@@ -287,6 +374,20 @@ pub fn place_basket(
     basket::move_record(&mut record, 0, place, (cycle, 0))?;
     plan.writer.append(record.into());
     Ok(())
+}
+
+/// Places pages that were made of taken entries for a cluster of the output.
+fn place_joined(
+    plan: &mut MergePlan,
+    output: usize,
+    (group, fields): (usize, JoinedFields),
+) -> rootfile::Result<()> {
+    let MergePlan { writer, outputs, .. } = plan;
+    let Output { directory, content, .. } = &mut outputs[output];
+    match content {
+        OutputContent::NTuple(ntuple) => ntuple.place_joined(group, fields, writer, *directory),
+        _ => Ok(()),
+    }
 }
 
 /// Places pages as one record.

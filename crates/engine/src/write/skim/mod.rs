@@ -1,10 +1,10 @@
 //! Some entries and columns of a table, which may be in many files, as a new file.
 //!
-//! A tree is not decoded: the baskets of the columns are copied, as in a merge. With a cut, its
-//! columns are read first; then baskets of which all entries are left are copied, and out of others
-//! entries are taken as the bytes that they are. Where that cannot be, and between trees and
-//! RNTuples, the reader decides from the cut's columns what else it fetches, and what is left is
-//! encoded anew.
+//! Nothing is decoded: the baskets or pages of the columns are copied, as in a merge. With a cut,
+//! its columns are read first; then baskets of a tree, and clusters of an RNTuple, of which all
+//! entries are left are copied, and out of others entries are taken as the bytes that they are.
+//! Where that cannot be, between trees and RNTuples, and for new columns of RNTuples, the reader
+//! decides from the cut's columns what else it fetches, and what is left is encoded anew.
 
 mod columns;
 mod options;
@@ -20,7 +20,9 @@ use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{EntryType, TableColumn, TableWriter};
 
-use super::merge::{MergeOptions, MergeProgress, Missing, Only, merge, without_sets};
+use super::merge::{
+    ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge, without_sets,
+};
 use super::options::WriteOptions;
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
@@ -40,8 +42,8 @@ pub use options::{SkimOptions, SkimReport, TableFormat};
 struct First {
     table: Arc<dyn Table>,
     path: String,
-    is_tree: bool,
     tree: Option<Arc<TreeMetadata>>,
+    ntuple: Option<RNTuple>,
     /// What is said of what a skim leaves out.
     note: Option<String>,
 }
@@ -66,20 +68,18 @@ pub(crate) async fn skim(
         let error = Error::new(ErrorKind::InvalidArgument, what).with_url(&*source.url);
         return Err(error.with_advice("give it another name"));
     }
-    let stays = match options.format {
-        TableFormat::Same => first.is_tree,
-        TableFormat::Tree => first.is_tree,
-        TableFormat::RNTuple => false,
-    };
-    let is_copied = stays && (options.cut.is_none() || takes_entries(&first, options)?);
-    let report = if is_copied {
-        copied(session, output, sources, (options, &first), progress).await
-    } else if options.keep_rest {
-        let text = "other objects are kept where baskets are copied: as trees, and with a cut \
-                    where all branches have entries that can be told apart";
-        Err(Error::new(ErrorKind::Unsupported, text))
-    } else {
-        encoded(session, output, sources, (options, &first), progress).await
+    let report = match columns_copied(&first, options).await? {
+        Some(columns) => {
+            let first = (&first, columns);
+            copied(session, output, sources, (options, first), progress).await
+        }
+        None if options.keep_rest => {
+            let text = "other objects are kept where baskets or pages are copied: where a tree \
+                        stays a tree and an RNTuple one, with a cut where all branches have \
+                        entries that can be told apart, of an RNTuple without new columns";
+            Err(Error::new(ErrorKind::Unsupported, text))
+        }
+        None => encoded(session, output, sources, (options, &first), progress).await,
     };
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
 }
@@ -87,33 +87,59 @@ pub(crate) async fn skim(
 async fn first(session: &Session, source: &TableLocation) -> Result<First> {
     let table = session.open_table(&source.url, source.path.as_deref(), Speculation::Eager).await?;
     let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
-    let sets = table.downcast_ref::<RNTuple>().map_or(&[][..], RNTuple::attribute_sets);
+    let ntuple = table.downcast_ref::<RNTuple>().cloned();
+    let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
     let note = without_sets(table.path(), &source.url, sets);
     let path = table.path().to_owned();
-    Ok(First { path, is_tree: tree.is_some(), tree, note, table })
+    Ok(First { path, tree, ntuple, note, table })
 }
 
-/// Whether some entries can be taken out of the baskets of all columns as bytes.
-fn takes_entries(first: &First, options: &SkimOptions) -> Result<bool> {
-    let Some(tree) = &first.tree else { return Ok(false) };
-    let chosen = match &options.columns[..] {
-        [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
-        names => Names::new(tree).select(names)?,
-    };
-    Ok(copy::may_select(tree, &chosen))
+/// The columns to copy, as [`Only::columns`]; `None` where columns are encoded anew.
+async fn columns_copied(first: &First, options: &SkimOptions) -> Result<Option<Vec<String>>> {
+    let names = &options.columns[..];
+    let is_cut = options.cut.is_some();
+    match (options.format, &first.tree, &first.ntuple) {
+        (TableFormat::Same | TableFormat::Tree, Some(tree), _) => {
+            let is_copied = !is_cut || {
+                let chosen = match names {
+                    [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
+                    names => Names::new(tree).select(names)?,
+                };
+                copy::may_select(tree, &chosen)
+            };
+            Ok(is_copied.then(|| names.to_vec()))
+        }
+        (TableFormat::Same | TableFormat::RNTuple, _, Some(ntuple))
+            if options.define.is_empty() =>
+        {
+            let clusters = ntuple.clusters(&(0..ntuple.num_entries())).await?;
+            if !clusters.iter().all(|cluster| copy::may_copy_pages(cluster)) {
+                return Ok(None);
+            }
+            let schema = &ntuple.metadata().schema;
+            match names {
+                [] => Ok(copy::may_copy(schema, None, is_cut).then(Vec::new)),
+                names => Ok(ntuple
+                    .names_at_top(names)?
+                    .filter(|names| copy::may_copy(schema, Some(names), is_cut))),
+            }
+        }
+        _ => Ok(None),
+    }
 }
 
-/// A skim of baskets as they are stored, or of entries taken out of them: a merge of some branches.
+/// A skim of baskets or pages as they are stored, or of entries taken out of them: a merge of some
+/// columns.
 async fn copied(
     session: &Session,
     output: &str,
     sources: &[TableLocation],
-    (options, first): (&SkimOptions, &First),
+    (options, (first, columns)): (&SkimOptions, (&First, Vec<String>)),
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
     let only = Only {
         table: first.path.clone(),
-        columns: options.columns.clone(),
+        columns,
         cut: options.cut.clone(),
         define: options.define.clone(),
         keep_rest: options.keep_rest,
@@ -129,11 +155,20 @@ async fn copied(
     let inputs: Vec<String> = sources.iter().map(|source| source.url.clone()).collect();
     let inputs = (inputs, Some(first.table.file().clone()));
     let merged = merge(session, output, inputs, merge_options, progress).await?;
+    let clusters = merged.input_entries.iter().fold(ClusterCounts::default(), |sum, input| {
+        let ClusterCounts { copied, taken, left_out } = input.clusters;
+        ClusterCounts {
+            copied: sum.copied + copied,
+            taken: sum.taken + taken,
+            left_out: sum.left_out + left_out,
+        }
+    });
     let inputs = merged.input_entries.into_iter();
     Ok(SkimReport {
         table: first.path.clone(),
         inputs: inputs.map(|input| (input.url, input.entries, input.kept)).collect(),
         is_copied: options.cut.is_none(),
+        clusters: Some(clusters),
         notes: merged.notes,
         written: merged.written,
         time: Duration::ZERO,
@@ -184,6 +219,7 @@ async fn encoded(
         table: first.path.clone(),
         inputs,
         is_copied: false,
+        clusters: None,
         notes: first.note.iter().cloned().collect(),
         written: Written {
             address: written.address,
@@ -227,7 +263,7 @@ fn writer(
 ) -> rootfile::Result<Box<dyn TableWriter>> {
     let compression = options.compression;
     let as_tree = match options.format {
-        TableFormat::Same => first.is_tree,
+        TableFormat::Same => first.tree.is_some(),
         TableFormat::Tree => true,
         TableFormat::RNTuple => false,
     };

@@ -7,6 +7,7 @@ use rootfile::write::{Compression, CompressionAlgorithm};
 
 use crate::read::core::cut::Cut;
 use crate::read::core::define::Definition;
+use crate::write::merge::ClusterCounts;
 
 /// What a table is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +29,7 @@ pub struct SkimOptions {
     /// New columns: their names are in no input. The cut may name them.
     pub define: Vec<Definition>,
     pub format: TableFormat,
-    /// Keeps other tables and objects of the inputs, merged: where a tree stays a tree.
+    /// Keeps other tables and objects of the inputs, merged: where a table stays of its kind.
     pub keep_rest: bool,
     /// Replaces a file that is there already.
     pub overwrite: bool,
@@ -58,8 +59,10 @@ pub struct SkimReport {
     pub table: String,
     /// Of each input its address, its entries and those that are kept.
     pub inputs: Vec<(String, u64, u64)>,
-    /// Whether all baskets were copied as they are stored.
+    /// Whether all baskets or pages were copied as they are stored.
     pub is_copied: bool,
+    /// What became of the inputs' clusters; `None` where all columns were encoded anew.
+    pub clusters: Option<ClusterCounts>,
     pub notes: Vec<String>,
     pub written: Written,
     pub time: Duration,

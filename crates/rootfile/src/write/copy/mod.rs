@@ -21,9 +21,11 @@ mod union;
 
 pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
 pub use fill::{FilledBasket, may_select};
-pub use ntuple::{CopiedNTuple, NTuplePart, SourceNTuple};
+pub use ntuple::{
+    CopiedNTuple, JoinedFields, NTuplePart, SourceNTuple, TakenField, may_copy, may_copy_pages,
+};
 pub use object::CopiedObject;
-pub use plan::{BasketPart, PlannedBasket, Survivors, TreePart, ends_of_clusters};
+pub use plan::{BasketPart, ClusterCounts, PlannedBasket, Survivors, TreePart, ends_of_clusters};
 pub use record::SourceRecord;
 pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use source::SourceTree;

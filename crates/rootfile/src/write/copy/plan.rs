@@ -53,6 +53,17 @@ pub struct Survivors {
     before: Vec<u64>,
 }
 
+/// What a cut leaves of clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClusterCounts {
+    /// Those of which all entries are copied as they are stored.
+    pub copied: u64,
+    /// Those out of which some entries are taken.
+    pub taken: u64,
+    /// Those of which nothing is left.
+    pub left_out: u64,
+}
+
 /// A basket that is to be copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBasket {
@@ -238,6 +249,21 @@ impl Survivors {
         Survivors { before: before.collect(), runs }
     }
 
+    /// What is left of clusters that end behind so many entries.
+    pub fn count(&self, ends: impl Iterator<Item = u64>) -> ClusterCounts {
+        let (mut counts, mut begin) = (ClusterCounts::default(), 0);
+        for end in ends {
+            let kept = self.rank(end).saturating_sub(self.rank(begin));
+            match kept {
+                0 => counts.left_out += 1,
+                _ if kept == end.saturating_sub(begin) => counts.copied += 1,
+                _ => counts.taken += 1,
+            }
+            begin = end;
+        }
+        counts
+    }
+
     /// How many survive before an entry.
     pub fn rank(&self, entry: u64) -> u64 {
         let at = self.runs.partition_point(|run| run.start < entry);
@@ -245,7 +271,11 @@ impl Survivors {
         self.before[last] + entry.min(self.runs[last].end) - self.runs[last].start
     }
 
-    fn within<'a>(&'a self, entries: &'a Range<u64>) -> impl Iterator<Item = Range<u64>> + 'a {
+    /// What survives of some entries.
+    pub(super) fn within<'a>(
+        &'a self,
+        entries: &'a Range<u64>,
+    ) -> impl Iterator<Item = Range<u64>> + 'a {
         let first = self.runs.partition_point(|run| run.end <= entries.start);
         let touching = self.runs[first..].iter().take_while(|run| run.start < entries.end);
         touching.map(|run| run.start.max(entries.start)..run.end.min(entries.end))
@@ -341,6 +371,8 @@ mod tests {
         let left = part.baskets.iter().map(|one| (one.first_entry, one.kept.clone()));
         let left: Vec<_> = left.collect();
         assert_eq!(left, [(0, None), (10, Some([5..8].into())), (13, None)]);
+        let counts = survivors.count([10, 20, 30, 40].into_iter());
+        assert_eq!(counts, ClusterCounts { copied: 2, taken: 1, left_out: 1 });
         let clusters = survivors.clusters(&[ClusterRun { entries: 40, size: 10 }]);
         let sizes: Vec<_> = clusters.iter().map(|one| (one.entries, one.size)).collect();
         assert_eq!(sizes, [(10, 10), (3, 3), (10, 10)]);

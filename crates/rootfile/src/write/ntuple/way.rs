@@ -68,7 +68,7 @@ impl Way {
     ///
     /// # Errors
     /// `Unsupported` where the array is of another type.
-    pub fn elements<'a>(
+    pub(super) fn elements<'a>(
         &self,
         mut array: &'a Array,
         mut range: Range<usize>,

@@ -117,10 +117,8 @@ pub fn zero_pages(elements: u64, bits: u16) -> impl Iterator<Item = (i32, usize)
 
 impl Bridged {
     fn stored(&self, cluster: &ClusterPart) -> Result<FieldPages<'_>> {
-        let is_here = |(_, columns): &&(usize, Vec<u32>)| {
-            columns.iter().any(|column| cluster.column(*column).is_some())
-        };
-        let here = self.stored.iter().find(is_here).or(self.stored.first());
+        let here = self.stored.iter().find(|(_, columns)| cluster.has(columns));
+        let here = here.or(self.stored.first());
         let (mut representation, mut columns) =
             here.map_or((0, &[][..]), |(at, columns)| (*at, &columns[..]));
         let mut zeros = 0;
@@ -250,9 +248,7 @@ impl Level {
 
     fn elements(&self, cluster: &ClusterPart) -> Result<u64> {
         let count = match self {
-            Level::Entries(each) => {
-                (cluster.entries.end - cluster.entries.start).checked_mul(*each)
-            }
+            Level::Entries(each) => cluster.stored_entries.checked_mul(*each),
             Level::Like(columns, times, by) => (cluster.elements(columns) / by).checked_mul(*times),
             Level::None => Some(0),
         };

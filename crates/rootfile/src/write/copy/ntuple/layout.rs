@@ -4,7 +4,7 @@
 //! representations in the output, of which each cluster has one.
 //! (Source: ROOT, `BinaryFormatSpecification.md`, "Column Description" and "Suppressed Columns".)
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::ntuple::{Column, Field, Role, Schema};
@@ -42,6 +42,8 @@ pub struct UnionSchema {
     places: BTreeMap<(Option<u32>, String), u32>,
     extra_types: Vec<(usize, Vec<u8>)>,
     inputs: usize,
+    /// The names of the fields at the top that are not left out; `None` for all.
+    pub only: Option<BTreeSet<String>>,
     /// Whether a new header is written, as the first input's does not describe all of it.
     pub is_extended: bool,
 }
@@ -92,6 +94,12 @@ impl UnionSchema {
         let mut taken = vec![false; before];
         let mut fields: Vec<Option<u32>> = Vec::with_capacity(schema.fields.len());
         for field in &schema.fields {
+            let is_left_out = |only: &BTreeSet<String>| !only.contains(&field.name);
+            if field.parent.is_none() && self.only.as_ref().is_some_and(is_left_out) {
+                self.is_extended |= self.inputs == 0;
+                fields.push(None);
+                continue;
+            }
             let parent = field.parent.map(|parent| fields[parent as usize]);
             let Some(parent) = parent.map_or(Some(None), |parent| parent.map(Some)) else {
                 fields.push(None);

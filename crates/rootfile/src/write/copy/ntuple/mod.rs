@@ -1,9 +1,12 @@
 //! An RNTuple of copied pages, with the first input's header or, for further columns, a new one.
 
 mod bridge;
+mod joined;
 mod layout;
 mod part;
+mod take;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,13 +14,15 @@ use bytes::Bytes;
 
 use twox_hash::XxHash3_64;
 
+use super::Survivors;
 use super::remake::CHECKSUM_LEN;
 use super::tree::Missing;
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
-use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Schema};
+use crate::ntuple::column::Encoding;
+use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Role, Schema};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
 use crate::write::ntuple::description;
@@ -30,7 +35,9 @@ use bridge::{Bridge, FieldPages, zero_pages};
 use layout::{ColumnPlace, UnionField, UnionSchema};
 use part::ClusterPart;
 
+pub use joined::JoinedFields;
 pub use part::NTuplePart;
+pub use take::TakenField;
 
 /// The anchor's maximum key size: longer envelopes are in several records.
 const RECORD_MAX: u64 = 1 << 30;
@@ -59,12 +66,17 @@ pub struct CopiedNTuple {
     /// Where the header is and its checksum, and the clusters so far.
     header: Option<(EnvelopeLink, u64)>,
     lists: PageLists,
+    /// With the first input's header, its footer's record of fields that were added later.
+    extension: Option<Bytes>,
     columns: Vec<ColumnPlace>,
     entries: u64,
     /// Elements so far, by field and position of the column in its representation.
     elements: Vec<Vec<u64>>,
     /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
     placed: Vec<Vec<(u64, u64)>>,
+    /// The pages of the present input's clusters of which entries were taken, by cluster of the
+    /// output and column of the input.
+    joined: BTreeMap<usize, BTreeMap<usize, Vec<PlacedPage>>>,
     /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
     zeros_placed: BTreeMap<usize, (u64, u64)>,
@@ -72,11 +84,14 @@ pub struct CopiedNTuple {
     compression: Option<Compression>,
 }
 
+/// A cluster of the output, with offset and bytes, with the checksum, of its places.
+type PlacedCluster<'a> = (Cow<'a, ClusterPart>, Vec<(u64, u64)>);
+
 /// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
 #[derive(Debug)]
 struct InputSchema {
-    schema: Schema,
-    fields: Vec<Option<u32>>,
+    schema: Arc<Schema>,
+    fields: Arc<[Option<u32>]>,
     bridge: Option<Bridge>,
 }
 
@@ -89,48 +104,63 @@ impl SourceNTuple {
         let read = || {
             let content = ready!(file.content_of(known, key)?);
             let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))?;
-            let ntuple = ready!(RNTuple::read(known, anchor)?);
-            let clusters = ready!(ntuple.clusters(known, 0..ntuple.groups.len())?);
-            let (header, extension) = ready!(ntuple.envelopes(known)?);
-            let title = key.title.clone();
-            Ok(Progress::Ready(SourceNTuple { ntuple, title, header, extension, clusters }))
+            SourceNTuple::of(known, anchor, &key.title)
         };
         read().map_err(|error: Error| error.within(&key.name))
     }
 
-    fn part(&self, schema: usize) -> Result<NTuplePart> {
-        let columns = &self.ntuple.schema.columns;
-        let clusters = self.clusters.iter().map(|cluster| ClusterPart::of(cluster, columns));
-        let clusters = clusters.collect::<Result<_>>()?;
-        Ok(NTuplePart { entries: self.ntuple.entries, schema, clusters })
+    /// The RNTuple of an anchor, whose key has that title.
+    ///
+    /// # Errors
+    /// As [`RNTuple::read`].
+    pub fn of(known: &Known, anchor: Anchor, title: &str) -> Result<Progress<SourceNTuple>> {
+        let ntuple = ready!(RNTuple::read(known, anchor)?);
+        let clusters = ready!(ntuple.clusters(known, 0..ntuple.groups.len())?);
+        let (header, extension) = ready!(ntuple.envelopes(known)?);
+        let title = title.to_owned();
+        Ok(Progress::Ready(SourceNTuple { ntuple, title, header, extension, clusters }))
+    }
+
+    /// The number of entries up to the end of each cluster.
+    pub fn ends_of_clusters(&self) -> impl Iterator<Item = u64> {
+        self.clusters.iter().map(|cluster| cluster.entries.end)
     }
 }
 
 impl CopiedNTuple {
     /// An RNTuple like the first input's, without entries; and the part that this input adds.
+    /// `only` are the names of the fields at the top that are not left out, `survivors` the entries
+    /// that are taken; `None` for all.
     ///
     /// # Errors
     /// `Unsupported` where its pages cannot be copied as they are.
-    pub fn new(first: SourceNTuple) -> Result<(CopiedNTuple, NTuplePart)> {
+    pub fn new(
+        first: SourceNTuple,
+        only: Option<&[String]>,
+        survivors: Option<&Survivors>,
+    ) -> Result<(CopiedNTuple, NTuplePart)> {
         let mut ntuple = CopiedNTuple {
             first,
             layout: UnionSchema::default(),
             schemas: Vec::new(),
             header: None,
             lists: PageLists::new(0),
+            extension: None,
             columns: Vec::new(),
             entries: 0,
             elements: Vec::new(),
             placed: Vec::new(),
+            joined: BTreeMap::new(),
             zeros: BTreeMap::new(),
             zeros_placed: BTreeMap::new(),
             compression: None,
         };
+        ntuple.layout.only = only.map(|only| only.iter().cloned().collect());
         let schema = ntuple.first.ntuple.schema.clone();
-        let fields = ntuple.layout.add(&schema, Missing::Strict)?;
-        let part = ntuple.first.part(0)?;
-        ntuple.first.clusters = Vec::new();
-        ntuple.schemas.push(InputSchema { schema, fields, bridge: None });
+        let fields = ntuple.layout.add(&schema, Missing::Strict)?.into();
+        ntuple.schemas.push(InputSchema { schema: schema.into(), fields, bridge: None });
+        let clusters = std::mem::take(&mut ntuple.first.clusters);
+        let part = ntuple.part(0, (&clusters, ntuple.first.ntuple.entries), survivors)?;
         Ok((ntuple, part))
     }
 
@@ -138,9 +168,14 @@ impl CopiedNTuple {
     ///
     /// # Errors
     /// `Unsupported` with the field that does not fit those of the inputs before.
-    pub fn plan(&mut self, other: &SourceNTuple, missing: Missing) -> Result<NTuplePart> {
+    pub fn plan(
+        &mut self,
+        other: &SourceNTuple,
+        missing: Missing,
+        survivors: Option<&Survivors>,
+    ) -> Result<NTuplePart> {
         let schema = &other.ntuple.schema;
-        let known = self.schemas.iter().position(|known| known.schema == *schema);
+        let known = self.schemas.iter().position(|known| *known.schema == *schema);
         let at = match known {
             Some(at) => at,
             None => {
@@ -151,11 +186,23 @@ impl CopiedNTuple {
                                 written already: merge the files first";
                     return Err(Error::unsupported(what).within(&schema.name));
                 }
-                self.schemas.push(InputSchema { schema: schema.clone(), fields, bridge: None });
+                let (schema, fields) = (schema.clone().into(), fields.into());
+                self.schemas.push(InputSchema { schema, fields, bridge: None });
                 self.schemas.len() - 1
             }
         };
-        other.part(at)
+        self.part(at, (&other.clusters, other.ntuple.entries), survivors)
+    }
+
+    /// What is taken of the clusters of an input, which has so many entries.
+    fn part(
+        &self,
+        schema: usize,
+        clusters: (&[Cluster], u64),
+        survivors: Option<&Survivors>,
+    ) -> Result<NTuplePart> {
+        let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
+        NTuplePart::of(clusters, (schema, described.clone()), fields.clone(), survivors)
     }
 
     /// Plans the zeros of fields that an input lacks, once all fields of the output are known.
@@ -166,7 +213,7 @@ impl CopiedNTuple {
         if part.entries == 0 && missing == Missing::Union {
             return Ok(());
         }
-        let InputSchema { schema, fields, bridge } = &mut self.schemas[part.schema];
+        let InputSchema { schema, fields, bridge } = &mut self.schemas[part.schema.0];
         let bridge = match bridge {
             Some(bridge) => bridge,
             None => bridge.insert(Bridge::new(&self.layout, (schema, fields), missing)?),
@@ -191,6 +238,7 @@ impl CopiedNTuple {
         let (link, checksum) = match self.layout.is_extended {
             false => {
                 self.columns = columns_of(&first.schema);
+                self.extension = Some(self.first.extension.clone());
                 let (header, length) = (self.first.header.clone(), first.anchor.header.length);
                 (blob(to, directory, header, length)?, first.header_checksum())
             }
@@ -223,6 +271,25 @@ impl CopiedNTuple {
         self.placed[cluster][at] = (offset, len as u64);
     }
 
+    /// Places pages that were made of taken entries of the present input, for a cluster of the
+    /// output: see [`NTuplePart::group`].
+    ///
+    /// # Errors
+    /// As [`FileWriter::place`].
+    pub fn place_joined(
+        &mut self,
+        group: usize,
+        fields: JoinedFields,
+        to: &mut FileWriter,
+        directory: DirectoryId,
+    ) -> Result<()> {
+        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let pages = fields.pages.place(&mut records)?;
+        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        self.joined.entry(group).or_default().extend(pages);
+        Ok(())
+    }
+
     /// Sets the compression of pages, all of which are then compressed anew.
     pub fn remake(&mut self, compression: Compression) {
         self.compression = Some(compression);
@@ -241,10 +308,10 @@ impl CopiedNTuple {
     ) -> Result<()> {
         let compression = self.compression.unwrap_or(compression);
         let schemas = std::mem::take(&mut self.schemas);
-        if let Some(bridge) = &schemas[part.schema].bridge {
-            self.place_zeros(part, bridge, (to, directory), (compression, encoders))?;
-            let placed = std::mem::take(&mut self.placed);
-            for (cluster, placed) in part.clusters.iter().zip(&placed) {
+        if let Some(bridge) = &schemas[part.schema.0].bridge {
+            let clusters = self.clusters(part, compression);
+            self.place_zeros(&clusters, bridge, (to, directory), (compression, encoders))?;
+            for (cluster, placed) in &clusters {
                 self.cluster((cluster, placed), bridge, compression)?;
             }
         }
@@ -253,16 +320,36 @@ impl CopiedNTuple {
         Ok(())
     }
 
+    /// The clusters that an input adds to the output, with offset and bytes of their places.
+    fn clusters<'a>(
+        &mut self,
+        part: &'a NTuplePart,
+        compression: Compression,
+    ) -> Vec<PlacedCluster<'a>> {
+        let (mut placed, mut joined) =
+            (std::mem::take(&mut self.placed), std::mem::take(&mut self.joined));
+        let groups = part.groups.iter().enumerate().map(|(at, group)| {
+            let first = &part.clusters[group.start];
+            if first.kept.is_none() {
+                return (Cow::Borrowed(first), std::mem::take(&mut placed[group.start]));
+            }
+            let pages = joined.remove(&at).unwrap_or_default();
+            let (cluster, placed) = part.made(at, &pages, compression.number());
+            (Cow::Owned(cluster), placed)
+        });
+        groups.collect()
+    }
+
     /// Writes the pages of zeros for what an input lacks, each length once.
     fn place_zeros(
         &mut self,
-        part: &NTuplePart,
+        clusters: &[PlacedCluster<'_>],
         bridge: &Bridge,
         (to, directory): (&mut FileWriter, DirectoryId),
         (compression, encoders): (Compression, &mut Encoders),
     ) -> Result<()> {
         let mut pages: BTreeMap<usize, Bytes> = BTreeMap::new();
-        for cluster in &part.clusters {
+        for (cluster, _) in clusters {
             for (place, field) in self.layout.fields.iter().enumerate() {
                 let FieldPages { representation, zeros, .. } = bridge.stored(place, cluster)?;
                 for (_, len) in zero_pages(zeros, field.bits(representation, 0)) {
@@ -345,8 +432,7 @@ impl CopiedNTuple {
             let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let extension = (!self.layout.is_extended).then_some(&self.first.extension[..]);
-        let footer = lists::footer(checksum, extension, &groups);
+        let footer = lists::footer(checksum, self.extension.as_deref(), &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
         let version = self.first.ntuple.anchor.version;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
@@ -357,6 +443,30 @@ impl CopiedNTuple {
     pub fn title(&self) -> &str {
         &self.first.title
     }
+}
+
+/// Whether the fields at the top of these names can be copied without the others: they show none of
+/// those. With a cut, also whether entries can be taken out of all of them. `None` is all fields.
+pub fn may_copy(schema: &Schema, only: Option<&[String]>, is_cut: bool) -> bool {
+    let is_kept = |field: u32| {
+        let top = schema.ancestors(field).last().unwrap_or(field);
+        only.is_none_or(|only| only.contains(&schema.fields[top as usize].name))
+    };
+    let is_known = |column: &u32| Encoding::of(&schema.columns[*column as usize]).is_ok();
+    (0..).zip(&schema.fields).filter(|(id, _)| is_kept(*id)).all(|(_, field)| match field.source {
+        Some(source) => schema.fields.len() > source as usize && is_kept(source),
+        None if is_cut => {
+            !matches!(field.role, Role::Unknown(_)) && field.columns.iter().all(is_known)
+        }
+        None => true,
+    })
+}
+
+/// Whether the pages of a cluster can be copied.
+pub fn may_copy_pages(cluster: &Cluster) -> bool {
+    cluster.columns.iter().all(|column| {
+        column.elsewhere.is_none() && column.pages.iter().all(|page| page.further.is_none())
+    })
 }
 
 /// The columns of a schema in their order, by field, representation and position.

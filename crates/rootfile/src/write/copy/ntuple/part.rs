@@ -2,40 +2,89 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::ntuple::{Cluster, Column};
+use crate::ntuple::{Cluster, Column, Schema};
+use crate::write::copy::Survivors;
+
+/// Stored bytes of entries that are taken out of clusters and joined to one, about.
+const JOINED_BYTES: u64 = 32 << 20;
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NTuplePart {
     pub entries: u64,
-    /// Its schema, by the position in `CopiedNTuple::schemas`.
-    pub(super) schema: usize,
+    /// Its schema, and that by its position in `CopiedNTuple::schemas`.
+    pub(super) schema: (usize, Arc<Schema>),
+    /// The number in the output of each field of the schema; `None` where it is left out.
+    pub(super) fields: Arc<[Option<u32>]>,
     pub(super) clusters: Vec<ClusterPart>,
+    /// The clusters of the output: each is one that is copied, or some of which entries are taken.
+    pub(super) groups: Vec<Range<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterPart {
+    /// Those that are taken, counted in what is taken of the input.
     pub entries: Range<u64>,
+    /// Entries that its pages hold.
+    pub stored_entries: u64,
+    /// Which of these are taken, where that is not all.
+    pub kept: Option<Vec<Range<u64>>>,
     /// Ranges of pages, each once: several columns may share a page.
     pub places: Vec<Range<u64>>,
     /// For each place the page's bytes before compression, and whether a checksum follows it.
     contents: Vec<(usize, bool)>,
     /// By number; columns that were added while the input was written may be missing.
-    columns: Vec<ColumnPart>,
+    pub columns: Vec<ColumnPart>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnPart {
-    /// Number of elements, negative where a checksum follows, and position in `places`.
+    /// Number of elements, negative where a checksum follows, and position in `places`. Columns
+    /// that are left out have none.
     pub pages: Vec<(i32, u32)>,
     pub compression: u32,
     /// Whether the cluster has another representation of the field instead.
-    suppressed: bool,
+    pub suppressed: bool,
 }
 
 impl NTuplePart {
+    /// What is taken of the clusters of an RNTuple: the entries that a cut has left, and of these
+    /// the fields that have a number in the output.
+    ///
+    /// # Errors
+    /// `Unsupported` for columns that are stored elsewhere, and for pages in several records.
+    pub(super) fn of(
+        (clusters, entries): (&[Cluster], u64),
+        schema: (usize, Arc<Schema>),
+        fields: Arc<[Option<u32>]>,
+        survivors: Option<&Survivors>,
+    ) -> Result<NTuplePart> {
+        let mut parts = Vec::with_capacity(clusters.len());
+        for cluster in clusters {
+            let stored = &cluster.entries;
+            let runs: Vec<Range<u64>> = match survivors {
+                Some(survivors) => survivors.within(stored).collect(),
+                None => vec![stored.clone()],
+            };
+            if survivors.is_some() && runs.is_empty() {
+                continue;
+            }
+            let mut part = ClusterPart::of(cluster, &schema.1, &fields)?;
+            if let Some(survivors) = survivors {
+                part.entries = survivors.rank(stored.start)..survivors.rank(stored.end);
+                let local = |run: &Range<u64>| run.start - stored.start..run.end - stored.start;
+                part.kept = (runs != [stored.clone()]).then(|| runs.iter().map(local).collect());
+            }
+            parts.push(part);
+        }
+        let entries = survivors.map_or(entries, |survivors| survivors.rank(entries));
+        let groups = groups(&parts);
+        Ok(NTuplePart { entries, schema, fields, clusters: parts, groups })
+    }
+
     /// Every range of pages, behind its cluster and its position in that.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize, &Range<u64>)> {
         let clusters = self.clusters.iter().enumerate();
@@ -48,13 +97,63 @@ impl NTuplePart {
     pub fn content(&self, (cluster, at): (usize, usize)) -> (usize, bool) {
         self.clusters[cluster].contents[at]
     }
+
+    /// For a cluster of which some entries are taken the number of the one that it becomes in the
+    /// output, and how many with pages become that one; `None` for a cluster that is copied.
+    pub fn group(&self, cluster: usize) -> Option<(usize, usize)> {
+        self.clusters[cluster].kept.as_ref()?;
+        let group = self.groups.partition_point(|group| group.end <= cluster);
+        let clusters = &self.clusters[self.groups[group].clone()];
+        Some((group, clusters.iter().filter(|cluster| !cluster.places.is_empty()).count()))
+    }
+
+    /// The fields at the top that a cluster has, each with the places of its pages.
+    pub fn fields(&self, cluster: usize) -> Vec<(u32, Vec<usize>)> {
+        let (schema, cluster) = (&self.schema.1, &self.clusters[cluster]);
+        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for field in schema.top().filter(|field| self.fields[*field as usize].is_some()) {
+            places.insert(field, Vec::new());
+        }
+        for (column, described) in cluster.columns.iter().zip(&schema.columns) {
+            let top = schema.ancestors(described.field).last();
+            let Some(places) = top.and_then(|top| places.get_mut(&top)) else { continue };
+            places.extend(column.pages.iter().map(|(_, place)| *place as usize));
+        }
+        for places in places.values_mut() {
+            places.sort_unstable();
+            places.dedup();
+        }
+        places.into_iter().collect()
+    }
+}
+
+/// Which clusters are one in the output: whole ones stay alone, others are joined up to a size.
+fn groups(clusters: &[ClusterPart]) -> Vec<Range<usize>> {
+    let (mut groups, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (at, cluster) in clusters.iter().enumerate() {
+        let goes_on = at > begin
+            && cluster.kept.is_some()
+            && bytes < JOINED_BYTES
+            && cluster.is_like(&clusters[begin]);
+        if at > begin && !goes_on {
+            groups.push(begin..at);
+            (begin, bytes) = (at, 0);
+        }
+        bytes += cluster.taken_bytes();
+    }
+    if begin < clusters.len() {
+        groups.push(begin..clusters.len());
+    }
+    groups
 }
 
 impl ClusterPart {
-    pub fn of(cluster: &Cluster, columns: &[Column]) -> Result<ClusterPart> {
+    fn of(cluster: &Cluster, schema: &Schema, fields: &[Option<u32>]) -> Result<ClusterPart> {
+        let is_kept = |column: &Column| fields[column.field as usize].is_some();
+        let columns = cluster.columns.iter().zip(&schema.columns);
         let mut places: BTreeMap<(u64, u64), (u32, (usize, bool))> = BTreeMap::new();
-        for (pages, column) in cluster.columns.iter().zip(columns) {
-            for page in &pages.pages {
+        for (stored, column) in columns.clone().filter(|(_, column)| is_kept(column)) {
+            for page in &stored.pages {
                 if page.further.is_some() {
                     return Err(Error::unsupported("copying a page that is in several records"));
                 }
@@ -64,25 +163,37 @@ impl ClusterPart {
             }
         }
         places.values_mut().zip(0..).for_each(|((place, _), at)| *place = at);
-        let columns = cluster.columns.iter().map(|column| {
-            if column.elsewhere.is_some() {
+        let columns = columns.map(|(stored, column)| {
+            let (compression, suppressed) = (stored.compression, stored.suppressed);
+            if !is_kept(column) {
+                return Ok(ColumnPart { pages: Vec::new(), compression, suppressed });
+            }
+            if stored.elsewhere.is_some() {
                 return Err(Error::unsupported("copying columns that are stored elsewhere"));
             }
-            let pages = column.pages.iter().map(|page| {
+            let pages = stored.pages.iter().map(|page| {
                 let elements = page.elements as i32;
                 let place = places.get(&(page.range.start, page.range.end)).copied();
                 let elements = if page.checksum { elements.wrapping_neg() } else { elements };
                 (elements, place.map_or(0, |(at, _)| at))
             });
-            let (compression, suppressed) = (column.compression, column.suppressed);
             Ok(ColumnPart { pages: pages.collect(), compression, suppressed })
         });
         Ok(ClusterPart {
             entries: cluster.entries.clone(),
+            stored_entries: cluster.entries.end - cluster.entries.start,
+            kept: None,
             columns: columns.collect::<Result<_>>()?,
             contents: places.values().map(|(_, content)| *content).collect(),
             places: places.into_keys().map(|(start, end)| start..end).collect(),
         })
+    }
+
+    /// One whose pages hold just those entries.
+    pub fn made(entries: Range<u64>, columns: Vec<ColumnPart>) -> ClusterPart {
+        let stored_entries = entries.end - entries.start;
+        let (kept, places, contents) = (None, Vec::new(), Vec::new());
+        ClusterPart { entries, stored_entries, kept, places, contents, columns }
     }
 
     /// The stored pages of a column; `None` where the cluster does not have the column.
@@ -94,6 +205,28 @@ impl ClusterPart {
     pub fn elements(&self, columns: &[u32]) -> u64 {
         let stored = columns.iter().filter_map(|column| self.column(*column));
         stored.map(ColumnPart::elements).sum()
+    }
+
+    /// Whether it has the representation of a field that these columns are.
+    pub fn has(&self, columns: &[u32]) -> bool {
+        columns.iter().any(|column| self.column(*column).is_some())
+    }
+
+    /// Whether some of its entries can be joined to those of another one: both have the same
+    /// representations.
+    fn is_like(&self, other: &ClusterPart) -> bool {
+        let suppressed = |of: &ClusterPart| -> Vec<usize> {
+            let columns = of.columns.iter().enumerate();
+            columns.filter(|(_, column)| column.suppressed).map(|(at, _)| at).collect()
+        };
+        other.kept.is_some() && suppressed(self) == suppressed(other)
+    }
+
+    /// Stored bytes of what is taken, about.
+    fn taken_bytes(&self) -> u64 {
+        let stored: u64 = self.places.iter().map(|range| range.end - range.start).sum();
+        let taken = self.entries.end - self.entries.start;
+        (u128::from(stored) * u128::from(taken) / u128::from(self.stored_entries.max(1))) as u64
     }
 }
 

@@ -1,0 +1,133 @@
+//! Clusters of RNTuples of which some entries are taken.
+//!
+//! A thread takes the entries of fields at the top out of a cluster, once all pages of these are
+//! there. When that has been done for all clusters that become one in the output, threads encode
+//! what was taken of some fields at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rootfile::write::copy::{NTuplePart, TakenField};
+
+use super::plan::{CopiedPart, PlannedInput};
+
+/// Bytes of taken entries that a thread encodes at a time, about.
+const ENCODED_BYTES: usize = 4 << 20;
+
+/// The clusters of an output's present input whose pages come in.
+#[derive(Default)]
+pub struct OpenClusters {
+    open: BTreeMap<usize, OpenCluster>,
+    /// By cluster of the output, how many of those that become it have all pages.
+    whole: BTreeMap<usize, usize>,
+}
+
+struct OpenCluster {
+    /// By place.
+    pages: BTreeMap<usize, Bytes>,
+    /// Fields at the top of which pages are lacking, with the places of all their pages.
+    fields: Vec<(u32, Vec<usize>)>,
+}
+
+/// A page that has come: its cluster and place there.
+pub struct ArrivedPage {
+    pub place: (usize, usize),
+    pub bytes: Bytes,
+}
+
+/// Fields of a cluster that have all their pages.
+pub struct WholeFields {
+    pub cluster: usize,
+    pub fields: Vec<u32>,
+    pub pages: BTreeMap<usize, Bytes>,
+    /// The cluster of the output that its entries go to.
+    pub group: usize,
+    /// They are the last ones of that.
+    pub is_last: bool,
+}
+
+/// What was taken for one cluster of the output: by field at the top, with the input's cluster.
+#[derive(Default)]
+pub struct TakenFields(BTreeMap<u32, Vec<(usize, TakenField)>>);
+
+impl OpenClusters {
+    /// Adds pages; returns the fields that have all theirs now.
+    pub fn add(&mut self, part: &NTuplePart, pages: Vec<ArrivedPage>) -> Vec<WholeFields> {
+        let mut touched = BTreeSet::new();
+        for ArrivedPage { place: (cluster, place), bytes } in pages {
+            let open = self.open.entry(cluster).or_insert_with(|| OpenCluster {
+                pages: BTreeMap::new(),
+                fields: part.fields(cluster),
+            });
+            open.pages.insert(place, bytes);
+            touched.insert(cluster);
+        }
+        touched.into_iter().filter_map(|cluster| self.whole_fields(part, cluster)).collect()
+    }
+
+    fn whole_fields(&mut self, part: &NTuplePart, cluster: usize) -> Option<WholeFields> {
+        let (group, clusters) = part.group(cluster)?;
+        let OpenCluster { pages, fields } = self.open.get_mut(&cluster)?;
+        let is_whole = |(_, places): &mut (u32, Vec<usize>)| {
+            places.iter().all(|place| pages.contains_key(place))
+        };
+        let whole: Vec<(u32, Vec<usize>)> = fields.extract_if(.., is_whole).collect();
+        if whole.is_empty() {
+            return None;
+        }
+        let lent = whole.iter().flat_map(|(_, places)| places);
+        let lent = lent.filter_map(|place| Some((*place, pages.get(place)?.clone()))).collect();
+        // Several columns may share a page.
+        let still: BTreeSet<usize> = fields.iter().flat_map(|(_, all)| all.clone()).collect();
+        pages.retain(|place, _| still.contains(place));
+        let mut is_last = false;
+        if fields.is_empty() {
+            self.open.remove(&cluster);
+            let whole = self.whole.entry(group).or_default();
+            *whole += 1;
+            is_last = *whole == clusters;
+        }
+        let fields = whole.into_iter().map(|(field, _)| field).collect();
+        Some(WholeFields { cluster, fields, pages: lent, group, is_last })
+    }
+}
+
+impl TakenFields {
+    pub fn add(&mut self, cluster: usize, fields: Vec<TakenField>) {
+        for field in fields {
+            self.0.entry(field.field()).or_default().push((cluster, field));
+        }
+    }
+
+    /// Fields that a thread encodes at a time, and their bytes; of each what was taken of the
+    /// clusters, in their order.
+    pub fn parts(self) -> Vec<(Vec<Vec<TakenField>>, usize)> {
+        let mut parts: Vec<(Vec<Vec<TakenField>>, usize)> = Vec::new();
+        for mut taken in self.0.into_values() {
+            taken.sort_by_key(|(cluster, _)| *cluster);
+            let taken: Vec<TakenField> = taken.into_iter().map(|(_, field)| field).collect();
+            let more: usize = taken.iter().map(TakenField::bytes).sum();
+            match parts.last_mut() {
+                Some((part, bytes)) if *bytes < ENCODED_BYTES => {
+                    part.push(taken);
+                    *bytes += more;
+                }
+                _ => parts.push((vec![taken], more)),
+            }
+        }
+        parts
+    }
+}
+
+/// What is copied of an input's RNTuple.
+///
+/// # Errors
+/// `Corrupt` where the output is none.
+pub fn part_of(input: &Arc<PlannedInput>, output: usize) -> rootfile::Result<&NTuplePart> {
+    let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
+    match part {
+        Some(CopiedPart::NTuple(part)) => Ok(part),
+        _ => Err(rootfile::Error::corrupt("pages of what is no RNTuple")),
+    }
+}

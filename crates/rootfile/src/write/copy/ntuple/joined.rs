@@ -1,0 +1,108 @@
+//! Taken entries of some clusters, as one cluster of the output.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::part::{ClusterPart, ColumnPart, NTuplePart};
+use super::take::TakenField;
+use crate::error::{Error, Result};
+use crate::ntuple::column::Encoding;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::copy::remake::CHECKSUM_LEN;
+use crate::write::ntuple::RNTupleOptions;
+use crate::write::ntuple::cut::column_runs;
+use crate::write::ntuple::pages::{ClusterPages, PlacedPage};
+use crate::write::ntuple::schema::StoredColumn;
+use crate::write::ntuple::way::{Way, WayEnd};
+use crate::write::ntuple::work::{PageFacts, PageRun};
+use crate::write::rows::{ColumnRun, Piece};
+use crate::write::table::Encode;
+
+/// Pages of some fields of a cluster that is made of taken entries, by column of the input.
+#[derive(Debug, Default)]
+pub struct JoinedFields {
+    pub(super) pages: ClusterPages,
+}
+
+impl NTuplePart {
+    /// Encodes what was taken of some fields: of each what was taken of the clusters that become
+    /// one, in their order. Of each column the first pages decide about the level of a compression
+    /// that stands for files of ROOT's size.
+    ///
+    /// # Errors
+    /// `Limit` for ends of collections that need more bits than the column has; as
+    /// [`Encoders::compress`].
+    pub fn join(
+        &self,
+        taken: Vec<Vec<TakenField>>,
+        compression: Compression,
+        encoders: &mut Encoders,
+    ) -> Result<JoinedFields> {
+        let options = RNTupleOptions { compression, ..RNTupleOptions::default() };
+        let mut joined = JoinedFields::default();
+        let mut columns: BTreeMap<u32, ColumnRun> = BTreeMap::new();
+        for (column, array) in taken.into_iter().flatten().flat_map(|field| field.columns) {
+            let entries = 0..array.len();
+            columns.entry(column).or_default().pieces.push(Piece { array, entries });
+        }
+        for (column, entries) in columns {
+            let described = &self.schema.1.columns[column as usize];
+            let encoding = Encoding::of(described)?.undecoded();
+            let end = match encoding {
+                Encoding::Switch => WayEnd::Switches,
+                _ => WayEnd::Values,
+            };
+            let way = Way { steps: Vec::new(), end };
+            let stored = Arc::new(StoredColumn { top: 0, way, encoding, bits: described.bits });
+            joined.add((column as usize, &stored), &entries, &options, encoders)?;
+        }
+        Ok(joined)
+    }
+
+    /// The cluster of the output that some become of which entries were taken; `pages` are those of
+    /// its columns. The second result are offset and bytes, with the checksum, of its places.
+    pub(super) fn made(
+        &self,
+        group: usize,
+        pages: &BTreeMap<usize, Vec<PlacedPage>>,
+        compression: u32,
+    ) -> (ClusterPart, Vec<(u64, u64)>) {
+        let clusters = &self.clusters[self.groups[group].clone()];
+        let (first, last) = (&clusters[0], &clusters[clusters.len() - 1]);
+        let mut placed = Vec::new();
+        let count = clusters.iter().map(|cluster| cluster.columns.len()).max().unwrap_or(0);
+        let column = |at: usize| {
+            let pages = pages.get(&at).into_iter().flatten().map(|page| {
+                placed.push((page.offset, page.stored + CHECKSUM_LEN as u64));
+                (page.elements, placed.len() as u32 - 1)
+            });
+            let pages = pages.collect();
+            let suppressed = first.columns.get(at).is_some_and(|column| column.suppressed);
+            ColumnPart { pages, compression, suppressed }
+        };
+        let columns = (0..count).map(column).collect();
+        let entries = first.entries.start..last.entries.end;
+        (ClusterPart::made(entries, columns), placed)
+    }
+}
+
+impl JoinedFields {
+    fn add(
+        &mut self,
+        (column, stored): (usize, &Arc<StoredColumn>),
+        entries: &ColumnRun,
+        options: &RNTupleOptions,
+        encoders: &mut Encoders,
+    ) -> Result<()> {
+        let mut compression = options.compression;
+        for (at, run) in column_runs((column, stored), entries, options)?.into_iter().enumerate() {
+            let is_trial = at == 0 && compression.is_class();
+            let encoded = Box::new(PageRun { compression, is_trial, ..run }).encode(encoders)?;
+            let facts = encoded.facts.downcast::<PageFacts>();
+            let facts = facts.map_err(|_| Error::corrupt("the result of other work"))?;
+            compression = facts.compression;
+            self.pages.add(&facts, encoded.bytes.into(), CHECKSUM_LEN);
+        }
+        Ok(())
+    }
+}

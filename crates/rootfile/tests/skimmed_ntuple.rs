@@ -1,0 +1,260 @@
+//! Entries taken out of RNTuples that are written here, as the reader of this crate sees them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use farroot_rootfile::write::copy::{CopiedNTuple, Missing, NTuplePart, SourceNTuple, Survivors};
+use farroot_rootfile::write::{
+    Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
+    RNTupleWriter, RealStorage, TableColumn, check,
+};
+use farroot_rootfile::{Array, Codecs, File, Known, Numbers, Result};
+
+#[path = "support/feed.rs"]
+mod feed;
+#[path = "support/seeded.rs"]
+mod seeded;
+#[path = "support/ntuple.rs"]
+mod support;
+#[path = "support/write.rs"]
+mod write;
+
+use seeded::{Seeded, divided};
+use support::{Opened, shown};
+use write::Writing;
+
+const COMPRESSION: u32 = 505;
+
+/// An RNTuple of those entries.
+fn written(columns: &[TableColumn], options: &RNTupleOptions, arrays: Vec<Arc<Array>>) -> Bytes {
+    let writer = RNTupleWriter::new(columns.to_vec(), options.clone()).unwrap();
+    let mut writing = Writing::new("events", Box::new(writer), 0);
+    let parts = divided(&arrays, |seeded| 1 + seeded.below(90) as usize, 1);
+    parts.into_iter().for_each(|part| writing.extend(part));
+    writing.finish().into()
+}
+
+fn read(bytes: &Bytes) -> SourceNTuple {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    let file = feed::until_ready(bytes, &mut known, File::open).unwrap();
+    let key = file.top.key("events", None).unwrap().clone();
+    feed::until_ready(bytes, &mut known, |known| SourceNTuple::read(&file, known, &key)).unwrap()
+}
+
+/// Opens a file in which nothing is wrong.
+fn opened(bytes: Bytes) -> Opened {
+    assert_eq!(check::check(&bytes), []);
+    let mut known = Known::new(Some(bytes.len() as u64));
+    let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
+    let ntuple = feed::until_ready(&bytes, &mut known, |known| file.ntuple(known, "events"));
+    Opened::of(&bytes, known, ntuple.unwrap(), file.classes).unwrap()
+}
+
+/// What becomes of the pages of an input: those of whole clusters are copied, out of others
+/// entries are taken. `change` gets each page that is decoded.
+fn copy(
+    (copied, out): (&mut CopiedNTuple, &mut FileWriter),
+    part: &NTuplePart,
+    input: &Bytes,
+    change: fn(Bytes) -> Bytes,
+) -> Result<()> {
+    let compression = Compression::of_number(COMPRESSION).unwrap();
+    let (mut codecs, mut encoders) = (Codecs::new(), Encoders::default());
+    copied.begin(part);
+    let mut pages: BTreeMap<usize, BTreeMap<usize, Bytes>> = BTreeMap::new();
+    for (cluster, at, range) in part.places() {
+        let page = input.slice(range.start as usize..range.end as usize);
+        if part.group(cluster).is_some() {
+            pages.entry(cluster).or_default().insert(at, change(page));
+            continue;
+        }
+        let place = out.place(DirectoryId::TOP)?;
+        let key = CopiedNTuple::key(place, page.len())?;
+        copied.place((cluster, at), place.offset + key.len() as u64, page.len());
+        out.append(key.into());
+        out.append(page);
+    }
+    let mut groups: BTreeMap<usize, BTreeMap<u32, Vec<_>>> = BTreeMap::new();
+    for (cluster, pages) in pages {
+        let (group, _) = part.group(cluster).expect("entries are taken");
+        for (field, places) in part.fields(cluster) {
+            assert!(places.iter().all(|place| pages.contains_key(place)));
+            let taken = part.take((cluster, field), &pages, &mut codecs)?;
+            assert_eq!(taken.field(), field);
+            groups.entry(group).or_default().entry(field).or_default().push(taken);
+        }
+    }
+    for (group, fields) in groups {
+        let joined = part.join(fields.into_values().collect(), compression, &mut encoders)?;
+        copied.place_joined(group, joined, out, DirectoryId::TOP)?;
+    }
+    copied.end(part, out, DirectoryId::TOP, (compression, &mut encoders))
+}
+
+/// Some entries of inputs, by runs of each, and some fields.
+fn skimmed(
+    inputs: &[(&Bytes, Vec<Range<u64>>)],
+    only: Option<&[String]>,
+    change: fn(Bytes) -> Bytes,
+) -> Result<Bytes> {
+    let compression = Compression::of_number(COMPRESSION).unwrap();
+    let (name, title) = ("out.root".into(), String::new());
+    let options = FileOptions { name, title, compression, uuid: 7, datime: 9 };
+    let mut out = FileWriter::new(options)?;
+    let mut encoders = Encoders::default();
+    let survivors: Vec<_> = inputs.iter().map(|(_, runs)| Survivors::new(runs.clone())).collect();
+    let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), only, Some(&survivors[0]))?;
+    let mut parts = vec![first];
+    for ((input, _), survivors) in inputs.iter().zip(&survivors).skip(1) {
+        parts.push(copied.plan(&read(input), Missing::Filter, Some(survivors))?);
+    }
+    copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
+    for ((input, _), part) in inputs.iter().zip(&parts) {
+        copied.complete(part, Missing::Filter)?;
+        copy((&mut copied, &mut out), part, input, change)?;
+    }
+    let coding = (compression, &mut encoders);
+    let (anchor, _) = copied.finish(&mut out, DirectoryId::TOP, coding)?;
+    out.put(DirectoryId::TOP, "events", anchor);
+    out.close();
+    let mut bytes = Vec::new();
+    while let Some(write) = out.poll_write()? {
+        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        bytes.resize(bytes.len().max(end), 0);
+        bytes[start..end].copy_from_slice(&write.bytes);
+    }
+    Ok(bytes.into())
+}
+
+fn as_they_are(page: Bytes) -> Bytes {
+    page
+}
+
+/// Ascending runs of some of the entries, among them runs of a single one and long ones.
+fn runs(seeded: &mut Seeded, entries: u64) -> Vec<Range<u64>> {
+    let (mut runs, mut at) = (Vec::new(), 0);
+    while at < entries {
+        let start = at + seeded.below(40);
+        let longest = [1, 5, 120][seeded.below(3) as usize];
+        let end = start + 1 + seeded.below(longest);
+        at = end + 1;
+        if start < entries {
+            runs.push(start..end.min(entries));
+        }
+    }
+    runs
+}
+
+/// Entries of arrays in runs, as text.
+fn expected(array: &Array, runs: &[Range<u64>]) -> Vec<String> {
+    let rows = runs.iter().cloned().flatten();
+    rows.map(|row| shown(array, row as usize)).collect()
+}
+
+fn entries(array: &Array) -> Vec<String> {
+    (0..array.len()).map(|row| shown(array, row)).collect()
+}
+
+fn options(seed: u64) -> RNTupleOptions {
+    RNTupleOptions {
+        compression: Compression::of_number([0, 505, 101, 404][seed as usize % 4]).unwrap(),
+        cluster_bytes: [64 << 20, 3000, 500][seed as usize % 3],
+        page_bytes: [1 << 20, 100, 8, 1000][seed as usize / 4 % 4],
+        checksums: !seed.is_multiple_of(7),
+        counter_name: seed.is_multiple_of(2).then(|| "n{name}".into()),
+        ..RNTupleOptions::default()
+    }
+}
+
+#[test]
+fn entries_of_made_up_types() {
+    for seed in 0..60 {
+        let mut seeded = Seeded(seed + 1000);
+        let columns = seeded.columns();
+        let arrays = seeded.arrays(&columns, 300);
+        let input = written(&columns, &options(seed), arrays.clone());
+        let (one, two) = (runs(&mut seeded, 300), runs(&mut seeded, 300));
+        let inputs = [(&input, one.clone()), (&input, two.clone())];
+        let output = opened(skimmed(&inputs, None, as_they_are).unwrap());
+        for (TableColumn { name, .. }, array) in columns.iter().zip(&arrays) {
+            let found = entries(&output.field(name).unwrap());
+            let wanted = [expected(array, &one), expected(array, &two)].concat();
+            assert!(found == wanted, "seed {seed}, {name}: {found:?} {wanted:?}");
+        }
+    }
+}
+
+/// Reals of fewer bits are not rounded again.
+#[test]
+fn reals_with_fewer_bits_stay_the_bits_that_they_are() {
+    let reals: Vec<f32> = (0..1000).map(|n| n as f32 / 331.0 - 1.5).collect();
+    let array = Array::Numbers { numbers: Numbers::F32(reals), shape: vec![] };
+    for storage in [
+        RealStorage::Half,
+        RealStorage::Truncated { bits: 10 },
+        RealStorage::Truncated { bits: 31 },
+        RealStorage::Quantised { bits: 1, min: -2.0, max: 3.0 },
+        RealStorage::Quantised { bits: 11, min: -2.0, max: 3.0 },
+        RealStorage::Quantised { bits: 32, min: -2.0, max: 3.0 },
+    ] {
+        let entry = EntryType::of(&array).unwrap();
+        let columns = [TableColumn { name: "x".into(), title: String::new(), entry }];
+        let reals = vec![("x".to_owned(), storage)];
+        let options = RNTupleOptions { page_bytes: 999, reals, ..options(1) };
+        let input = written(&columns, &options, vec![Arc::new(array.clone())]);
+        let before = opened(input.clone()).field("x").unwrap();
+        let kept = vec![3..4, 7..500, 501..502, 990..1000];
+        let output = opened(skimmed(&[(&input, kept.clone())], None, as_they_are).unwrap());
+        assert_eq!(entries(&output.field("x").unwrap()), expected(&before, &kept), "{storage:?}");
+    }
+}
+
+#[test]
+fn clusters_are_copied_joined_or_left_out() {
+    let numbers = |count| Numbers::U64((0..count).collect());
+    let array = Array::Numbers { numbers: numbers(1000), shape: vec![] };
+    let entry = EntryType::of(&array).unwrap();
+    let column =
+        |name: &str| TableColumn { name: name.into(), title: String::new(), entry: entry.clone() };
+    let options = RNTupleOptions { cluster_bytes: 1600, ..options(1) };
+    let arrays = vec![Arc::new(array.clone()), Arc::new(array.clone())];
+    let input = written(&[column("x"), column("y")], &options, arrays);
+    assert_eq!(opened(input.clone()).clusters.len(), 10);
+    let kept = vec![5..6, 120..130, 200..305, 399..500, 600..700, 999..1000];
+    let survivors = Survivors::new(kept.clone());
+    let counts = survivors.count(read(&input).ends_of_clusters());
+    assert_eq!((counts.copied, counts.taken, counts.left_out), (3, 4, 3));
+    let only = ["y".to_owned()];
+    let output = opened(skimmed(&[(&input, kept.clone())], Some(&only), as_they_are).unwrap());
+    assert_eq!(output.names.all().len(), 1);
+    assert_eq!(entries(&output.field("y").unwrap()), expected(&array, &kept));
+    let sizes: Vec<u64> =
+        output.clusters.iter().map(|one| one.entries.end - one.entries.start).collect();
+    assert_eq!(sizes, [11, 100, 6, 100, 100, 1]);
+    // What is copied is what was there.
+    let pages = |of: &Opened, cluster: usize, column: usize| -> Vec<Bytes> {
+        let pages = &of.clusters[cluster].columns[column].pages;
+        let range = |range: &Range<u64>| range.start as usize..range.end as usize;
+        pages.iter().map(|page| of.bytes.slice(range(&page.range))).collect()
+    };
+    let before = opened(input);
+    for (there, here) in [(2, 1), (4, 3), (6, 4)] {
+        assert_eq!(pages(&before, there, 1), pages(&output, here, 0));
+    }
+}
+
+#[test]
+fn pages_that_are_cut_are_errors() {
+    let mut seeded = Seeded(3);
+    let columns = seeded.columns();
+    let arrays = seeded.arrays(&columns, 300);
+    let input = written(&columns, &options(8), arrays);
+    let changes: [fn(Bytes) -> Bytes; 3] =
+        [|page| page.slice(..page.len() / 2), |page| page.slice(1..), |_| Bytes::new()];
+    for change in changes {
+        assert!(skimmed(&[(&input, vec![1..300])], None, change).is_err());
+    }
+    assert!(skimmed(&[(&input, vec![1..300])], None, as_they_are).is_ok());
+}

@@ -1,0 +1,250 @@
+"""Skims of RNTuples that copy clusters, and take entries out of others as elements of columns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+from .root import written_by
+from .test_merge_ntuples import COLUMNS, ENTRIES, checked, shown
+
+#: Clusters of a file; each has the entries of `COLUMNS` and, in "cluster", its number.
+CLUSTERS = 4
+VALUES: dict[str, Any] = {
+    **{name: ak.concatenate([ak.Array(one)] * CLUSTERS) for name, (one, _) in COLUMNS.items()},
+    "cluster": ak.Array(np.repeat(np.arange(CLUSTERS, dtype="i4"), ENTRIES)),
+}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of several clusters, with entries of every kind."""
+    folder = tmp_path_factory.mktemp("clusters")
+    parts = [folder / f"{cluster}.root" for cluster in range(CLUSTERS)]
+    for cluster, part in enumerate(parts):
+        entries = slice(cluster * ENTRIES, (cluster + 1) * ENTRIES)
+        columns = {name: array[entries] for name, array in VALUES.items()}
+        with farroot.recreate(part) as file:
+            file.mkrntuple("Events", columns, titles={name: f"its {name}" for name in columns})
+            file["label"] = "kept"
+    farroot.merge(folder / "all.root", parts)
+    return folder / "all.root"
+
+
+def mask_of(cut: str) -> Any:
+    return eval(cut, {name: VALUES[name] for name in ("number", "flag", "cluster")})
+
+
+def sizes(path: Path) -> list[int]:
+    """Entries of each cluster."""
+    return [int(one.num_entries) for one in uproot.open(path)["Events"].cluster_summaries]
+
+
+#: Cuts, and clusters that are copied, that give some of their entries, and that are left out.
+CUTS = {
+    "number > 12": (0, 4, 0),
+    "flag": (0, 4, 0),
+    "number >= 0": (4, 0, 0),
+    "number < 0": (0, 0, 4),
+    "(cluster == 1) | ((cluster >= 2) & (number < 3))": (1, 2, 1),
+    "(cluster == 1) | (number == 19)": (1, 3, 0),
+    "cluster > 1": (2, 0, 2),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_every_kind_of_field(source: Path, tmp_path: Path, cut: str) -> None:
+    output = tmp_path / "out.root"
+    skimmed = farroot.skim([f"{source}:Events"] * 2, output, cut=cut)
+    mask = mask_of(cut)
+    kept = int(ak.sum(mask))
+    assert skimmed.inputs == [(str(source), CLUSTERS * ENTRIES, kept)] * 2
+    assert skimmed.clusters == tuple(2 * count for count in CUTS[cut])
+    checked(output)
+    for reader in (farroot, uproot):
+        with reader.open(output) as file:
+            ntuple = file["Events"]
+            assert ntuple.num_entries == 2 * kept
+            for name, column in VALUES.items():
+                # uproot does not count the positions of variants from each cluster's beginning.
+                if reader is farroot or name != "either":
+                    expected = ak.to_list(column[mask])
+                    assert ak.to_list(ntuple[name].array()) == expected + expected, name
+    assert farroot.open(output)["Events"]["number"].description == "its number"
+
+
+def test_clusters_are_joined_where_entries_are_taken(source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.root"
+    farroot.skim(f"{source}:Events", output, cut="number == 3")
+    assert sizes(output) == [CLUSTERS]
+    farroot.skim(f"{source}:Events", output, cut="(cluster == 1) | (number < 2)", overwrite=True)
+    assert sizes(output) == [2, ENTRIES, 4]
+
+
+def test_columns_are_copied_alone(source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.root"
+    skimmed = farroot.skim(f"{source}:Events", output, ["rec*", "text"], keep_rest=True)
+    assert (skimmed.is_copied, skimmed.clusters) == (True, (CLUSTERS, 0, 0))
+    checked(output)
+    with farroot.open(output) as file:
+        assert file["label"] == "kept"
+        assert file["Events"].keys(recursive=False) == ["text", "record", "records"]
+        for name in ("text", "record", "records"):
+            assert ak.to_list(file["Events"][name].array()) == ak.to_list(VALUES[name])
+    cut = farroot.skim(f"{source}:Events", output, "text", "flag", overwrite=True)
+    assert cut.clusters == (0, CLUSTERS, 0)
+    assert farroot.open(output)["Events"].keys() == ["text"]
+    part = farroot.skim(f"{source}:Events", output, "records.pt", "flag", overwrite=True)
+    assert part.clusters is None, "a field in another one is encoded anew"
+    expected = ak.to_list(VALUES["records"]["pt"][mask_of("flag")])
+    assert ak.to_list(farroot.open(output)["Events"]["pt"].array()) == expected
+
+
+def test_new_columns_have_all_encoded_anew(source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.root"
+    new = {"twice": "number * 2"}
+    skimmed = farroot.skim(f"{source}:Events", output, "text", "flag", define=new)
+    assert skimmed.clusters is None
+    mask = mask_of("flag")
+    with farroot.open(output) as file:
+        assert ak.to_list(file["Events"]["text"].array()) == ak.to_list(VALUES["text"][mask])
+        assert file["Events"]["twice"].array().tolist() == (2 * VALUES["number"][mask]).tolist()
+
+
+#: usage: THREADS INPUT OUTPUT; skims with so many threads.
+WITH_THREADS = """
+import sys
+import farroot
+
+farroot.config(decode_threads=int(sys.argv[1]))
+cut = "(cluster == 1) | flag"
+farroot.skim(f"{sys.argv[2]}:Events", sys.argv[3], cut=cut, reproducible=True)
+"""
+
+
+def test_bytes_are_the_same_with_any_number_of_threads(source: Path, tmp_path: Path) -> None:
+    outputs = [tmp_path / f"{threads}" / "out.root" for threads in (1, 3)]
+    for threads, output in zip((1, 3), outputs, strict=True):
+        output.parent.mkdir()
+        command = [sys.executable, "-c", WITH_THREADS, str(threads), str(source), str(output)]
+        subprocess.run(command, check=True)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_clusters_that_pass_are_copied_undecoded(tmp_path: Path) -> None:
+    path, output, numbers = tmp_path / "in.root", tmp_path / "out.root", np.random.default_rng(2)
+    with uproot.recreate(path, compression=None) as file:
+        ntuple = file.mkrntuple("t", {"n": np.int32, "x": np.float64})
+        for cluster in range(4):
+            ntuple.extend({"n": np.full(20_000, cluster, "i4"), "x": numbers.random(20_000)})
+    cut = "(n == 1) | ((n == 2) & (x < 0.5)) | (n == 3)"
+    skimmed = farroot.skim({path: "t"}, output, cut=cut)
+    assert skimmed.clusters == (2, 1, 1)
+    n, x = (uproot.open(path)["t"][name].array(library="np") for name in "nx")
+    mask = (n == 1) | ((n == 2) & (x < 0.5)) | (n == 3)
+    assert farroot.open(output)["t"]["x"].array().tolist() == x[mask].tolist()
+    before, after = path.read_bytes(), output.read_bytes()
+    for cluster in range(4):
+        stored = x[20_000 * cluster : 20_000 * (cluster + 1)].astype("<f8").tobytes()
+        assert stored[:4096] in before
+        assert (stored[:4096] in after) == (cluster in (1, 3))
+
+
+def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(tmp_path: Path) -> None:
+    path, numbers = tmp_path / "in.root", np.random.default_rng(1)
+    with uproot.recreate(path) as file:
+        ntuple = file.mkrntuple("t", {"n": np.int32, "x": np.float64})
+        for cluster in range(10):
+            ntuple.extend({"n": np.full(20_000, cluster, "i4"), "x": numbers.random(20_000)})
+    size = 20_000 * 8
+
+    def received(cut: str) -> int:
+        with farroot.reporting() as report:
+            farroot.skim({path: "t"}, tmp_path / "out.root", cut=cut, overwrite=True)
+        return int(report["bytes_received"])
+
+    none = received("n < 0")
+    # Beside the metadata, which are read ahead.
+    assert none < 2 * size
+    one = received("n == 4") - none
+    assert 0.9 * size < one < 1.01 * size
+    assert abs(received("(n > 4) & (n < 7)") - none - 2 * one) < 0.02 * size
+
+
+def test_the_shell_counts_clusters(source: Path, tmp_path: Path) -> None:
+    cut = "(cluster == 1) | ((cluster >= 2) & (number < 3))"
+    command = [sys.executable, "-m", "farroot", "skim", "--cut", cut, f"{source}:Events"]
+    outputs = [tmp_path / name for name in ("one.root", "two.root")]
+    told = [
+        subprocess.run([*command, str(output), *how], capture_output=True, text=True, check=True)
+        for output, how in zip(outputs, ([], ["--json"]), strict=True)
+    ]
+    assert "clusters: 1 copied as stored, 2 in part, 1 left out" in told[0].stdout
+    assert json.loads(told[1].stdout)["clusters"] == {"copied": 1, "taken": 2, "left_out": 1}
+
+
+@pytest.mark.interop
+def test_root_reads_what_was_taken(source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.root"
+    cut = "(cluster == 1) | ((cluster >= 2) & (number < 3))"
+    farroot.skim(f"{source}:Events", output, cut=cut)
+    names = ["flag", "number", "real", "list", "text", "nested", "texts", "records"]
+    mask = mask_of(cut)
+    columns = {name: ak.to_list(VALUES[name][mask]) for name in names}
+    expected = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert shown(output, names) == expected
+
+
+@pytest.fixture(scope="module")
+def by_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of `root/ntuples.py`."""
+    return written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
+
+
+@pytest.mark.interop
+def test_pages_in_several_records_are_decoded(by_root: Path, tmp_path: Path) -> None:
+    path, output = by_root / "records_505.root", tmp_path / "out.root"
+    assert farroot.skim(f"{path}:events", output, ["number", "reals"]).clusters is None
+    with farroot.open(path) as before, farroot.open(output) as after:
+        expected = before["events"]["number"].array()
+        assert after["events"]["number"].array().tolist() == expected.tolist()
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        ("kinds_505", "n_alls == 1"),
+        ("kinds_0", "n_alls != 1"),
+        ("widths", "(half < 1) | (half > 12.5)"),
+        ("representations", "(real < 1) | ((real > 7) & (real < 18)) | (real > 24)"),
+        ("late", "(number < 5) | ((number > 33) & (number < 77)) | (number > 111)"),
+        ("pages_505", "number < 10"),
+        ("streamed_append", "(number < 5) | ((number > 33) & (number < 50))"),
+    ],
+)
+def test_what_root_writes(by_root: Path, tmp_path: Path, name: str, cut: str) -> None:
+    path, output = by_root / f"{name}.root", tmp_path / "out.root"
+    table = next(key for key in farroot.open(path).keys(cycle=False))
+    before = farroot.open(path)[table]
+    skimmed = farroot.skim(f"{path}:{table}", output, cut=cut)
+    assert skimmed.clusters is not None
+    checked(output)
+    column = cut.split()[0].lstrip("(")
+    mask = eval(cut, {column: before[column].array()})
+    after = farroot.open(output)[table]
+    assert 0 < after.num_entries == ak.sum(mask) < before.num_entries
+    assert after.keys() == before.keys()
+    for key in before.keys(recursive=False):
+        expected = before[key].array()[mask]
+        assert str(ak.to_list(after[key].array())) == str(ak.to_list(expected)), key
