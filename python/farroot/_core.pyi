@@ -681,6 +681,22 @@ def merge(
 def skim(
     places: Sequence[TableLocation], target: str, choice: Any, progress: Merging
 ) -> tuple[Any, ...]: ...
+
+@final
+class SkimBatches:
+    def next(self) -> list[tuple[str, Column]] | None:
+        """The next batch; None after the last one."""
+
+    def nothing(self) -> list[tuple[str, Column]]:
+        """A batch without entries."""
+
+    def account(self) -> tuple[str, list[tuple[str, int, int]], list[str]]:
+        """The path of the table; of each input its address, its entries and those that are kept;
+        notes."""
+
+def skim_batches(
+    places: Sequence[TableLocation], choice: Any, progress: Merging
+) -> SkimBatches: ...
 def credentials_found() -> list[str]:
     """Where credentials are looked for and what is there, a line of JSON a place."""
 

@@ -1,4 +1,4 @@
-"""The file that ``farroot cat --parquet`` writes, by pyarrow."""
+"""The Parquet files of ``farroot cat --parquet`` and of skims, by pyarrow."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class ParquetWriter:
         """Writes a batch, which has at least one column.
 
         Raises:
-            UnsupportedError: for objects of other classes than in the first batch.
+            UnsupportedError: for objects of other classes than in the first batch, and for
+                variants.
         """
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         from ._libraries.arrow import to_arrow
 
         arrays = [to_arrow(column) for _, column in columns]
         table = pa.table(arrays, names=[name for name, _ in columns])
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
+            self._writer = self._begun(table.schema)
         for known, found in zip(self._writer.schema, table.schema, strict=True):
             if known.type != found.type:
                 raise UnsupportedError(
@@ -67,6 +67,16 @@ class ParquetWriter:
             self._write_group()
             self._writer.close()
         self._file.close()
+
+    def _begun(self, schema: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetWriter(self._file, schema, compression="zstd")
+        except pa.ArrowNotImplementedError as error:
+            named = ", ".join(schema.names)
+            raise UnsupportedError(f"Parquet cannot hold one of {named}: {error}") from error
 
     def _write_group(self) -> None:
         import pyarrow as pa

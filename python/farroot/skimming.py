@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
@@ -92,12 +94,14 @@ def skim(
     nothing, or what was there before, until it is complete.
 
     New columns of a tree are written beside those that are copied, with the same clusters; of an
-    RNTuple all columns are then encoded anew. They are computed from the entries that pass the cut, batch by batch on several threads: a function must compute
-    each entry independently of the others.
+    RNTuple all columns are then encoded anew. They are computed from the entries that pass the cut,
+    batch by batch on several threads: a function must compute each entry independently of the
+    others.
 
     Args:
         sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.
-        target: A path or an address.
+        target: A path or an address; a path that ends with ``.parquet`` is written as Parquet, by
+            pyarrow, with the columns encoded anew.
         columns: Names, paths and globs such as ``"Jet_*"``; all if None.
         cut: Which entries, as in ``"(MET_pt > 50) & (nMuon >= 2)"``; all if None. It may name new
             columns.
@@ -108,14 +112,17 @@ def skim(
             as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
         keep_rest: Whether to keep other tables and objects, merged: where columns are copied.
-        compression: Of what is compressed anew, as for :func:`farroot.recreate`.
+        compression: Of what is compressed anew, as for :func:`farroot.recreate`. Parquet files
+            are compressed with ZSTD.
         overwrite: Whether to replace a file that is there.
         reproducible: Whether the same sources are to give the same bytes, without the time.
         progress: As for :meth:`Tree.arrays`.
 
     Raises:
         InvalidArgumentError: the target exists already, a formula cannot be parsed, or a new
-            column has the name of another one, or not exactly one value an entry.
+            column has the name of another one, or not exactly one value an entry; ``as_`` or
+            ``keep_rest`` with a Parquet file, or one at an address.
+        ModuleNotFoundError: a Parquet file without pyarrow.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
         UnsupportedError: a column cannot be written in that way.
@@ -129,5 +136,54 @@ def skim(
     chosen = number_and_level(compression)
     new = [definition(name, how, as_) for name, how in (define or {}).items()]
     choice = _Choice(names, cut, new, as_, keep_rest, overwrite, reproducible, chosen)
-    now = _core.Merging()
-    return told(progress, now, lambda: Skimmed(*_core.skim(places, os.fspath(target), choice, now)))
+    now, to = _core.Merging(), os.fspath(target)
+    if to.endswith(".parquet"):
+        return told(progress, now, lambda: _to_parquet(places, to, choice, now))
+    return told(progress, now, lambda: Skimmed(*_core.skim(places, to, choice, now)))
+
+
+def _to_parquet(
+    places: list[_core.TableLocation], target: str, choice: _Choice, now: _core.Merging
+) -> Skimmed:
+    """Writes what is kept to a Parquet file, which has its name when it is whole."""
+    from ._parquet import ParquetWriter
+
+    path, begun = _parquet_path(target, choice), time.monotonic()
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    writer = ParquetWriter(part)
+    try:
+        batches = _core.skim_batches(places, choice, now)
+        batch = batches.next() or batches.nothing()
+        while batch is not None:
+            writer.write(batch)
+            batch = batches.next()
+        writer.finish()
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    table, inputs, notes = batches.account()
+    seconds, size = time.monotonic() - begun, path.stat().st_size
+    return Skimmed(
+        output=str(path),
+        size=size,
+        table=table,
+        inputs=inputs,
+        is_copied=False,
+        clusters=None,
+        notes=notes,
+        seconds=seconds,
+    )
+
+
+def _parquet_path(target: str, choice: _Choice) -> Path:
+    if choice.format is not None or choice.keep_rest:
+        what = "a Parquet file holds columns only: leave as_ and keep_rest out"
+        raise InvalidArgumentError(f"{target}: {what}")
+    if "://" in target:
+        what = "Parquet files are written to this machine: farroot.copy takes them elsewhere"
+        raise InvalidArgumentError(f"{target}: {what}")
+    path = Path(target)
+    if path.exists() and not choice.overwrite:
+        raise InvalidArgumentError(f"{target} is there already: overwrite=True replaces it")
+    return path

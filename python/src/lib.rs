@@ -88,7 +88,7 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, flush_cache};
     #[pymodule_export]
-    use super::skim::skim;
+    use super::skim::{SkimBatches, skim, skim_batches};
     #[pymodule_export]
     use super::steps::Batches;
     #[pymodule_export]

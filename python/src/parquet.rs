@@ -5,7 +5,7 @@ use std::path::Path;
 use cli::parquet::{ParquetLibrary, ParquetWriter};
 use pyo3::prelude::*;
 
-use crate::columns::column;
+use crate::skim::named;
 
 pub struct PyArrow;
 
@@ -24,11 +24,7 @@ impl ParquetLibrary for PyArrow {
 
 impl ParquetWriter for Writer {
     fn write(&mut self, batch: engine::Batch) -> Result<(), String> {
-        attached(|py| {
-            let columns = batch.columns.into_iter();
-            let columns = columns.map(|(name, array)| Ok((name, column(py, array)?)));
-            self.0.call_method1(py, "write", (columns.collect::<PyResult<Vec<_>>>()?,)).map(drop)
-        })
+        attached(|py| self.0.call_method1(py, "write", (named(py, batch)?,)).map(drop))
     }
 
     fn finish(self: Box<Self>) -> Result<(), String> {

@@ -1,14 +1,19 @@
 //! Some columns and entries of tables as a new file.
 
-use engine::{Cut, MergeProgress, SkimOptions, TableFormat};
+use std::sync::Arc;
+
+use engine::{Batch, Cut, MergeProgress, SkimOptions, TableFormat};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 
+use crate::columns::column;
 use crate::cut::Raised;
 use crate::define::definition;
 use crate::error::exception;
 use crate::merge::Merging;
 use crate::parts::TableLocation;
-use crate::runtime::{engine, wait};
+use crate::runtime::{Owned, engine, wait};
+use crate::steps::in_use;
 use crate::write::{NumberAndLevel, compression_of};
 
 /// Clusters that were copied, of which entries were taken, and that were left out.
@@ -82,4 +87,70 @@ pub fn skim(
         skimmed.notes,
         skimmed.time.as_secs_f64(),
     ))
+}
+
+/// What a skim keeps of tables, batch by batch.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct SkimBatches {
+    batches: Owned<Mutex<engine::SkimBatches>>,
+    raised: Raised,
+    now: Arc<Mutex<MergeProgress>>,
+}
+
+/// The path of the table, inputs with their entries and those that are kept, and notes.
+type Account = (String, Vec<(String, u64, u64)>, Vec<String>);
+
+/// Names and columns.
+type NamedColumns = Vec<(String, Py<PyAny>)>;
+
+/// Begins to read what is kept of tables.
+#[pyfunction]
+pub fn skim_batches(
+    py: Python<'_>,
+    places: Vec<Py<TableLocation>>,
+    choice: SkimChoice,
+    progress: &Bound<'_, Merging>,
+) -> PyResult<SkimBatches> {
+    let places: Vec<_> =
+        places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
+    let raised = Raised::default();
+    let options = choice.options(py, &raised)?;
+    let engine = engine(py)?;
+    let batches = wait(py, &engine, engine.skim_batches(&places, &options))?;
+    let batches = batches.map_err(|error| raised.or(py, &error))?;
+    let now = progress.get().now.clone();
+    now.lock().inputs = places.len();
+    Ok(SkimBatches { batches: Owned::new(Mutex::new(batches)), raised, now })
+}
+
+#[pymethods]
+impl SkimBatches {
+    /// The next batch; None after the last one.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<NamedColumns>> {
+        let batches = self.batches.here(py)?;
+        let mut batches = batches.try_lock().ok_or_else(|| in_use(py))?;
+        let Some(batch) = wait(py, &engine(py)?, batches.next())? else { return Ok(None) };
+        let batch = batch.map_err(|error| self.raised.or(py, &error))?;
+        self.now.lock().read = batches.current();
+        named(py, batch).map(Some)
+    }
+
+    /// A batch without entries.
+    fn nothing(&self, py: Python<'_>) -> PyResult<NamedColumns> {
+        let batches = self.batches.here(py)?.try_lock().ok_or_else(|| in_use(py))?;
+        named(py, batches.nothing().map_err(|error| self.raised.or(py, &error))?)
+    }
+
+    /// The path of the table; of each input its address, its entries and those that are kept;
+    /// notes.
+    fn account(&self, py: Python<'_>) -> PyResult<Account> {
+        let batches = self.batches.here(py)?.try_lock().ok_or_else(|| in_use(py))?;
+        Ok((batches.table().to_owned(), batches.inputs().to_vec(), batches.notes()))
+    }
+}
+
+/// The columns of a batch with their names.
+pub fn named(py: Python<'_>, batch: Batch) -> PyResult<NamedColumns> {
+    let columns = batch.columns.into_iter();
+    columns.map(|(name, array)| Ok((name, column(py, array)?))).collect()
 }

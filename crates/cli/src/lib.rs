@@ -86,7 +86,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
-        Verb::Skim(arguments) => skim::run(&arguments),
+        Verb::Skim(arguments) => skim::run(&arguments, parquet),
         Verb::Map(arguments) => map::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments, parquet),

@@ -260,6 +260,33 @@ fn cat_writes_parquet() {
     assert!(!output.status.success() && said.contains("cannot write"), "{said}");
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn skim_writes_parquet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.parquet").display().to_string();
+    let said = printed(&["skim", &file(), &path, "-c", "n", "--cut", "n > 1"]);
+    assert!(said.contains("compressed anew"), "{said}");
+    let bytes = std::fs::read(&path).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    let again = farroot(&["skim", &file(), &path]);
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(!again.status.success() && said.contains("--force"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing beside it");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn without_parquet_skim_says_how_to_have_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.parquet").display().to_string();
+    let output = farroot(&["skim", &file(), &path, "-c", "n"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--features parquet") && said.contains("farroot[arrow]"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
+}
+
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn without_parquet_cat_says_how_to_have_it() {

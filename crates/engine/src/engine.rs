@@ -33,7 +33,7 @@ use crate::read::watch::opens::Opens;
 use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
-use crate::write::skim::{SkimOptions, SkimReport, skim};
+use crate::write::skim::{SkimBatches, SkimOptions, SkimReport, skim};
 use crate::write::{FileOutput, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
@@ -351,6 +351,19 @@ impl Engine {
         progress: &'a (dyn Fn(MergeProgress) + Sync),
     ) -> impl Future<Output = Result<SkimReport>> + 'a {
         skim(&self.inner.session, output, sources, options, progress)
+    }
+
+    /// What [`Engine::skim`] keeps of tables, as arrays: columns, entries and new columns, batch by
+    /// batch, for files of other formats.
+    ///
+    /// # Errors
+    /// As [`Engine::scan`].
+    pub async fn skim_batches(
+        &self,
+        sources: &[TableLocation],
+        options: &SkimOptions,
+    ) -> Result<SkimBatches> {
+        SkimBatches::open(&self.inner.session, sources, options).await
     }
 
     /// Goes the way to a file step by step, and says what was found, also whether it is a whole

@@ -16,7 +16,7 @@ use remote::report::size;
 
 use self::rows::Rows;
 use crate::outcome::Outcome;
-use crate::parquet::ParquetLibrary;
+use crate::parquet::{ParquetLibrary, Target};
 use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
@@ -53,7 +53,7 @@ pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
         // What the library lacks is said before anything is read.
         let path = arguments.parquet.as_deref();
-        let target = path.map(|path| parquet::Target::create(library, path)).transpose()?;
+        let target = path.map(|path| Target::create(library, path)).transpose()?;
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
         let source = arguments.selection.selected(engine, cut.as_ref()).await?;
         if source.names().is_empty() {
@@ -61,7 +61,7 @@ pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
             return Err(format!("no column of {path} was named that can be read").into());
         }
         if let Some(target) = target {
-            target.fill(engine, &arguments.selection, &*source, cut.as_ref()).await?;
+            parquet::fill(target, engine, &arguments.selection, &*source, cut.as_ref()).await?;
         } else if arguments.json {
             print_rows(engine, &arguments.selection, &*source, cut.as_ref(), json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {

@@ -1,11 +1,14 @@
-//! Which library writes the files of `farroot cat --parquet`: the caller of [`crate::run`] decides.
+//! Which library writes the files of `farroot cat --parquet` and of skims to `.parquet`: the caller
+//! of [`crate::run`] decides.
 
 #[cfg(feature = "parquet")]
 mod arrow_rs;
+mod target;
 
 use std::path::Path;
 
 use engine::Batch;
+pub(crate) use target::Target;
 
 /// Creates Parquet files.
 pub trait ParquetLibrary: Sync {

@@ -29,4 +29,4 @@ pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
 pub use parts::TablePart;
 pub use report::{TableReport, WriteReport};
-pub use skim::{SkimOptions, SkimReport, TableFormat};
+pub use skim::{SkimBatches, SkimOptions, SkimReport, TableFormat};

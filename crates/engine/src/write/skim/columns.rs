@@ -75,6 +75,12 @@ impl EncodedColumns {
         }
     }
 
+    /// The columns to write, without entries: those of a table.
+    pub fn nothing(&self, table: &dyn Table) -> Result<Batch> {
+        let columns = table.select(&self.wanted)?.empty();
+        self.computed(Batch::empty(0..0, None, columns.into_iter()))
+    }
+
     /// The columns to write: the kept ones of a batch, then the new ones computed from it.
     pub fn computed(&self, mut batch: Batch) -> Result<Batch> {
         let Some((computed, places)) = &self.computed else { return Ok(batch) };

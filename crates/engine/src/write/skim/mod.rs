@@ -6,7 +6,9 @@
 //! Where that cannot be, between trees and RNTuples, and for new columns of RNTuples, the reader
 //! decides from the cut's columns what else it fetches, and what is left is encoded anew.
 
+mod batches;
 mod columns;
+mod first;
 mod options;
 
 use std::collections::BTreeSet;
@@ -14,39 +16,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remote::{Error, ErrorKind, Result, Written};
-use rootfile::tree::{BranchId, Tree as TreeMetadata};
+use rootfile::tree::BranchId;
 use rootfile::write::copy;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{EntryType, TableColumn, TableWriter};
 
-use super::merge::{
-    ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge, without_sets,
-};
+use super::merge::{ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge};
 use super::options::WriteOptions;
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
-use crate::read::core::define::check_names;
 use crate::read::core::select::Names;
-use crate::read::core::table::Table;
-use crate::read::file::Speculation;
 use crate::read::file::session::Session;
-use crate::read::many::opener::Opener;
-use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
-use crate::read::ntuple::RNTuple;
-use crate::read::tree::Tree;
-use columns::EncodedColumns;
+use crate::read::many::scan::TableLocation;
+pub use batches::SkimBatches;
+use first::First;
 pub use options::{SkimOptions, SkimReport, TableFormat};
-
-/// The table of the first input.
-struct First {
-    table: Arc<dyn Table>,
-    path: String,
-    tree: Option<Arc<TreeMetadata>>,
-    ntuple: Option<RNTuple>,
-    /// What is said of what a skim leaves out.
-    note: Option<String>,
-}
 
 /// Writes what is kept of tables to a new file; `sources` are addresses and patterns, each with
 /// `:path` behind it where its file has several tables.
@@ -58,16 +43,7 @@ pub(crate) async fn skim(
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
-    let Some(source) = sources.first() else {
-        return Err(Error::new(ErrorKind::InvalidArgument, "no input"));
-    };
-    let first = first(session, source).await?;
-    check_names(&options.define)?;
-    if let Some(one) = options.define.iter().find(|one| first.table.has(&one.name)) {
-        let what = format!("the new column {} is there already", one.name);
-        let error = Error::new(ErrorKind::InvalidArgument, what).with_url(&*source.url);
-        return Err(error.with_advice("give it another name"));
-    }
+    let first = First::open(session, sources, options).await?;
     let report = match columns_copied(&first, options).await? {
         Some(columns) => {
             let first = (&first, columns);
@@ -79,19 +55,12 @@ pub(crate) async fn skim(
                         entries that can be told apart, of an RNTuple without new columns";
             Err(Error::new(ErrorKind::Unsupported, text))
         }
-        None => encoded(session, output, sources, (options, &first), progress).await,
+        None => {
+            let batches = SkimBatches::new(session, sources, options, first).await?;
+            encoded(session, output, (options, batches), progress).await
+        }
     };
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
-}
-
-async fn first(session: &Session, source: &TableLocation) -> Result<First> {
-    let table = session.open_table(&source.url, source.path.as_deref(), Speculation::Eager).await?;
-    let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
-    let ntuple = table.downcast_ref::<RNTuple>().cloned();
-    let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
-    let note = without_sets(table.path(), &source.url, sets);
-    let path = table.path().to_owned();
-    Ok(First { path, tree, ntuple, note, table })
 }
 
 /// The columns to copy, as [`Only::columns`]; `None` where columns are encoded anew.
@@ -179,8 +148,7 @@ async fn copied(
 async fn encoded(
     session: &Session,
     output: &str,
-    sources: &[TableLocation],
-    (options, first): (&SkimOptions, &First),
+    (options, mut batches): (&SkimOptions, SkimBatches),
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
     let write = WriteOptions {
@@ -190,18 +158,11 @@ async fn encoded(
         ..WriteOptions::default()
     };
     let file = FileOutput::create(session, output, write).await?;
-    let mut inputs: Vec<(String, u64, u64)> =
-        sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
-    let columns = EncodedColumns::new(session, options, &first.table).await?;
-    let mut batches = ScanBatches::new(session.clone(), sources.to_vec(), columns.request(options));
     let mut table: Option<TableOutput> = None;
-    let mut now = MergeProgress { inputs: sources.len(), ..MergeProgress::default() };
+    let mut now = MergeProgress { inputs: batches.inputs().len(), ..MergeProgress::default() };
     while let Some(batch) = batches.next().await {
-        let ScanBatch { file: at, batch, .. } = batch?;
-        inputs[at].1 += batch.entries.end - batch.entries.start;
-        inputs[at].2 += batch.len();
-        let batch = columns.computed(batch)?;
-        let (names, arrays): (Vec<String>, Vec<_>) = batch.columns.into_iter().unzip();
+        let (names, arrays): (Vec<String>, Vec<_>) = batch?.columns.into_iter().unzip();
+        let first = &batches.first;
         let to = match &table {
             Some(table) => table,
             None => {
@@ -211,16 +172,16 @@ async fn encoded(
             }
         };
         to.extend(arrays.into_iter().map(Arc::new).collect()).await?;
-        now.read = at;
+        now.read = batches.current();
         progress(now);
     }
     let written = file.finish().await?;
     Ok(SkimReport {
-        table: first.path.clone(),
-        inputs,
+        table: batches.table().to_owned(),
+        inputs: batches.inputs().to_vec(),
         is_copied: false,
         clusters: None,
-        notes: first.note.iter().cloned().collect(),
+        notes: batches.notes(),
         written: Written {
             address: written.address,
             size: written.size,
@@ -236,11 +197,14 @@ fn table_columns(
     arrays: &[rootfile::Array],
     first: &First,
 ) -> rootfile::Result<Vec<TableColumn>> {
-    let mut taken = BTreeSet::new();
+    let (mut taken, separator) = (BTreeSet::new(), first.table.list().kind().separator());
     let column = |(path, array): (&String, &rootfile::Array)| {
-        let last = path.rsplit('/').next().unwrap_or(path);
-        let name =
-            if taken.insert(last.to_owned()) { last.to_owned() } else { path.replace('/', "_") };
+        let last = path.rsplit(separator).next().unwrap_or(path);
+        let name = if taken.insert(last.to_owned()) {
+            last.to_owned()
+        } else {
+            path.replace(separator, "_")
+        };
         let entry = EntryType::of(array).map_err(|error| error.within(path))?;
         Ok(TableColumn { name, title: title(first, path), entry })
     };

@@ -1,0 +1,86 @@
+//! What a skim keeps, batch by batch.
+
+use remote::Result;
+
+use super::columns::EncodedColumns;
+use super::first::First;
+use super::options::SkimOptions;
+use crate::read::core::columns::Batch;
+use crate::read::file::session::Session;
+use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
+
+/// What a skim keeps of tables, in their order: columns, and new ones behind them. A batch may have
+/// no entries.
+pub struct SkimBatches {
+    pub(super) first: First,
+    batches: ScanBatches,
+    columns: EncodedColumns,
+    inputs: Vec<(String, u64, u64)>,
+    current: usize,
+}
+
+impl SkimBatches {
+    pub(crate) async fn open(
+        session: &Session,
+        sources: &[TableLocation],
+        options: &SkimOptions,
+    ) -> Result<SkimBatches> {
+        let first = First::open(session, sources, options).await?;
+        SkimBatches::new(session, sources, options, first).await
+    }
+
+    pub(super) async fn new(
+        session: &Session,
+        sources: &[TableLocation],
+        options: &SkimOptions,
+        first: First,
+    ) -> Result<SkimBatches> {
+        let columns = EncodedColumns::new(session, options, &first.table).await?;
+        let request = columns.request(options);
+        let batches = ScanBatches::new(session.clone(), sources.to_vec(), request);
+        let inputs = sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
+        Ok(SkimBatches { first, batches, columns, inputs, current: 0 })
+    }
+
+    /// The next batch; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<Batch>> {
+        let taken = match self.batches.next().await? {
+            Ok(ScanBatch { file, batch, .. }) => {
+                self.current = file;
+                self.inputs[file].1 += batch.entries.end - batch.entries.start;
+                self.inputs[file].2 += batch.len();
+                self.columns.computed(batch)
+            }
+            Err(error) => Err(error),
+        };
+        Some(taken)
+    }
+
+    /// A batch without entries, for the types of the columns.
+    ///
+    /// # Errors
+    /// As of a batch.
+    pub fn nothing(&self) -> Result<Batch> {
+        self.columns.nothing(&*self.first.table)
+    }
+
+    /// The path of the first table in its file.
+    pub fn table(&self) -> &str {
+        &self.first.path
+    }
+
+    /// Of each source its address, and of the batches so far its entries and those that are kept.
+    pub fn inputs(&self) -> &[(String, u64, u64)] {
+        &self.inputs
+    }
+
+    /// The position of the source of the last batch.
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
+    /// What is said of what is left out.
+    pub fn notes(&self) -> Vec<String> {
+        self.first.note.iter().cloned().collect()
+    }
+}
