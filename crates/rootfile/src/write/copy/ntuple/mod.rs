@@ -5,6 +5,8 @@ mod joined;
 mod layout;
 mod part;
 mod take;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -12,6 +12,8 @@ mod members;
 mod parameter;
 mod poly;
 mod sparse;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,212 @@
+//! Sums of objects that are written here, as the reader of this crate sees them.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::array::Numbers;
+use crate::known::Progress;
+use crate::object::{Objects, Value};
+use crate::streamer::StreamerInfo;
+use crate::write::file::tests::{opened, options, written};
+use crate::write::objects::{
+    Axis, Efficiency, Graph, GraphErrors, Histogram, ObjString, Parameter, ParameterValue, Profile,
+};
+use crate::write::{DirectoryId, FileWriter, WritableObject};
+
+fn ready<T>(progress: Result<Progress<T>>) -> T {
+    match progress.unwrap() {
+        Progress::Ready(value) => value,
+        Progress::NeedsData(needs) => panic!("all is there: {needs:?}"),
+    }
+}
+
+/// An object as an input has it, and the input's streamer infos.
+fn input(object: Arc<dyn WritableObject>) -> (CopiedObject, Vec<StreamerInfo>) {
+    let mut file = FileWriter::new(options()).unwrap();
+    file.put(DirectoryId::TOP, "o", object);
+    let (file, known) = opened(&written(file));
+    let key = file.top.key("o", None).unwrap().clone();
+    let infos = file.classes.streamers.infos_of_file().cloned().collect();
+    (ready(CopiedObject::read(&file, &known, &key)), infos)
+}
+
+/// The sum of objects, written and read.
+fn sum(objects: Vec<Arc<dyn WritableObject>>) -> Result<Objects> {
+    let mut objects = objects.into_iter().map(input);
+    let (first, infos) = objects.next().unwrap();
+    let mut sum = ObjectSum::new(first)?;
+    objects.try_for_each(|(object, _)| sum.add(object))?;
+    let mut file = FileWriter::new(options()).unwrap();
+    file.infos().copy(&infos, "the first input")?;
+    file.put(DirectoryId::TOP, "o", Arc::new(sum.finish()?));
+    let (file, known) = opened(&written(file));
+    Ok(ready(file.object(&known, "o")))
+}
+
+/// A number, or the numbers of an array, that an object has.
+fn numbers(objects: &Objects, of: ObjectRef<'_>, member: &str) -> Vec<f64> {
+    match of.member(member) {
+        Some(Value::Numbers(Numbers::F64(all))) => all.clone(),
+        Some(Value::Numbers(Numbers::F32(all))) => all.iter().map(|one| f64::from(*one)).collect(),
+        Some(Value::Float(one)) => vec![*one],
+        Some(Value::Object(id)) => match objects.get(*id).members().next() {
+            Some((_, Value::Numbers(Numbers::F64(all)))) => all.clone(),
+            other => panic!("{member}: {other:?}"),
+        },
+        other => panic!("{member}: {other:?}"),
+    }
+}
+
+/// The bins of a histogram.
+fn cells(of: ObjectRef<'_>) -> Vec<f64> {
+    of.base("TArrayD").map_or(Vec::new(), |array| match array.members().last() {
+        Some((_, Value::Numbers(Numbers::F64(all)))) => all.clone(),
+        other => panic!("{other:?}"),
+    })
+}
+
+fn of_root(objects: &Objects, member: &str) -> Vec<f64> {
+    numbers(objects, objects.root(), member)
+}
+
+fn histogram(cells: &[f64], axis: Axis) -> Histogram {
+    Histogram::new("h", vec![axis], Numbers::F64(cells.to_vec()))
+}
+
+fn object(histogram: Histogram) -> Arc<dyn WritableObject> {
+    histogram.into_object().unwrap()
+}
+
+#[test]
+fn histograms_of_the_same_axes() {
+    let axis = || Axis::regular(2, 0.0, 2.0);
+    let parts = [[1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0], [0.0; 4]];
+    let parts = parts.iter().map(|cells| object(histogram(cells, axis())));
+    let all = sum(parts.collect()).unwrap();
+    assert_eq!(all.root().class(), "TH1D");
+    assert_eq!(of_root(&all, "fEntries"), [110.0]);
+    // Of the bins in range: their contents, their squares, and those times the bins' middles.
+    assert_eq!(of_root(&all, "fTsumw"), [55.0]);
+    assert_eq!(of_root(&all, "fTsumwx"), [22.0 * 0.5 + 33.0 * 1.5]);
+    assert_eq!(cells(all.root()), [11.0, 22.0, 33.0, 44.0]);
+}
+
+#[test]
+fn errors_are_summed_where_only_one_has_them() {
+    let axis = || Axis::regular(2, 0.0, 2.0);
+    let with = Histogram { sum_w2: vec![0.5; 4], ..histogram(&[1.0; 4], axis()) };
+    let without = histogram(&[3.0; 4], axis());
+    for parts in [vec![with.clone(), without.clone()], vec![without, with]] {
+        let all = sum(parts.into_iter().map(object).collect()).unwrap();
+        // The squares of the errors of bins without any are their contents.
+        assert_eq!(of_root(&all, "fSumw2"), vec![3.5; 4]);
+    }
+}
+
+#[test]
+fn bins_of_one_label_are_added() {
+    let axis = |labels: &[&str]| {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        Axis { labels, ..Axis::regular(2, 0.0, 2.0) }
+    };
+    let one = object(histogram(&[0.0, 1.0, 2.0, 0.0], axis(&["a", "b"])));
+    let same = object(histogram(&[0.0, 10.0, 20.0, 0.0], axis(&["a", "b"])));
+    let all = sum(vec![one.clone(), same]).unwrap();
+    assert_eq!(cells(all.root()), [0.0, 11.0, 22.0, 0.0]);
+}
+
+#[test]
+fn axes_and_classes_that_differ_are_refused() {
+    let one = || object(histogram(&[1.0; 4], Axis::regular(2, 0.0, 2.0)));
+    let other = |axis| object(histogram(&[1.0; 4], axis));
+    for axis in [Axis::regular(2, 0.0, 3.0), Axis::variable(vec![0.0, 0.5, 2.0])] {
+        assert!(sum(vec![one(), other(axis)]).is_err());
+    }
+    let longer = object(histogram(&[1.0; 5], Axis::regular(3, 0.0, 2.0)));
+    assert!(sum(vec![one(), longer]).is_err());
+    let singles = Numbers::F32(vec![1.0; 4]);
+    let singles = Histogram::new("h", vec![Axis::regular(2, 0.0, 2.0)], singles);
+    let error = sum(vec![one(), object(singles)]).unwrap_err().to_string();
+    assert!(error.contains("a TH1F where the first input has a TH1D"), "{error}");
+}
+
+#[test]
+fn profiles() {
+    let profile = |entries: f64, values: f64| {
+        let sums = |number: f64| vec![number; 4];
+        let profile = Profile { entries: sums(entries), ..Profile::default() };
+        let axis = Axis::regular(2, 0.0, 2.0);
+        object(Histogram {
+            sum_w2: sums(5.0),
+            profile: Some(profile),
+            ..histogram(&[values; 4], axis)
+        })
+    };
+    let all = sum(vec![profile(2.0, 3.0), profile(1.0, 7.0)]).unwrap();
+    assert_eq!(all.root().class(), "TProfile");
+    assert_eq!(of_root(&all, "fBinEntries"), vec![3.0; 4]);
+    assert_eq!(of_root(&all, "fSumw2"), vec![10.0; 4]);
+}
+
+#[test]
+fn efficiencies_add_passed_and_all() {
+    let part = |passed: f64, total: f64| {
+        let counted = |cell: f64| histogram(&[cell; 4], Axis::regular(2, 0.0, 2.0));
+        Efficiency::new("e", counted(passed), counted(total)).into_object().unwrap()
+    };
+    let all = sum(vec![part(1.0, 2.0), part(3.0, 10.0)]).unwrap();
+    for (name, entries) in [("fPassedHistogram", 8.0), ("fTotalHistogram", 24.0)] {
+        let histogram = all.root().pointed(name).unwrap().unwrap();
+        assert_eq!(numbers(&all, histogram, "fTsumw"), [entries], "{name}");
+    }
+    // Of two weights of 1: their product by their sum.
+    assert_eq!(of_root(&all, "fWeight"), [0.5]);
+}
+
+#[test]
+fn graphs_have_the_points_of_all() {
+    let errors = |error: f64, points: usize| GraphErrors::Symmetric {
+        x: vec![0.0; points],
+        y: vec![error; points],
+    };
+    let graph = |x: &[f64], error: f64| {
+        let graph = Graph::new("g", x.to_vec(), x.iter().map(|x| 2.0 * x).collect());
+        Graph { errors: errors(error, x.len()), ..graph }.into_object().unwrap()
+    };
+    let all = sum(vec![graph(&[2.0, 1.0], 0.1), graph(&[5.0], 0.2)]).unwrap();
+    assert_eq!(all.root().int("fNpoints").unwrap(), 3);
+    assert_eq!(of_root(&all, "fX"), [2.0, 1.0, 5.0]);
+    assert_eq!(of_root(&all, "fY"), [4.0, 2.0, 10.0]);
+    assert_eq!(of_root(&all, "fEY"), [0.1, 0.1, 0.2]);
+    let plain = Graph::new("g", vec![1.0], vec![1.0]).into_object().unwrap();
+    assert!(sum(vec![graph(&[1.0], 0.1), plain]).is_err());
+}
+
+#[test]
+fn parameters_are_added() {
+    let parameter =
+        |value| Arc::new(Parameter { name: "n".into(), value }) as Arc<dyn WritableObject>;
+    let whole = |value| parameter(ParameterValue::I64(value));
+    let all = sum(vec![whole(5), whole(-7), whole(40)]).unwrap();
+    assert_eq!(all.root().int("fVal").unwrap(), 38);
+    let bool = |value| parameter(ParameterValue::Bool(value));
+    for (one, two) in [(true, false), (false, true), (false, false)] {
+        let all = sum(vec![bool(one), bool(two)]).unwrap();
+        assert_eq!(all.root().int("fVal").unwrap() != 0, one | two);
+    }
+    assert!(sum(vec![whole(1), bool(true)]).is_err());
+}
+
+#[test]
+fn what_is_added_is_said_beforehand() {
+    let class = |object: Arc<dyn WritableObject>| {
+        let mut file = FileWriter::new(options()).unwrap();
+        file.put(DirectoryId::TOP, "o", object);
+        let (file, _) = opened(&written(file));
+        let key = file.top.key("o", None).unwrap();
+        ObjectSum::adds(&file.classes.streamers, &key.class)
+    };
+    assert!(class(object(histogram(&[1.0; 4], Axis::regular(2, 0.0, 2.0)))));
+    assert!(class(Graph::new("g", vec![1.0], vec![1.0]).into_object().unwrap()));
+    assert!(!class(Arc::new(ObjString("text".into()))));
+}
