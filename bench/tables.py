@@ -60,7 +60,8 @@ def made() -> dict[Path, str]:
     """Every file that depends on the records, with its text."""
     files = {ROOT / f"docs/measured/{name}.md": page(*what) for name, what in PAGES.items()}
     files[ROOT / "docs/distance.svg"] = distance_chart()
-    files[ROOT / "docs/jobs.svg"] = jobs_chart()
+    for name, title in CHARTS_OF_JOBS.items():
+        files[ROOT / f"docs/{name}.svg"] = jobs_chart(name, title)
     for name in WITH_BLOCKS:
         files[ROOT / name] = with_blocks((ROOT / name).read_text())
     return files
@@ -313,20 +314,26 @@ def moved_by(line: dict) -> str:
     return f"{line['link_bytes'] / 1e6:.1f} MB, {connections}"
 
 
-def simulated_jobs() -> list[dict]:
-    return json.loads((SIMULATED / "jobs.json").read_text())["table"]
+CHARTS_OF_JOBS = {
+    "jobs": "CPU efficiency of jobs on one server, in virtual time (sim/record/jobs.json)",
+    "proxied-jobs": "CPU efficiency of jobs on ten shared files (sim/record/proxied-jobs.json)",
+}
 
 
-def simulated_table() -> str:
+def simulated_jobs(name: str) -> list[dict]:
+    return json.loads((SIMULATED / f"{name}.json").read_text())["table"]
+
+
+def simulated_table(name: str) -> str:
     """A line a number of jobs, a column a client: efficiencies; then what was moved for them."""
-    lines = simulated_jobs()
+    lines = simulated_jobs(name)
     clients = list(dict.fromkeys(line["client"] for line in lines))
     counts = list(dict.fromkeys(line["jobs"] for line in lines))
     found = {(line["client"], line["jobs"]): line for line in lines}
     rows = [["CPU efficiency", *(shown(client) for client in clients), "the server allows"]]
     for count in counts:
         cells = [f"{found[client, count]['efficiency']:.2f}" for client in clients]
-        allowed = f"{found[clients[0], count]['allowed']:.2f}"
+        allowed = f"{found[clients[-1], count]['allowed']:.2f}"
         rows.append([f"{count} jobs" if count > 1 else "1 job", *cells, allowed])
     for key, name in (
         ("moved", "bytes moved by bytes wanted, of {} jobs"),
@@ -340,19 +347,18 @@ def simulated_table() -> str:
     return table(rows)
 
 
-def jobs_chart() -> str:
-    lines = simulated_jobs()
+def jobs_chart(name: str, title: str) -> str:
+    lines = simulated_jobs(name)
     clients = list(dict.fromkeys(line["client"] for line in lines))
     series = [
         Series(
             client,
             [(line["jobs"], line["efficiency"]) for line in lines if line["client"] == client],
-            client == "farroot",
+            client.startswith("farroot"),
         )
         for client in clients
     ]
-    allowed = [(line["jobs"], line["allowed"]) for line in lines if line["client"] == clients[0]]
-    title = "CPU efficiency of jobs on one server, in virtual time (sim/record/jobs.json)"
+    allowed = [(line["jobs"], line["allowed"]) for line in lines if line["client"] == clients[-1]]
     return line_chart(title, "jobs", "", [*series, Series("the server allows", allowed)])
 
 
@@ -361,7 +367,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "headlines": headlines,
     "losses": losses,
     "costs": costs,
-    "jobs": simulated_table,
+    "jobs": lambda: simulated_table("jobs"),
+    "proxied_jobs": lambda: simulated_table("proxied-jobs"),
 }
 
 

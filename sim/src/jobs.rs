@@ -77,6 +77,29 @@ pub struct Fared {
     pub slowest: f64,
 }
 
+impl Fared {
+    /// From the seconds of each job and of all together, and what was moved and read for `wanted`
+    /// bytes.
+    pub(crate) fn of(
+        walls: &[f64],
+        took: Duration,
+        dataset: &Dataset,
+        (moved, read): (u64, u64),
+        wanted: u64,
+    ) -> Self {
+        let mut sorted = walls.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let work: f64 = dataset.clusters.iter().map(|fill| work_of(fill).as_secs_f64()).sum();
+        Fared {
+            efficiency: work * walls.len() as f64 / walls.iter().sum::<f64>(),
+            moved: moved as f64 / wanted as f64,
+            read: read as f64 / wanted as f64,
+            rate: moved as f64 / took.as_secs_f64() / 1e6,
+            slowest: sorted[walls.len() - 1] / sorted[walls.len() / 2],
+        }
+    }
+}
+
 /// The file of each job: 40 of 160 branches, in baskets of 4 to 64 KiB.
 pub fn dataset(clusters: u64) -> Dataset {
     let lengths: Vec<usize> = (0..160).map(|branch| 8 + branch * 37 % 121).collect();
@@ -130,31 +153,16 @@ pub fn run(dataset: &Dataset, client: Client, jobs: usize, seed: u64) -> Fared {
                 (begun.elapsed().as_secs_f64(), received)
             }
         });
-        let runs = join_all(runs).await;
-        let took = begun.elapsed().as_secs_f64();
-        let mut walls: Vec<f64> = runs.iter().map(|(wall, _)| *wall).collect();
-        walls.sort_by(f64::total_cmp);
-        let received = runs.iter().map(|(_, received)| received).sum::<u64>() as f64;
-        let all = (wanted * jobs as u64) as f64;
-        Fared {
-            efficiency: work.as_secs_f64() * jobs as f64 / walls.iter().sum::<f64>(),
-            moved: received / all,
-            read: disks.bytes_read() as f64 / all,
-            rate: received / took / 1e6,
-            slowest: walls[jobs - 1] / walls[jobs / 2],
-        }
+        let (walls, received): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
+        let moved = received.iter().sum();
+        let all = wanted * jobs as u64;
+        Fared::of(&walls, begun.elapsed(), dataset, (moved, disks.bytes_read()), all)
     })
 }
 
 /// One job from its open to the end of its work; returns the bytes that it received.
-async fn one(world: &World, dataset: &Dataset, client: Client, address: &str) -> u64 {
-    let replayed = Config {
-        connections_max: 1,
-        connections_initial: 1,
-        coalescing: false,
-        ..Config::default()
-    };
-    let config = if client == Client::Farroot { Config::default() } else { replayed };
+pub(crate) async fn one(world: &World, dataset: &Dataset, client: Client, address: &str) -> u64 {
+    let config = if client == Client::Farroot { Config::default() } else { replayed() };
     let engine = engine_with(world, config);
     match client {
         Client::Farroot => farroot(&engine, dataset, address).await,
@@ -165,7 +173,12 @@ async fn one(world: &World, dataset: &Dataset, client: Client, address: &str) ->
     engine.report().bytes_received
 }
 
-fn work_of(vector: &Vector) -> Duration {
+/// Settings of an engine that does only what a log says: one connection, each range by itself.
+pub(crate) fn replayed() -> Config {
+    Config { connections_max: 1, connections_initial: 1, coalescing: false, ..Config::default() }
+}
+
+pub(crate) fn work_of(vector: &Vector) -> Duration {
     Duration::from_secs_f64(bytes(vector) as f64 / BYTES_A_SECOND)
 }
 
@@ -193,20 +206,30 @@ async fn replay_blocks(engine: &Engine, dataset: &Dataset, address: &str) {
     let file = engine.remote().open_bytes(address).await.expect("opens");
     let mut fetched = 0;
     for vector in &dataset.clusters {
-        let of = |range: &Range<u64>| range.start / BLOCK..range.end.div_ceil(BLOCK);
-        let mut blocks: Vec<u64> = vector.iter().flat_map(of).collect();
-        blocks.dedup();
+        let mut blocks = blocks_of(vector);
         blocks.retain(|block| *block >= fetched);
         fetched = blocks.last().map_or(fetched, |last| last + 1);
         let size = file.info().size;
-        let range = |block: &u64| block * BLOCK..((block + 1) * BLOCK).min(size);
-        read(&file, &blocks.iter().map(range).collect()).await;
+        read(&file, &blocks.into_iter().map(|block| block_range(block, size)).collect()).await;
         sleep(work_of(vector)).await;
     }
 }
 
+/// The numbers of the blocks that hold a vector, each once.
+pub(crate) fn blocks_of(vector: &Vector) -> Vec<u64> {
+    let of = |range: &Range<u64>| range.start / BLOCK..range.end.div_ceil(BLOCK);
+    let mut blocks: Vec<u64> = vector.iter().flat_map(of).collect();
+    blocks.dedup();
+    blocks
+}
+
+/// Where a block of a file of this size is.
+pub(crate) fn block_range(block: u64, size: u64) -> Range<u64> {
+    block * BLOCK..((block + 1) * BLOCK).min(size)
+}
+
 /// Asks for all of a vector, and waits for it.
-async fn read(file: &RemoteFile, vector: &Vector) {
+pub(crate) async fn read(file: &RemoteFile, vector: &Vector) {
     let want = |range: &Range<u64>| Want {
         range: range.clone(),
         cost: range.end - range.start,

@@ -14,6 +14,7 @@ pub mod jobs;
 pub mod link;
 pub mod log;
 pub mod network;
+pub mod proxied_jobs;
 pub mod replay;
 pub mod xrootd_host;
 

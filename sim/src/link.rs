@@ -98,7 +98,7 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// When `bytes` that are ready at `now` have passed.
-    fn pass(&self, now: Instant, bytes: u64, rate: Option<u64>) -> Instant {
+    pub(crate) fn pass(&self, now: Instant, bytes: u64, rate: Option<u64>) -> Instant {
         let Some(rate) = rate else { return now };
         let mut free = self.free.lock();
         let begins = free.map_or(now, |free| free.max(now));

@@ -1,6 +1,7 @@
 //! What many jobs make of one server, beside what was measured of ROOT's.
 
 use farroot_sim::jobs::{Client, allowed, dataset, run};
+use farroot_sim::proxied_jobs::{self, Way};
 
 const SEED: u64 = 20;
 
@@ -35,4 +36,15 @@ fn reading_ahead_takes_nothing_from_other_jobs() {
     let root = run(&dataset, Client::Root, 120, SEED);
     let ours = run(&dataset, Client::Farroot, 120, SEED);
     assert!(ours.efficiency >= root.efficiency, "{ours:?}, ROOT {root:?}");
+}
+
+/// Each of these jobs reads what seven others do; the server brings it once.
+#[test]
+fn a_proxy_takes_from_the_server_what_jobs_share() {
+    let (dataset, jobs, files) = (dataset(8), 16, 2);
+    let cold = proxied_jobs::run(&dataset, Way::Cold, jobs, files, SEED);
+    assert!(cold.moved <= 1.05, "{cold:?}");
+    let warm = proxied_jobs::run(&dataset, Way::Warm, jobs, files, SEED);
+    assert!(warm.moved <= 0.05 && warm.efficiency >= 0.85, "{warm:?}");
+    assert!(warm.efficiency >= cold.efficiency && cold.efficiency >= 0.85, "{cold:?} {warm:?}");
 }

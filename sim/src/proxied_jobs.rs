@@ -1,0 +1,221 @@
+//! Many jobs that read the same few files: each at the server, or all through a proxy near them.
+//!
+//! Jobs and server are those of [`jobs`](crate::jobs), and so is their time: that of ROOT's, which
+//! ask for a cluster, wait, and work. The proxy is the production engine, which watches the files
+//! and keeps a cache on a disk; between it and the jobs there is a link of ten gigabits a second.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{Config, Engine, Watched};
+use futures::future::{BoxFuture, Shared, join_all};
+use futures::{FutureExt, StreamExt};
+use parking_lot::Mutex;
+use remote::cache::{Cache, CacheConfig};
+use remote::fetch::RemoteFile;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::dataset::{Dataset, bytes, shuffled};
+use crate::disk::Disks;
+use crate::jobs::{self, Client, DISKS, Fared, LINK};
+use crate::link::{Lane, Link};
+use crate::network::World;
+use crate::replay::Vector;
+use crate::xrootd_host::{self, Behaviour};
+use crate::{engine_with, numbered};
+
+/// Between the proxy and the jobs.
+const NEAR: Link =
+    Link { rtt: Duration::from_micros(300), rate: Some(1_170_000_000), slow_start: false };
+/// In a file's header, behind the version of its format: what differs where files do.
+const IDENTIFIER: usize = 47;
+
+/// How the jobs reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Direct,
+    /// A proxy that fetches whole blocks, each once, and had nothing before.
+    XCache,
+    /// farroot's, which had nothing before.
+    Cold,
+    /// farroot's, through which a job has read each file before.
+    Warm,
+}
+
+impl Way {
+    pub const ALL: [Way; 4] = [Way::Direct, Way::XCache, Way::Cold, Way::Warm];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Direct => "ROOT",
+            Way::XCache => "ROOT, XCache",
+            Way::Cold => "farroot proxy, cold",
+            Way::Warm => "farroot proxy, warm",
+        }
+    }
+}
+
+/// What is between the jobs and the server.
+enum Near {
+    Nothing,
+    Blocks(Engine, Vec<Blocks>),
+    Watching(Engine),
+}
+
+/// Runs so many jobs, the first on the first file and so on; `seed` says when each begins. Bytes
+/// moved and read are compared with those wanted: by each job, or through a proxy of each file.
+///
+/// # Panics
+/// Where a read fails, and where there is no place for a cache.
+pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) -> Fared {
+    let cache = tempfile::tempdir().expect("a folder");
+    crate::run(async {
+        let world = World::default();
+        let disks = Disks::new(DISKS);
+        let behaviour = Behaviour { disks: Some(disks.clone()), ..Behaviour::default() };
+        let content: BTreeMap<_, _> =
+            (0..files).map(|file| (format!("/{file}"), of_file(dataset, file))).collect();
+        xrootd_host::serve(world.host("server", 1094, LINK), Arc::new(content), behaviour);
+        let (near, lane) = (near(&world, dataset, way, files, cache.path()).await, Lane::default());
+        let (moved_before, read_before) = (near.received(), disks.bytes_read());
+        let fills = dataset.fills(1);
+        let turns = shuffled(jobs, seed);
+        let begun = Instant::now();
+        let runs = turns.iter().enumerate().map(async |(job, turn)| {
+            sleep(jobs::work_of(&fills[0]).mul_f64(*turn as f64 / jobs as f64)).await;
+            let begun = Instant::now();
+            let received = near.job(&world, dataset, &fills, job % files, &lane).await;
+            (begun.elapsed().as_secs_f64(), received)
+        });
+        let (walls, received): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
+        let moved = near.received() - moved_before + received.iter().sum::<u64>();
+        let times = if way == Way::Direct { jobs } else { files };
+        let all = fills.iter().map(bytes).sum::<u64>() * times as u64;
+        Fared::of(&walls, begun.elapsed(), dataset, (moved, disks.bytes_read() - read_before), all)
+    })
+}
+
+/// A file of its own: of others with the same identifier a cache keeps one.
+fn of_file(dataset: &Dataset, file: usize) -> Bytes {
+    let mut content = dataset.content.to_vec();
+    content[IDENTIFIER] = file as u8;
+    content.into()
+}
+
+async fn near(world: &World, dataset: &Dataset, way: Way, files: usize, folder: &Path) -> Near {
+    match way {
+        Way::Direct => Near::Nothing,
+        Way::XCache => {
+            let engine = engine_with(world, jobs::replayed());
+            let open = (0..files).map(async |file| {
+                engine.remote().open_bytes(&numbered(file)).await.expect("opens")
+            });
+            let blocks = join_all(open).await.into_iter().map(Blocks::of).collect();
+            Near::Blocks(engine, blocks)
+        }
+        Way::Cold | Way::Warm => {
+            let cache = CacheConfig {
+                bytes_max: 1 << 40,
+                folder: Some(folder.to_owned()),
+                free_bytes_min: 0,
+                ..CacheConfig::default()
+            };
+            let engine = engine_with(world, Config { cache, ..Config::default() });
+            if way == Way::Warm {
+                for file in 0..files {
+                    let watched = engine.watch(&numbered(file)).await.expect("opens");
+                    for fill in dataset.fills(1) {
+                        arrive(&engine, &watched, fill, &Lane::default()).await;
+                    }
+                }
+            }
+            Near::Watching(engine)
+        }
+    }
+}
+
+impl Near {
+    /// Bytes that have come from the server.
+    fn received(&self) -> u64 {
+        match self {
+            Near::Nothing => 0,
+            Near::Blocks(engine, _) | Near::Watching(engine) => engine.report().bytes_received,
+        }
+    }
+
+    /// One job from its open to the end of its work; returns the bytes that came past the proxy.
+    async fn job(
+        &self,
+        world: &World,
+        dataset: &Dataset,
+        fills: &[Vector],
+        file: usize,
+        lane: &Lane,
+    ) -> u64 {
+        let address = numbered(file);
+        match self {
+            Near::Nothing => return jobs::one(world, dataset, Client::Root, &address).await,
+            Near::Blocks(_, blocks) => {
+                for fill in fills {
+                    blocks[file].read(fill, lane).await;
+                    sleep(jobs::work_of(fill)).await;
+                }
+            }
+            Near::Watching(engine) => {
+                let watched = engine.watch(&address).await.expect("opens");
+                for fill in fills {
+                    arrive(engine, &watched, fill.clone(), lane).await;
+                    sleep(jobs::work_of(fill)).await;
+                }
+            }
+        }
+        0
+    }
+}
+
+/// Waits until a job has all of a vector. The disk of the proxy's cache takes no virtual time.
+async fn arrive(engine: &Engine, watched: &Watched, fill: Vector, lane: &Lane) {
+    let mut arrivals = watched.read(fill);
+    let mut here = Instant::now();
+    while let Some(arrival) = arrivals.next().await {
+        let bytes = arrival.expect("arrives").bytes.len() as u64;
+        here = lane.pass(Instant::now(), bytes, NEAR.rate);
+    }
+    engine.remote().cache().iter().for_each(Cache::flush);
+    sleep_until(here + NEAR.rtt).await;
+}
+
+/// A file of which whole blocks are fetched, each once, for all who want something in them.
+struct Blocks {
+    file: Arc<RemoteFile>,
+    fetched: Mutex<BTreeMap<u64, Shared<BoxFuture<'static, ()>>>>,
+}
+
+impl Blocks {
+    fn of(file: RemoteFile) -> Self {
+        Blocks { file: Arc::new(file), fetched: Mutex::default() }
+    }
+
+    /// Waits until a job has all of a vector.
+    async fn read(&self, fill: &Vector, lane: &Lane) {
+        let coming: Vec<_> = {
+            let mut fetched = self.fetched.lock();
+            let fetch = |block| {
+                let coming = fetched.entry(block).or_insert_with(|| self.fetch(block));
+                coming.clone()
+            };
+            jobs::blocks_of(fill).into_iter().map(fetch).collect()
+        };
+        join_all(coming).await;
+        sleep_until(lane.pass(Instant::now(), bytes(fill), NEAR.rate) + NEAR.rtt).await;
+    }
+
+    fn fetch(&self, block: u64) -> Shared<BoxFuture<'static, ()>> {
+        let file = self.file.clone();
+        let vector = vec![jobs::block_range(block, file.info().size)];
+        async move { jobs::read(&file, &vector).await }.boxed().shared()
+    }
+}
