@@ -153,10 +153,9 @@ def _to_parquet(
     writer = ParquetWriter(part)
     try:
         batches = _core.skim_batches(places, choice, now)
-        batch = batches.next() or batches.nothing()
-        while batch is not None:
+        writer.write(batches.next() or batches.nothing())
+        while (batch := batches.next()) is not None:
             writer.write(batch)
-            batch = batches.next()
         writer.finish()
         part.replace(path)
     except BaseException:

@@ -15,8 +15,9 @@ import uproot
 
 import farroot
 
+from .filled import ENTRIES
 from .root import written_by
-from .test_merge_ntuples import COLUMNS, ENTRIES, checked, shown
+from .test_merge_ntuples import COLUMNS, checked, shown
 
 #: Clusters of a file; each has the entries of `COLUMNS` and, in "cluster", its number.
 CLUSTERS = 4
