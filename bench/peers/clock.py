@@ -21,6 +21,8 @@ from typing import Any
 
 #: In the environment of a job that is to wait until it may start, and what it says then.
 WAITS, READY = "FARROOT_BENCH_WAITS", "ready"
+#: Temporary folders of this process.
+FOLDERS: list[Path] = []
 
 
 def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
@@ -78,21 +80,22 @@ def link() -> dict[str, int]:
     return {"link_bytes": received["bytes"], "connections": sent["connections"]}
 
 
-def target() -> Path:
-    """A place on a disk for a copy."""
-    return Path(tempfile.mkdtemp(prefix="farroot-bench-")) / "copy"
+def target(name: str = "copy") -> Path:
+    """A place for a file, in a temporary folder that :func:`run` removes at its end."""
+    folder = Path(tempfile.mkdtemp(prefix="farroot-bench-"))
+    FOLDERS.append(folder)
+    return folder / name
 
 
-def random_file(megabytes: float) -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    """A local file of random bytes, in a temporary folder that is removed with the process."""
-    folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-    source = Path(folder.name) / "source"
+def random_file(megabytes: float) -> Path:
+    """A local file of random bytes, at a place as :func:`target` gives it."""
+    source = target("source")
     with source.open("wb") as file:
         left = round(megabytes * 1e6)
         while left > 0:
             file.write(os.urandom(min(left, 1 << 24)))
             left -= 1 << 24
-    return folder, source
+    return source
 
 
 def copied(target: Path) -> dict[str, int]:
@@ -138,8 +141,10 @@ def run(
             if key in measured:
                 measured[key] *= scale
     print(json.dumps(measured | answer(result)))
-    # Some peers hang or crash while they tidy up; their time has been printed.
     sys.stdout.flush()
+    for folder in FOLDERS:
+        shutil.rmtree(folder, ignore_errors=True)
+    # Some peers hang or crash while they tidy up; their time has been printed.
     os._exit(0)
 
 
@@ -210,7 +215,7 @@ def parts(arrays: dict[str, Any], count: int) -> list[dict[str, Any]]:
     ]
 
 
-def written(target: Path, folder: tempfile.TemporaryDirectory[str]) -> dict[str, Any]:
+def written(target: Path) -> dict[str, Any]:
     """What is in a file that was written, by uproot: entries, numbers, and the file's own bytes."""
     import uproot
 
@@ -218,7 +223,6 @@ def written(target: Path, folder: tempfile.TemporaryDirectory[str]) -> dict[str,
     with uproot.open(target) as file:
         names = [f"{kind}{at}" for kind, many in (("v", 60), ("f", 40)) for at in range(many)]
         answer = awkward_answer(file["Events"].arrays(names, library="ak"))
-    folder.cleanup()
     return answer | {"file_bytes": file_bytes}
 
 

@@ -3,14 +3,11 @@
 import resource
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import clock
 
 args = clock.many_files(("--flags", {"default": ""}))
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "merged.root"
+target = clock.target("merged.root")
 
 
 def job():
@@ -22,7 +19,6 @@ def answer(_):
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured = {"cpu_s": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}
     measured |= {"file_bytes": target.stat().st_size} | clock.entries_in(target, args.tree)
-    folder.cleanup()
     return measured
 
 

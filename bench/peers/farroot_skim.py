@@ -1,14 +1,10 @@
 """farroot: `farroot.skim` of the entries that pass a cut, to a local disk."""
 
-import tempfile
-from pathlib import Path
-
 import clock
 import farroot
 
 args = clock.arguments(("--cut", {"default": None}), ("--threads", {"type": int}))
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "skimmed.root"
+target = clock.target("skimmed.root")
 
 
 def job():

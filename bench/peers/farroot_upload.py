@@ -35,7 +35,7 @@ def write():
 
 
 if args.cp:
-    folder, source = clock.random_file(args.megabytes)
+    source = clock.random_file(args.megabytes)
     command = [sys.executable, "-m", "farroot", "cp", "-f", str(source), args.url]
     clock.run(
         lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL),

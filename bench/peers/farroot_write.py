@@ -1,8 +1,5 @@
 """farroot: writes what write100.root holds, from memory."""
 
-import tempfile
-from pathlib import Path
-
 import clock
 import farroot
 
@@ -16,8 +13,7 @@ args = clock.arguments(
     ("--cluster", {"help": "compressed bytes of a cluster, as 30MB"}),
 )
 arrays = clock.columns_in_memory(args)
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "written.root"
+target = clock.target("written.root")
 
 
 def job():
@@ -33,4 +29,4 @@ def job():
             table.extend(part)
 
 
-clock.run(job, lambda _: clock.written(target, folder), threads=args.threads)
+clock.run(job, lambda _: clock.written(target), threads=args.threads)

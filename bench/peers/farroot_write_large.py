@@ -4,8 +4,6 @@
 """
 
 import argparse
-import tempfile
-from pathlib import Path
 
 import clock
 import farroot
@@ -28,8 +26,7 @@ some = (some.view(np.uint32) & 0xFFFFC000).view(np.float32)
 batch = {name: some[at : at + args.batch] for at, name in enumerate(names)}
 batch_bytes = 4 * args.batch * args.columns
 batches = round(args.gigabytes * 1e9 / batch_bytes) if args.gigabytes else args.batches
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "written.root"
+target = clock.target("written.root")
 
 
 def job():
@@ -42,7 +39,6 @@ def job():
 
 def written(_):
     file_bytes = target.stat().st_size
-    folder.cleanup()
     entries = batches * args.batch
     return {
         "entries": entries,

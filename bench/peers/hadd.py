@@ -3,14 +3,12 @@
 import importlib.util
 import resource
 import subprocess
-import tempfile
 from pathlib import Path
 
 import clock
 
 args = clock.many_files(("--flags", {"default": ""}), ("--cat", {"action": "store_true"}))
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "merged.root"
+target = clock.target("merged.root")
 
 
 def job():
@@ -30,7 +28,6 @@ def answer(_):
     measured["file_bytes"] = target.stat().st_size
     if not args.cat:
         measured |= clock.entries_in(target, args.tree)
-    folder.cleanup()
     return measured
 
 

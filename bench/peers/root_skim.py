@@ -1,8 +1,5 @@
 """ROOT: RDataFrame's Snapshot of the entries that pass a cut; compiling it is on the clock."""
 
-import tempfile
-from pathlib import Path
-
 import clock
 import ROOT
 
@@ -14,8 +11,7 @@ args = clock.arguments(
 ROOT.gROOT.SetBatch(True)
 ROOT.gSystem.Load("libNetxNG")
 ROOT.gSystem.Load("libROOTDataFrame")
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "skimmed.root"
+target = clock.target("skimmed.root")
 
 
 def job():

@@ -8,7 +8,6 @@ than `--flush` bytes) or cluster.
 """
 
 import sys
-import tempfile
 from pathlib import Path
 
 import clock
@@ -177,8 +176,7 @@ ROOT.gSystem.SetBuildDir(str(build), True)
 if not ROOT.gSystem.CompileMacro(str(source), "kO"):
     sys.exit("ROOT does not take it")
 ROOT.load(args.url, args.tree)
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "written.root"
+target = clock.target("written.root")
 
 
 def job():
@@ -194,4 +192,4 @@ def job():
         ROOT.as_parallel(path, compression, args.threads)
 
 
-clock.run(job, lambda _: clock.written(target, folder), threads=args.threads)
+clock.run(job, lambda _: clock.written(target), threads=args.threads)

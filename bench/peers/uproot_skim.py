@@ -1,8 +1,5 @@
 """uproot: the entries that pass a cut, batch by batch into a tree of its own."""
 
-import tempfile
-from pathlib import Path
-
 import clock
 import uproot
 
@@ -11,8 +8,7 @@ if args.url.startswith("root:"):
     import fsspec_xrootd  # noqa: F401
 # Entries. Of a size in bytes uproot 5.7 makes numbers that XRootD's Python refuses.
 STEP = 25_000
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "skimmed.root"
+target = clock.target("skimmed.root")
 
 
 def job():

@@ -1,8 +1,5 @@
 """uproot: writes what write100.root holds, from memory; `--threads` is always one."""
 
-import tempfile
-from pathlib import Path
-
 import clock
 import uproot
 
@@ -12,8 +9,7 @@ args = clock.arguments(
     ("--extends", {"type": int, "default": 1}),
 )
 arrays = clock.columns_in_memory(args)
-folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
-target = Path(folder.name) / "written.root"
+target = clock.target("written.root")
 
 
 def job():
@@ -25,4 +21,4 @@ def job():
             table.extend(part)
 
 
-clock.run(job, lambda _: clock.written(target, folder), threads=1)
+clock.run(job, lambda _: clock.written(target), threads=1)

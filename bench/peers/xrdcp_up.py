@@ -7,7 +7,7 @@ import subprocess
 import clock
 
 args = clock.arguments(("--megabytes", {"type": float, "required": True}))
-folder, source = clock.random_file(args.megabytes)
+source = clock.random_file(args.megabytes)
 
 clock.run(
     lambda: subprocess.run(["xrdcp", "-f", "-s", source, args.url], check=True),
