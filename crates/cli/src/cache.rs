@@ -168,7 +168,7 @@ fn warm(files: &[String]) -> Outcome {
         engine.remote().cache().ok_or_else(is_off)?;
         for file in files {
             let fetched = engine.remote().warm(file).await?;
-            println!("{}: {} were fetched", shown(file), size(fetched));
+            writeln!(std::io::stdout(), "{}: {} were fetched", shown(file), size(fetched))?;
         }
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! `farroot merge OUT IN...`: several files as one.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 use clap::Args;
 use engine::{Compression, MergeOptions, MergeProgress, MergeReport, Missing};
@@ -158,7 +159,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
         let (output, inputs) = (&arguments.output, &arguments.inputs);
         let report = engine.merge(output, inputs, &options, &show).await;
         bar.finish_and_clear();
-        arguments.account(&report?);
+        arguments.account(&report?)?;
         if arguments.report {
             eprint!("{}", engine.report());
         }
@@ -167,7 +168,8 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
 }
 
 impl MergeArguments {
-    fn account(&self, report: &MergeReport) {
+    fn account(&self, report: &MergeReport) -> io::Result<()> {
+        let mut out = io::stdout().lock();
         for note in &report.notes {
             eprintln!("note: {note}");
         }
@@ -184,21 +186,21 @@ impl MergeArguments {
                 "records": report.records, "copied_bytes": report.copied_bytes,
                 "notes": report.notes, "seconds": seconds,
             });
-            println!("{line}");
-            return;
+            return writeln!(out, "{line}");
         }
         let rate = size((bytes as f64 / seconds) as u64);
         let what = match report.inputs {
             1 => "1 file".to_owned(),
             many => format!("{many} files"),
         };
-        println!("merged {what}: {} in {seconds:.3} s, {rate}/s", size(bytes));
+        writeln!(out, "merged {what}: {} in {seconds:.3} s, {rate}/s", size(bytes))?;
         for (path, entries) in &report.tables {
-            println!("  {path}: {entries} entries");
+            writeln!(out, "  {path}: {entries} entries")?;
         }
         if report.histograms > 0 {
-            println!("  {} histograms added up", report.histograms);
+            writeln!(out, "  {} histograms added up", report.histograms)?;
         }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
@@ -117,7 +118,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
             None => Ok(engine.skim(output, &places, &options, &show).await?),
         };
         bar.finish_and_clear();
-        arguments.account(&report?);
+        arguments.account(&report?)?;
         if arguments.report {
             eprint!("{}", engine.report());
         }
@@ -175,7 +176,8 @@ impl SkimArguments {
         Err(format!("{output}: {what}").into())
     }
 
-    fn account(&self, report: &SkimReport) {
+    fn account(&self, report: &SkimReport) -> io::Result<()> {
+        let mut out = io::stdout().lock();
         for note in &report.notes {
             eprintln!("note: {note}");
         }
@@ -191,8 +193,7 @@ impl SkimArguments {
                 "is_copied": report.is_copied, "clusters": clusters_as_json(report),
                 "notes": report.notes, "seconds": seconds,
             });
-            println!("{line}");
-            return;
+            return writeln!(out, "{line}");
         }
         let how = match report.clusters {
             _ if report.is_copied => "copied as stored".to_owned(),
@@ -202,7 +203,11 @@ impl SkimArguments {
             }
         };
         let bytes = size(report.written.size);
-        println!("{}: {after} of {before} entries, {bytes} in {seconds:.3} s, {how}", report.table);
+        writeln!(
+            out,
+            "{}: {after} of {before} entries, {bytes} in {seconds:.3} s, {how}",
+            report.table
+        )
     }
 }
 

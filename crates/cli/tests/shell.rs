@@ -92,6 +92,25 @@ fn cp_streams_to_a_pipe() {
     assert_eq!(child.wait().expect("ends").code(), Some(0));
 }
 
+/// `farroot merge ... | head -1` panicked behind the first line.
+#[test]
+fn merge_and_skim_end_well_where_no_one_reads_their_lines() {
+    let target = tempfile::tempdir().expect("a folder");
+    for verb in ["merge", "skim"] {
+        let made = target.path().join(format!("{verb}.root")).display().to_string();
+        let arguments = match verb {
+            "merge" => ["merge", &made, &file()],
+            _ => ["skim", &file(), &made],
+        };
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = command(&arguments).stdout(writer).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.is_empty(), "{verb}: {said}");
+        assert!(Path::new(&made).exists(), "{verb}");
+    }
+}
+
 /// `farroot serve` whose output was closed ended at once, as if it had done its work, with status 0
 /// and without a word.
 #[test]
