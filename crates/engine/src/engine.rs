@@ -186,13 +186,13 @@ impl Engine {
         self.watch_with(address, CacheUse::Usual).await
     }
 
-    /// As [`Engine::watch`], for a client that says what a cache may do for it. One that wants the
-    /// file's server asked opens the file anew, for later clients as well; one that wants nothing
-    /// fetched, or nothing kept, has nothing read ahead for it.
+    /// As [`Engine::watch`], with the use of the cache that the client allows. With
+    /// [`CacheUse::Verified`] the file is opened anew, for later clients as well; an open with
+    /// [`CacheUse::Only`] or [`CacheUse::Off`] reads nothing ahead.
     ///
     /// # Errors
-    /// Why the file cannot be opened; `NotFound` where only the cache may be read, and does not
-    /// have it.
+    /// Why the file cannot be opened; `NotFound` with [`CacheUse::Only`] for a file that is not in
+    /// the cache.
     pub async fn watch_with(&self, address: &str, cache_use: CacheUse) -> Result<Watched> {
         self.inner.watches.watch(&self.inner.session, address, cache_use).await
     }
@@ -202,7 +202,7 @@ impl Engine {
         self.inner.watches.used()
     }
 
-    /// How the opens of watched files at their servers have ended since the engine was started.
+    /// Numbers of opens of watched files, succeeded and failed, since the engine was started.
     pub fn watch_opens(&self) -> Opens {
         self.inner.watches.opens()
     }
@@ -324,9 +324,9 @@ impl Engine {
     /// are addresses and patterns.
     ///
     /// # Errors
-    /// `Unsupported`, for tables before anything is copied, with the file, tree and branch that
-    /// differ from the first input's; why an input cannot be read or the output not be written.
-    /// Nothing is then under the output's name but what was there before.
+    /// `Unsupported` with the file, tree and branch that differ from the first input's, for tables
+    /// before anything is copied; why an input cannot be read, or the output cannot be written.
+    /// A file that has the output's name already then stays as it is.
     pub fn merge<'a>(
         &'a self,
         output: &'a str,
@@ -353,8 +353,8 @@ impl Engine {
         skim(&self.inner.session, output, sources, options, progress)
     }
 
-    /// What [`Engine::skim`] keeps of tables, as arrays: columns, entries and new columns, batch by
-    /// batch, for files of other formats.
+    /// The columns, new columns and entries that [`Engine::skim`] keeps of tables, as batches of
+    /// arrays, for files of other formats.
     ///
     /// # Errors
     /// As [`Engine::scan`].

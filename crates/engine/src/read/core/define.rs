@@ -53,7 +53,7 @@ struct ComputedPredicate {
     predicate: Arc<dyn Predicate>,
 }
 
-/// The error with the name of the new column that it is about.
+/// The error, with the name of the new column in front of its message.
 pub(super) fn of_column(name: &str, error: Error) -> Error {
     error.about(&format!("the new column {name}"))
 }
@@ -117,7 +117,7 @@ impl Computed {
     /// The wanted columns, from a batch with the columns of `reads` in their order.
     ///
     /// # Errors
-    /// As [`Compute::compute`], and `InvalidArgument` where there are not as many values as
+    /// As [`Compute::compute`], and `InvalidArgument` where the number of values is not that of
     /// entries; both name the column.
     pub fn batch(&self, batch: Batch) -> Result<Batch> {
         let entries = batch.len();
@@ -141,7 +141,7 @@ impl Computed {
     }
 }
 
-/// The array, which has a value for each entry.
+/// The array; `InvalidArgument` where it does not have one value for each entry.
 fn as_many(array: Array, entries: u64) -> Result<Array> {
     let found = array.len();
     if found as u64 == entries {
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(cut.predicate.decide(columns).unwrap(), [false, true, false]);
     }
 
-    /// Computes one value, however many entries there are, or nothing.
+    /// Returns one value, whatever the number of entries, or an error.
     struct Wrong(bool);
 
     impl Compute for Wrong {
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Errors of formulas did not say for which of several columns they were computed.
+    /// Regression: errors of formulas did not name the new column.
     #[test]
     fn errors_name_the_column() {
         for (has_value, said) in [(true, "1 values for 2 entries"), (false, "no values")] {

@@ -1,4 +1,4 @@
-//! Which columns a program reads of tables of a shape, for its next run. Kept as a note.
+//! Columns that a program read of tables with the same columns, kept as a note for its next run.
 
 use std::hash::Hasher;
 
@@ -7,24 +7,24 @@ use twox_hash::XxHash64;
 use super::names::NameList;
 use super::table::Table;
 
-/// Hashes of programs and shapes differ from those that other notes are kept under.
+/// Seed of the hashes of these notes, so that they differ from those of other notes.
 const SEED: u64 = 2;
 
 impl dyn Table {
-    /// The columns that a program of this name read the last time of a table whose columns have the
-    /// same names; none where that is not known.
+    /// The columns that the program of this name read in its last run, of a table with the same
+    /// column names; empty where that is not known.
     pub fn columns_read_by(&self, program: &str) -> Vec<String> {
         let notes = self.file().profiles().notes();
         notes.load(number(program, self.list())).unwrap_or_default()
     }
 
-    /// Keeps them for the program's next run. Where that fails, nothing is kept.
+    /// Saves the columns for the program's next run; a failure to save is ignored.
     pub fn keep_columns_read_by(&self, program: &str, columns: &[String]) {
         self.file().profiles().notes().save(number(program, self.list()), &columns);
     }
 }
 
-/// Equal for the same program and tables with the same columns in the same order.
+/// Hash of the program's name and of the paths of the table's columns, in their order.
 fn number(program: &str, columns: &NameList) -> u64 {
     let mut hasher = XxHash64::with_seed(SEED);
     let paths = columns.all().iter().map(|column| column.path.as_str());

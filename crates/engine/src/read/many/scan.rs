@@ -160,7 +160,7 @@ pub struct OpenAhead {
     places: VecDeque<TableLocation>,
     opening: Ahead<Arc<dyn Table>>,
     hints: MetadataHints,
-    /// A single file is opened as by itself: its end, needed or not, comes a round trip earlier.
+    /// Whether there is a single file: its end is then read at once, a round trip earlier.
     is_one: bool,
 }
 

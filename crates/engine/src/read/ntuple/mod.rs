@@ -177,11 +177,11 @@ impl RNTuple {
         Ok(columns)
     }
 
-    /// The names of the fields at the top that `patterns` name, as [`RNTuple::columns`] takes them;
-    /// `None` where one names a field in another one, and where none is named.
+    /// The names of the fields at the top that match `patterns`, as in [`RNTuple::columns`];
+    /// `None` where a pattern matches a field within another field, or where no field matches.
     ///
     /// # Errors
-    /// As [`RNTuple::columns`], but for fields that cannot be read.
+    /// Those of [`RNTuple::columns`], except for fields that cannot be read.
     pub fn names_at_top(&self, patterns: &[String]) -> Result<Option<Vec<String>>> {
         let mut names = Vec::new();
         for pattern in patterns {

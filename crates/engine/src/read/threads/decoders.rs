@@ -41,7 +41,7 @@ thread_local! {
     static CODECS: RefCell<Codecs> = RefCell::new(Codecs::default());
 }
 
-/// Runs work with the codecs of this thread. The work must not call this itself.
+/// Runs `work` with the codecs of this thread; panics where `work` calls this function.
 pub fn with_codecs<T>(work: impl FnOnce(&mut Codecs) -> T) -> T {
     CODECS.with_borrow_mut(work)
 }

@@ -62,7 +62,7 @@ impl Client {
         self.shared.follow(advice);
     }
 
-    /// The bytes of a range, if the client has just had it.
+    /// The bytes of a range that the client read before, if they are kept.
     pub fn last(&self, range: &Range<u64>) -> Option<Bytes> {
         self.reader.lock().last.get(range)
     }
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// Keeps what the client may ask for once more.
+    /// Keeps bytes that the client may read again, where it reads one column after the other.
     fn keep(&mut self, places: &Places, range: &Range<u64>, bytes: &Bytes) {
         match self.predictors.iter().all(Predictor::reads_alone) {
             true => self.last.keep(places, range, bytes),
@@ -151,7 +151,7 @@ fn joined(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
 }
 
 impl Answering {
-    /// The client is given one of its ranges.
+    /// The client receives the bytes of range number `index`.
     pub fn has_come(&self, index: usize, bytes: &Bytes) {
         let Client { shared, reader, .. } = &*self.client;
         let (Some(places), Some(range)) = (shared.places(), self.ranges.get(index)) else { return };

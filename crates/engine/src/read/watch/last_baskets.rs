@@ -1,7 +1,7 @@
 //! The last baskets of a client that reads one column after the other.
 //!
-//! A chunk of entries mostly ends within a basket, with which the next chunk begins. ROOT and
-//! uproot's `iterate` keep it; coffea's virtual arrays ask for it again, column by column.
+//! A chunk of entries mostly ends within a basket, which the next chunk begins with. ROOT and
+//! uproot's `iterate` keep this basket; coffea's virtual arrays read it again, column by column.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,19 +10,19 @@ use bytes::Bytes;
 
 use super::places::{Places, StoredAt};
 
-/// Bytes that are kept for one client, at the most.
+/// Maximum of bytes that are kept for one client.
 const KEPT_MAX: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 pub struct LastBaskets {
     by_start: BTreeMap<u64, Bytes>,
-    /// Where the last one of each column of each table begins.
+    /// Offset of the last basket or page, by table and column.
     starts: BTreeMap<(usize, u32), u64>,
     bytes: usize,
 }
 
 impl LastBaskets {
-    /// Keeps the bytes of a range where it is one basket or page, in place of the one before it.
+    /// Keeps the bytes of a range that is one basket or page, in place of its column's last one.
     pub fn keep(&mut self, places: &Places, range: &Range<u64>, bytes: &Bytes) {
         let mut within = places.within(range);
         let (Some(StoredAt { table, column, number }), None) = (within.next(), within.next())
@@ -40,7 +40,7 @@ impl LastBaskets {
         if self.bytes + bytes.len() <= KEPT_MAX {
             self.bytes += bytes.len();
             self.starts.insert((table, column), range.start);
-            // By itself: a slice would hold all that has come with it.
+            // Copied, as a slice would keep the whole buffer in memory.
             self.by_start.insert(range.start, Bytes::copy_from_slice(bytes));
         }
     }

@@ -1,11 +1,11 @@
 //! Far files that clients read as ranges of bytes, without saying what is in them.
 //!
 //! Such a client (ROOT, uproot, a copy) asks for a few ranges, waits, computes, and asks again. All
-//! clients of one address share one open file here, and those that come while it is being opened
-//! share its answer, an error too. Of a ROOT file the metadata are read as soon as it is open, the
-//! way that this engine opens it: what ROOT asks for one after the other is then here. They also
-//! say of which column each basket is (`places`), so that what a client reads shows what it will
-//! ask for next (`predict`), and what clients of the next file of its shape begin with (`habit`).
+//! clients of one address share one open file; clients that arrive during the open share its
+//! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
+//! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
+//! They also say to which column each basket belongs (`places`), so that a client's reads predict
+//! its next reads (`predict`), and the first reads of clients of similar files (`habit`).
 
 pub mod arrivals;
 mod client;
@@ -38,7 +38,7 @@ use shared::Shared;
 use used::{Tally, Used};
 
 type OpenFuture = BoxFuture<'static, Result<Arc<Shared>>>;
-/// The open of one address, which later clients wait for, too.
+/// The open of one address. Later clients wait for the same one.
 type Opening = SharedFuture<OpenFuture>;
 
 /// The files that are watched now, by address.
@@ -54,9 +54,9 @@ pub(crate) struct Watches {
 #[derive(Debug, Clone)]
 pub struct Watched {
     client: Arc<Client>,
-    /// The file's server was asked in this client's open.
+    /// Whether this client's open asked the file's server.
     has_asked: bool,
-    /// As long as it lives, others find the open file. It is never polled, which would end that.
+    /// The strong reference by which later clients find the open file. A poll would drop it.
     opening: Opening,
 }
 
@@ -79,12 +79,12 @@ impl Watches {
         self.tally.used_of_all()
     }
 
-    /// How the opens of all files have ended.
+    /// Numbers of opens of all files, succeeded and failed.
     pub fn opens(&self) -> Opens {
         self.opens.opens()
     }
 
-    /// The open of an address, which is begun where there is none that this client may share.
+    /// The open of an address: a present one that this client may share, or a new one.
     fn opening(&self, session: &Session, address: &str, cache_use: CacheUse) -> Opening {
         let mut files = self.files.lock();
         files.retain(|_, opening| opening.upgrade().is_some());
@@ -119,8 +119,8 @@ impl Watched {
         self.client.shared().remote.url()
     }
 
-    /// Whether the file's server was asked in this client's open: the file was not open before, and
-    /// the cache was not believed.
+    /// Whether this client's open asked the file's server: `false` where the file was open before,
+    /// and where the cache's copy was used without asking.
     pub fn has_asked(&self) -> bool {
         self.has_asked
     }
@@ -130,12 +130,12 @@ impl Watched {
         &self.client.shared().remote
     }
 
-    /// The bytes of a range that would have to be fetched from a server, if it was read now.
+    /// The number of bytes of a range that a read would now have to fetch from a server.
     pub fn missing(&self, range: &Range<u64>) -> u64 {
         self.client.shared().missing(range)
     }
 
-    /// One client more of the same open file.
+    /// A further client of the same open file.
     #[must_use]
     pub fn another(&self) -> Self {
         let (client, opening) = (self.client.shared().client(), self.opening.clone());
@@ -152,7 +152,7 @@ impl Watched {
         self.client.shared().opened_before
     }
 
-    /// The next client opens the file anew: reads of this one fail.
+    /// Makes the next client open the file anew, for a caller whose reads of this one fail.
     pub fn give_up(&self) {
         self.client.shared().set_stale();
     }

@@ -1,4 +1,4 @@
-//! How the opens of watched files have ended.
+//! Numbers of opens of watched files, succeeded and failed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,34 +6,34 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use remote::Error;
 
-/// Opens of watched files at their servers since the engine was started: one for all clients that
-/// share it.
+/// Opens of watched files since the engine was started. An open that several clients share counts
+/// once; failures of [`CacheUse::Only`](remote::address::CacheUse::Only) do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opens {
-    /// Those that have succeeded.
+    /// Opens that have succeeded.
     pub succeeded: u64,
-    /// Those that have failed, by the kind of their error.
+    /// Opens that have failed, by error kind.
     pub failed: BTreeMap<String, u64>,
 }
 
-/// The figures while they grow. A clone shares them.
+/// The numbers while the engine runs. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct OpenTally(Arc<Mutex<Opens>>);
 
 impl OpenTally {
-    /// Counts an open that has succeeded; returns the number of those before.
+    /// Counts a successful open; returns the number of successful opens before it.
     pub fn succeeded(&self) -> u64 {
         let mut opens = self.0.lock();
         opens.succeeded += 1;
         opens.succeeded - 1
     }
 
-    /// Counts an open that has failed.
+    /// Counts a failed open.
     pub fn failed(&self, error: &Error) {
         *self.0.lock().failed.entry(format!("{:?}", error.kind())).or_default() += 1;
     }
 
-    /// All so far.
+    /// The numbers so far.
     pub fn opens(&self) -> Opens {
         self.0.lock().clone()
     }

@@ -183,8 +183,7 @@ impl Pieces {
         parts
     }
 
-    /// The beginnings of the pieces of which some bytes are in a range.
-    /// The parts of a range that have not been fetched ahead.
+    /// The parts of a range that are not fetched ahead, or have not arrived yet.
     pub fn not_here(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let (mut parts, mut at) = (Vec::new(), range.start);
         for start in self.overlapping(range) {
@@ -204,6 +203,7 @@ impl Pieces {
         parts
     }
 
+    /// The beginnings of the pieces of which some bytes are in a range.
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let before = self.by_start.range(..range.start).next_back();
         let reaches = before.filter(|(_, piece)| piece.end > range.start).map(|(start, _)| *start);

@@ -30,7 +30,7 @@ use crate::read::file::{File, OpenBytes};
 pub struct Shared {
     pub remote: Arc<RemoteFile>,
     pub tally: Tally,
-    /// Opens of the engine that had succeeded before.
+    /// Number of opens of the engine that had succeeded before this one.
     pub opened_before: u64,
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
@@ -41,7 +41,7 @@ pub struct Shared {
     /// Predictions so far.
     batches: AtomicU64,
     clients: Mutex<Vec<Weak<Client>>>,
-    /// The file is another one now, or cannot be read.
+    /// Whether the file has been replaced since its open, or cannot be read.
     is_stale: AtomicBool,
     runtime: Handle,
     /// What goes on beside the reads; it ends with this.
@@ -81,7 +81,7 @@ impl Shared {
             runtime: Handle::current(),
             tasks: Mutex::default(),
         });
-        // A client for whom nothing may be fetched, or kept, gets no more than it asks for.
+        // `CacheUse::Only` forbids to fetch bytes, and `CacheUse::Off` to keep them: no read ahead.
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
             shared.spawn(read_metadata(session.clone(), bytes, Arc::downgrade(&shared)));
         }
@@ -115,7 +115,7 @@ impl Shared {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// The file is another one now, or cannot be read: the next client opens it anew.
+    /// The file has been replaced, or cannot be read: the next client opens it anew.
     pub fn set_stale(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
@@ -127,7 +127,7 @@ impl Shared {
         known.get(range.clone())
     }
 
-    /// The bytes of a range that would have to be fetched from a server, if it was read now.
+    /// The number of bytes of a range that a read would now have to fetch from a server.
     pub fn missing(&self, range: &Range<u64>) -> u64 {
         if self.metadata(range).is_some() {
             return 0;

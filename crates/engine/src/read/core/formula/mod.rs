@@ -131,7 +131,7 @@ impl Formula {
         }
     }
 
-    /// The same, of one that names a column.
+    /// As [`Formula::of_numbers`], of one that names a column.
     fn of_columns(text: &str) -> Result<Formula> {
         let formula = Formula::of_numbers(text)?;
         match formula.columns.is_empty() {

@@ -3,15 +3,15 @@
 //! A client's reads between two moments at which it waits for nothing are a *fill*: one basket of a
 //! client without a cache, the vectors of a TTreeCache, which holds some clusters. What comes next
 //! is taken to be more of the same: the next baskets of the columns of the last fill, and of those
-//! that have been read again and again and whose turn comes later. Where each fill is of one column
-//! (coffea reads a chunk so), a column that is read on begins the next *round*: the columns that
-//! were read since its last turn follow, in their order. ROOT may fill its cache with all branches
-//! at first, to learn; so the first fill proves nothing where the second one has fewer.
+//! that were read in several fills and are due later. Where each fill reads one column (as coffea
+//! reads a chunk), a column that is read again begins the next *round*: the columns that were read
+//! since its last turn follow, in their order. ROOT may fill its cache with all branches at first,
+//! to learn; so the first fill proves nothing where the second one has fewer columns.
 //!
-//! A prediction is only counted until one has been right. Then ranges are fetched: what the client
-//! reads while more comes (`pace`), and no more than predictions have been worth so far. A client
-//! that jumps, or leaves more than a twentieth unread, ends this until predictions have been right
-//! again.
+//! Predictions are only counted until one has been right. Then ranges are fetched: as much as the
+//! client reads during a request (`pace`), and beyond one fill no more than was predicted rightly
+//! so far. A client that jumps, or leaves more than a twentieth unread, ends this until predictions
+//! have been right again.
 
 pub mod pace;
 
@@ -59,9 +59,9 @@ pub struct Predictor {
     /// Bytes of the last fill.
     last_bytes: u64,
     pace: ClientPace,
-    /// Columns that have been read from this fill on are read in turns.
+    /// Number of the fill since which columns are read in turns.
     round: Option<u32>,
-    /// From this fill on each has read one column.
+    /// Number of the fill since which each fill has read one column.
     alone_since: u32,
     /// Right predictions that are still needed before anything is fetched.
     proofs_missing: u32,
@@ -82,7 +82,7 @@ struct Cursor {
     ahead: u32,
     /// Fills in a row that have read it in order.
     steady: u32,
-    /// The last fill that has read it, and how many baskets of it.
+    /// The last fill that read the column, and how many of its baskets.
     fill: u32,
     units: u32,
     /// It is known from a file like this one that it will be read.
@@ -95,13 +95,13 @@ struct Fill {
     units: u32,
     columns: u32,
     bytes: u64,
-    /// The lowest first entry of a basket before one that was read, and the highest of one that
-    /// was read.
+    /// The lowest first entry of the baskets in front of those that were read, and the highest
+    /// first entry of those that were read.
     entries: Option<(u64, u64)>,
     /// Bytes that were expected, and bytes that were read out of order.
     right: u64,
     wrong: u64,
-    /// A column that was read on, and the fill that had read it before.
+    /// Number of an earlier fill that read a column of this one.
     read_before: Option<u32>,
 }
 
@@ -177,9 +177,9 @@ impl Predictor {
         self.fill.entries = Some((low.min(before), high.max(entry)));
     }
 
-    /// The client waits for what it has read: where that was expected, more can be fetched
-    /// meanwhile. A fill that is as was expected is the proof that is missing. Beside bytes that
-    /// had not been fetched, which share the link, no more is fetched than would be late after
+    /// The client waits for the ranges of this fill. Returns what to fetch meanwhile, where they
+    /// were expected; an expected fill also is the last missing proof. Where some of its bytes are
+    /// fetched only now, over the same link, no more is added than would be late if requested after
     /// them.
     pub fn asked(&mut self, now: Duration, way: Way) -> Advice {
         let Fill { bytes, right, wrong, .. } = self.fill;
@@ -191,7 +191,7 @@ impl Predictor {
         }
         let was_fetched = self.is_proven() && right == bytes;
         if self.proofs_missing == 1 && self.is_as_before() {
-            // It was only counted.
+            // Its ranges were only counted, not fetched.
             self.expect_nothing();
             self.proofs_missing = 0;
         }
@@ -203,14 +203,14 @@ impl Predictor {
         Advice { fetch, drop: Vec::new() }
     }
 
-    /// Expects so many bytes more than it does, up to a bound.
+    /// Expects `bytes` more, up to `bound` in all; returns their ranges.
     fn extend_by(&mut self, bytes: u64, bound: u64) -> Vec<Range<u64>> {
         let most = (self.expected_bytes + bytes).min(bound);
         if bytes == 0 { Vec::new() } else { self.extend(most) }
     }
 
-    /// Whether what the client reads now has baskets of every column that is followed, or is the
-    /// next of a round. ROOT's cache leaves out columns that it has only read to learn.
+    /// Whether the present fill has baskets of every column that is followed, or is the next of a
+    /// round. ROOT's cache leaves out columns that it has only read to learn.
     fn is_as_before(&self) -> bool {
         let is_read = |column: &u32| {
             self.columns.get(column).is_some_and(|cursor| cursor.fill == self.fills + 1)
@@ -219,7 +219,7 @@ impl Predictor {
         is_next_of_round || self.fill.units > 1 && self.followed.iter().all(is_read)
     }
 
-    /// The client has everything that it has asked for.
+    /// The client has received all ranges of this fill. Returns what to fetch and to drop.
     pub fn answered(&mut self, now: Duration, way: Way) -> Advice {
         if self.fill.units == 0 {
             return Advice::default();
@@ -243,7 +243,7 @@ impl Predictor {
             self.credit(&fill);
         }
         if !was_proven {
-            // It was only counted.
+            // Its ranges were only counted, not fetched.
             self.expect_nothing();
         }
         let fetch = self.top_up(way);
@@ -253,8 +253,8 @@ impl Predictor {
         }
     }
 
-    /// A column that is read once more after others, each in a fill of its own, begins a round or
-    /// goes on with one.
+    /// Begins a round, or goes on with one, where a column is read again after other columns, each
+    /// in a fill of its own.
     fn set_round(&mut self, fill: &Fill) {
         if fill.columns > 1 || fill.wrong > fill.right {
             self.round = None;
@@ -313,8 +313,8 @@ impl Predictor {
             let entry = |number: u32| self.table.unit(*column, number).map(|unit| unit.entry);
             let begins = |from: u64| entry(cursor.next).is_some_and(|entry| entry >= from);
             let ends = |from: u64| entry(cursor.next + 1).is_none_or(|after| after > from);
-            // What was passed over is not read any more. Where columns are read in turns, the same
-            // entries follow of the others: from somewhere in the basket before on.
+            // Baskets that the client passed over are not read any more. Where columns are read in
+            // turns, the other columns follow with the same entries, from within a basket on.
             let is_due_later = || match fill.columns {
                 1 => begins(low) || ends(low),
                 _ => begins(high),
@@ -390,11 +390,11 @@ impl Predictor {
         }
     }
 
-    /// Bytes that may be ahead of the client.
+    /// Maximum of bytes that may be fetched ahead of the client.
     fn bound(&self, way: Way) -> u64 {
         let fill = self.pace.fill();
         let more = self.pace.ahead(way).saturating_sub(fill);
-        // A fill that is as was expected counts while the client still waits for it.
+        // Expected bytes of this fill count while the client still waits for them.
         (fill + more.min(self.earned + self.fill.right)).max(AHEAD_MIN)
     }
 
@@ -406,8 +406,8 @@ impl Predictor {
         if has_room || is_low { self.extend(bound) } else { Vec::new() }
     }
 
-    /// Expects more, in the order of entries or of turns, until so many bytes are ahead; ends with
-    /// a cluster where one fits. Where nothing is ahead, one basket fits.
+    /// Expects more baskets, in the order of entries or of turns, up to `bound` bytes ahead, and
+    /// returns their ranges; ends with a cluster where one fits. The first basket always fits.
     fn extend(&mut self, bound: u64) -> Vec<Range<u64>> {
         let table = self.table.clone();
         let is_round = self.round.is_some();

@@ -1,29 +1,29 @@
-//! How far ahead of a client to fetch: what it reads while more comes.
+//! How far ahead of a client to fetch: as much as it reads during a request.
 //!
 //! A client that works for a time T after each fill of F bytes reads F / T bytes a second, and no
-//! more than its link brings. What is asked for comes after a round trip and the time of its
-//! transfer; so as many bytes as the client reads meanwhile have to be ahead of it, in whole fills,
-//! as it waits for all of one.
+//! more than its link transfers. A request takes a round trip and the time of its transfer; the
+//! bytes that the client reads in that time have to be fetched ahead, in whole fills, as the client
+//! waits for all bytes of a fill.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Fills that are looked at: the largest and the fastest of them count, so that a pause of the
-/// client says nothing.
+/// Number of last fills that are remembered: the largest and the fastest of them count, so that a
+/// pause of the client has no effect.
 const FILLS: usize = 4;
-/// Work, round trips and rates vary: one part in so many is fetched beyond what they ask for.
+/// Work, round trips and rates vary: a quarter more than the needed bytes is fetched.
 const SPARE_PART: u64 = 4;
-/// A client that does not work shows what a link can bring only where more is asked for: bytes that
-/// a round trip is taken to bring at the least.
+/// Minimum of bytes that a link is taken to transfer in a round trip: for a client that does not
+/// work, a link shows its capacity only where more is requested.
 const LINK_MIN: u64 = 512 << 10;
-/// Some clusters are larger than the last ones, by one part in so many.
+/// Some clusters are larger than the last ones: fills are taken to be an eighth larger.
 const LARGER_PART: u64 = 8;
 
 /// The links to the servers that a client's bytes come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Way {
     pub round_trip: Duration,
-    /// Bytes that come in a round trip; 0 while unknown.
+    /// Bytes that the links transfer in a round trip; 0 while unknown.
     pub bytes: u64,
 }
 
@@ -42,12 +42,12 @@ struct Filled {
 }
 
 impl ClientPace {
-    /// A client that is taken to begin with a fill of so many bytes.
+    /// The client is expected to begin with a fill of `bytes`.
     pub fn begin(&mut self, bytes: u64) {
         self.fills.push_back(Filled { bytes, work: None });
     }
 
-    /// The client has a fill of so many bytes.
+    /// The client has received a fill of `bytes`.
     pub fn answered(&mut self, now: Duration, bytes: u64) {
         self.answered_at = Some(now);
         self.fills.push_back(Filled { bytes, work: None });
@@ -56,38 +56,38 @@ impl ClientPace {
         }
     }
 
-    /// The client asks for more. Between the last answer and the first question it has worked.
+    /// The client asks for more: it has worked since the last answer. Later requests do not count.
     pub fn asked(&mut self, now: Duration) {
         if let (Some(since), Some(last)) = (self.answered_at.take(), self.fills.back_mut()) {
             last.work = Some(now.saturating_sub(since));
         }
     }
 
-    /// The fills so far are not like those to come.
+    /// Forgets the fills so far, which are not like those to come.
     pub fn forget(&mut self) {
         *self = ClientPace::default();
     }
 
-    /// Bytes of a fill, with some for larger clusters.
+    /// Bytes of the largest of the last fills, and an eighth more for larger clusters.
     pub fn fill(&self) -> u64 {
         let largest = self.fills.iter().map(|fill| fill.bytes).max().unwrap_or(0);
         largest + largest / LARGER_PART
     }
 
-    /// Bytes that have to be ahead for the client never to wait: whole fills.
+    /// Bytes to fetch ahead so that the client never waits, in whole fills.
     pub fn ahead(&self, way: Way) -> u64 {
         let fill = self.fill().max(1);
         let needed = self.needed(way);
         (needed + needed / SPARE_PART).div_ceil(fill).max(1).saturating_mul(fill)
     }
 
-    /// Bytes of the next fill that the client would wait for if they were asked for with the answer
-    /// to this one; at most what the link brings in a round trip, in which it would rest.
+    /// Bytes of the next fill that would be late if they were requested only when this fill has
+    /// arrived; at most those of a round trip, for which the link would be idle.
     pub fn late(&self, way: Way) -> u64 {
         self.needed(way).saturating_sub(self.fill()).min(way.bytes)
     }
 
-    /// Bytes that the client reads while a fill comes; 0 while the link is unknown.
+    /// Bytes that the client reads while a fill is fetched; 0 while the link is unknown.
     fn needed(&self, way: Way) -> u64 {
         let fill = self.fill();
         if way.bytes == 0 {
@@ -99,8 +99,8 @@ impl ClientPace {
         in_round_trip.saturating_add(in_transfer)
     }
 
-    /// Bytes that the client reads in so much time of its own; without bound where it is not known
-    /// to work.
+    /// Bytes that the client reads within `time`, as far as its work is the limit; `u64::MAX` where
+    /// its work takes no time, or is not known.
     fn read_within(&self, time: Duration) -> u64 {
         let read = |fill: &Filled| {
             let work = fill.work?.as_nanos();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     const FILL: u64 = 80_000;
-    /// 90,000 bytes a fill with some for larger ones; a link that brings that in 170 ms.
+    /// A link that transfers 90,000 bytes, the larger fill that is expected, in 170 ms.
     const WAY: Way = Way { round_trip: Duration::from_millis(100), bytes: 53_000 };
 
     fn pace(work: &[u64]) -> ClientPace {

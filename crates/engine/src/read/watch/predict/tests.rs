@@ -144,7 +144,7 @@ fn a_cache_that_has_nothing_to_learn_proves_its_columns_with_its_second_fill() {
     assert_eq!(world.unused, 0);
 }
 
-/// What is fetched at the question has been requested a round trip before the answer's work ends.
+/// Ranges are fetched when the second vector is requested, a round trip before its answer.
 #[test]
 fn a_second_vector_of_the_same_columns_is_the_proof_before_its_answer() {
     let mut world = World::new();
@@ -166,7 +166,7 @@ fn a_second_vector_of_the_same_columns_is_the_proof_before_its_answer() {
     assert_eq!(starts.into_iter().collect::<BTreeSet<u64>>(), expected);
 }
 
-/// ROOT's cache reads all branches to learn: a part of those is no proof before its answer.
+/// ROOT's cache first reads all branches: a read of some of them is no proof before its answer.
 #[test]
 fn fewer_columns_than_expected_are_no_proof() {
     let mut world = World::new();
@@ -179,7 +179,7 @@ fn fewer_columns_than_expected_are_no_proof() {
 }
 
 /// coffea reads a chunk of one column after the other. Regression: while one column was read, the
-/// others were taken for left, and those with baskets of more than 64 KiB were never fetched.
+/// other ones counted as given up, and those with baskets of more than 64 KiB were never fetched.
 #[test]
 fn columns_that_are_read_in_turns_are_here_from_the_second_round_on() {
     for baskets in 1..=4 {
@@ -197,7 +197,7 @@ fn columns_that_are_read_in_turns_are_here_from_the_second_round_on() {
     }
 }
 
-/// Baskets end where they like: a chunk's first of a column may end within the one of another.
+/// A chunk's first basket of one column may end within the first basket of another column.
 #[test]
 fn columns_in_turns_have_baskets_of_different_lengths() {
     let mut world = World::new();
@@ -349,7 +349,7 @@ fn what_a_client_of_such_a_file_reads_is_here_before_its_first_read() {
     }
     second.end();
     assert_eq!((second.waits, second.unused), (0, 0));
-    // Another one reads other columns: that costs what was fetched for its first fill, once.
+    // A client of other columns does not use the bytes fetched for its first fill, once.
     let mut other = World::new();
     let advice = other.predictor.begin(&columns, bytes);
     other.follow(advice);
