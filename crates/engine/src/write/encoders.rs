@@ -9,8 +9,8 @@ thread_local! {
     static ENCODERS: RefCell<Encoders> = RefCell::default();
 }
 
-/// Runs work with the encoders of this thread. Work that calls this itself, and what follows work
-/// that panics, gets new ones.
+/// Runs `work` with the encoders of this thread. A nested call, and the next call after a panic of
+/// `work`, gets new encoders.
 pub fn with_encoders<T>(work: impl FnOnce(&mut Encoders) -> T) -> T {
     let mut encoders = ENCODERS.take();
     let done = work(&mut encoders);

@@ -226,7 +226,7 @@ impl Flow {
         }
     }
 
-    /// Encodes the next work; `false` where there is none.
+    /// Encodes the next pieces of work; `false` where there are none.
     fn encode_some(self: &Arc<Self>, encoders: &mut Encoders) -> bool {
         let works = self.next_works();
         if works.is_empty() {

@@ -14,10 +14,10 @@ use super::processes;
 use crate::located::Located;
 use crate::read::file::session::Session;
 
-/// Writes it, and closes the file.
+/// Writes objects and metadata, and closes the file.
 ///
 /// # Errors
-/// Those of reading the objects that are left, and as [`MergePlan::add_object`].
+/// Those of reading the remaining objects, and as [`MergePlan::add_object`].
 pub async fn run(
     session: &Session,
     plan: MergePlan,
@@ -43,7 +43,7 @@ pub async fn run(
     Ok(MergeReport { notes, ..report })
 }
 
-/// The report of a file of which no object is there yet.
+/// The report before the first object is written.
 fn report(plan: &MergePlan, url: &str) -> MergeReport {
     MergeReport {
         inputs: plan.inputs.len(),
@@ -59,7 +59,7 @@ fn report(plan: &MergePlan, url: &str) -> MergeReport {
     }
 }
 
-/// Puts an output into the file.
+/// Puts output number `at` into the file, and adds it to the report.
 fn put(
     plan: &mut MergePlan,
     at: usize,

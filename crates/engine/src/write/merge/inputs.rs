@@ -27,12 +27,12 @@ use crate::read::file::{File, Speculation};
 
 /// Classes whose streamer infos are the output's own.
 pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
-/// Memory for decoded objects, about: those of all outputs that are added up at a time.
+/// Memory for decoded objects, about: for those of all outputs that are added up at a time.
 pub const DECODED_BYTES: u64 = 32 << 20;
-/// Memory that an object of no bins takes once it is decoded, about, and a byte of its content.
+/// Memory of a decoded object without bins, and of each byte of its content, about.
 const OBJECT_BYTES: u64 = 24 << 10;
 const BYTES_PER_BYTE: u64 = 4;
-/// Bytes between two records that are rather read than skipped, and of records read in one piece.
+/// Maximum bytes between two records that are read in one piece, and maximum bytes of a piece.
 const GAP_BYTES: u64 = 1 << 10;
 const PIECE_BYTES: u64 = 1 << 20;
 
@@ -56,7 +56,7 @@ pub struct Input {
 /// decoded, a histogram of 100 bins takes 20 times the memory of its record.
 pub struct Items {
     file: File,
-    /// The records of all tables, and of objects as many as may be decoded at a time.
+    /// The records of all tables, and of as many objects as may be decoded at a time.
     known: Known,
     left: IntoIter<InputItem>,
 }
@@ -89,12 +89,12 @@ impl Items {
         object((self.file.format(), self.file.url()), &self.known, key)
     }
 
-    /// Whether the objects of a key are added up.
+    /// Whether objects of the key's class are added up.
     pub fn adds(&self, key: &Key) -> bool {
         ObjectSum::adds(&self.file.format().classes.streamers, &key.class)
     }
 
-    /// The file, to read other objects of it.
+    /// The file, to read the objects whose records have not been read.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -120,7 +120,7 @@ impl ItemContent {
         }
     }
 
-    /// What a cut leaves of the clusters of a table; all of them without one.
+    /// Counts what a cut leaves of a table's clusters; without a cut, all are copied.
     pub fn clusters(&self, survivors: Option<&Survivors>) -> ClusterCounts {
         let ends: Vec<u64> = match self {
             ItemContent::Tree(tree) => ends_of_clusters(&tree.tree),
@@ -219,8 +219,8 @@ pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<Stri
         .then(|| format!("{path} of {url}: its attribute sets ({names}) are left out"))
 }
 
-/// The keys that are merged, by directory. Records of objects are read before their turn as far as
-/// there is memory for the objects.
+/// The keys that are merged, by directory. `is_read` is set for tables and processes, and for
+/// objects as long as they fit into [`DECODED_BYTES`] once they are decoded.
 fn wanted(
     format: &rootfile::File,
     directories: Directories,
@@ -248,12 +248,12 @@ fn wanted(
     items
 }
 
-/// Memory that an object takes once it is decoded, about.
+/// Memory of a key's object once it is decoded, in bytes, about.
 pub fn decoded_bytes(key: &Key) -> u64 {
     key.content_len.saturating_mul(BYTES_PER_BYTE).saturating_add(OBJECT_BYTES)
 }
 
-/// That those records are there which are read before their turn, and the others in the file.
+/// Asks for the records of items with `is_read`; of the others checks that they lie in the file.
 fn records(
     format: &rootfile::File,
     known: &Known,
@@ -273,7 +273,7 @@ fn records(
     }
 }
 
-/// Ranges of records as fewer ones: neighbours are read in one piece.
+/// Joins ranges of records that are close to each other, so that they are read in one piece.
 pub fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {
@@ -301,7 +301,7 @@ async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<ItemConte
     Ok(Some(ItemContent::Tree(Arc::new(there(tree)?))))
 }
 
-/// The object of a key of a file, which is called `url`.
+/// The object of a key of the file at `url`.
 ///
 /// # Errors
 /// Where its record has not been read. What cannot be copied is [`ItemContent::Left`].

@@ -1,5 +1,5 @@
-//! Objects for which there was no memory while the inputs were checked: they are read when all
-//! tables have been copied, those of some outputs at a time.
+//! Objects that did not fit into memory while the inputs were checked: they are read after all
+//! tables have been copied, those of a group of outputs at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::read::file::{File, Speculation};
 
 /// Inputs that stay open until their objects are read; others are opened again for each group.
 const FILES_OPEN: usize = 64;
-/// Bytes of objects that are asked for and not yet added, at the most; and in how many pieces, each
-/// of which may have to open its file.
+/// Maximum bytes of objects that are requested and not yet added, and maximum number of their
+/// pieces, each of which may have to open its file.
 const WINDOW_BYTES: u64 = 16 << 20;
 const PIECES_AHEAD: usize = 16;
 
@@ -31,14 +31,14 @@ pub struct LaterInput {
     file: Option<OpenInput>,
 }
 
-/// A file, without what its keys and metadata take.
+/// An open file, without the memory of its keys and metadata.
 #[derive(Clone)]
 struct OpenInput {
     remote: Arc<RemoteFile>,
     format: Arc<rootfile::File>,
 }
 
-/// Reads them, some ahead: first those of the first group of all inputs, in the inputs' order.
+/// Reads these objects, some ahead: group by group, and in a group in the order of the inputs.
 pub struct LaterObjects {
     session: Session,
     left: VecDeque<Piece>,
@@ -52,7 +52,7 @@ struct Piece {
     input: Arc<PlannedInput>,
     file: Option<OpenInput>,
     objects: Vec<(usize, Key)>,
-    /// Of their records.
+    /// Bytes of the objects' records.
     bytes: u64,
 }
 
@@ -71,7 +71,7 @@ impl Drop for Reading {
 }
 
 impl LaterInput {
-    /// Objects of a file, the `number`th with such.
+    /// Objects of a file. `number` counts the inputs with such objects: the first 64 stay open.
     pub fn new(
         input: Arc<PlannedInput>,
         objects: Vec<(usize, Key)>,
@@ -110,8 +110,8 @@ impl LaterObjects {
         LaterObjects { session, left, asked: VecDeque::new(), asked_bytes: 0 }
     }
 
-    /// Adds the objects of the group of outputs that begins with number `at`, if one does; those of
-    /// groups behind it are on their way meanwhile.
+    /// Adds the objects of the group whose first output is `at`; nothing where no group begins
+    /// there. Objects of later groups are requested meanwhile.
     ///
     /// # Errors
     /// `Io` where an input has changed, as [`MergePlan::add_object`], and those of reading.
@@ -132,7 +132,7 @@ impl LaterObjects {
         Ok(())
     }
 
-    /// Asks for as much as there is room for.
+    /// Requests pieces, up to the limits of bytes and of pieces.
     fn ask(&mut self) {
         while self.asked.is_empty()
             || self.asked_bytes < WINDOW_BYTES && self.asked.len() < PIECES_AHEAD
@@ -145,7 +145,7 @@ impl LaterObjects {
     }
 }
 
-/// The records of a piece, and the file.
+/// Reads the records of a piece; returns them with the open file.
 fn read(
     session: Session,
     piece: &Piece,
@@ -173,7 +173,7 @@ fn read(
     }
 }
 
-/// The first output of the group of each output that has such objects.
+/// For each output with such objects, the first output of its group.
 fn groups(inputs: &[LaterInput]) -> BTreeMap<usize, usize> {
     let mut needed: BTreeMap<usize, u64> = BTreeMap::new();
     for (at, key) in inputs.iter().flat_map(|input| &input.objects) {
@@ -183,8 +183,8 @@ fn groups(inputs: &[LaterInput]) -> BTreeMap<usize, usize> {
     grouped(needed, DECODED_BYTES)
 }
 
-/// Puts outputs, of each of which it is known what it needs, into groups that need up to `most`; a
-/// single output may need more.
+/// Divides outputs into groups that need up to `most` bytes; a single output may need more.
+/// `needed` are the bytes of each output. Returns for each output the first one of its group.
 fn grouped(needed: BTreeMap<usize, u64>, most: u64) -> BTreeMap<usize, usize> {
     let (mut first, mut sum) = (0, u64::MAX);
     let group = |(at, bytes): (usize, u64)| {

@@ -9,8 +9,8 @@
 //! once. Baskets are copied as they are stored, in the order in which they lie in each input;
 //! neighbours are read and written in one piece.
 //!
-//! Objects are added up as the inputs are read, as far as there is memory for them, decoded; the
-//! others when all tables have been copied, some of them at a time.
+//! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
+//! remaining objects after all tables have been copied, some of them at a time.
 
 mod carrier;
 mod copy;

@@ -129,7 +129,7 @@ pub struct InputEntries {
     pub url: String,
     pub entries: u64,
     pub kept: u64,
-    /// What became of its clusters.
+    /// How many of its clusters are copied, taken from, or left out.
     pub clusters: ClusterCounts,
 }
 

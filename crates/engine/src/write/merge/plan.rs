@@ -37,7 +37,7 @@ pub struct MergePlan {
     pub inputs: Vec<Arc<PlannedInput>>,
     /// Objects that are read when all tables have been copied, by input.
     pub later: Vec<LaterInput>,
-    /// Memory of the objects of outputs that are here, about.
+    /// Memory of the decoded objects of all outputs, in bytes, about.
     decoded_bytes: u64,
     pub processes: Processes,
     pub notes: Vec<String>,
@@ -59,18 +59,18 @@ pub struct Output {
     /// How many inputs have it, and whether it is different in one of them.
     pub inputs: usize,
     pub differs: bool,
-    /// Whether its objects are read later: of some input, and of all inputs behind that.
+    /// Whether its objects of an input, and so of all inputs behind it, are read after the tables.
     is_later: bool,
 }
 
 pub enum OutputContent {
-    /// Of no input so far.
+    /// No table or object of an input so far.
     Nothing,
     Tree(Box<CopiedTree>),
     NTuple(Box<CopiedNTuple>),
     Sum(Box<ObjectSum>),
     Object(Box<CopiedObject>),
-    /// Objects of which none is here.
+    /// Objects, none of which has been read.
     Later,
     /// What the first input has cannot be copied.
     Left,
@@ -215,7 +215,7 @@ impl MergePlan {
         self.notes.push(format!("{} of {url}: {text}", self.outputs[at].path));
     }
 
-    /// The position of an output among all; a new one for what no input before had.
+    /// The position of an output; adds a new output for a name that no input before had.
     fn output_of(&mut self, directory: &Arc<str>, name: &str) -> usize {
         let names = self.places.entry(directory.clone()).or_default();
         if let Some(at) = names.get(name) {
@@ -236,8 +236,8 @@ impl MergePlan {
         at
     }
 
-    /// Adds an object of an input to its output, if there is memory for it, and for those to which
-    /// it is added; the key if not: the object is then read when all tables have been copied.
+    /// Adds an object of an input to its output, where its record has been read and the outputs'
+    /// objects fit into memory; else returns its key: it is read after all tables have been copied.
     fn add_or_postpone(
         &mut self,
         at: usize,
@@ -263,7 +263,7 @@ impl MergePlan {
         Ok(None)
     }
 
-    /// Takes note of an object that is read later, and of whether it is added up.
+    /// Counts an object that is read later for its output; `adds` says whether it is added up.
     fn postpone(&mut self, at: usize, adds: bool, (processes, url): (u16, &str)) -> Result<()> {
         let Output { path, content, inputs, is_later, .. } = &mut self.outputs[at];
         match (&*content, adds) {
@@ -280,7 +280,7 @@ impl MergePlan {
         Ok(())
     }
 
-    /// Adds an object of an input, which is no table, to its output.
+    /// Adds an object of an input, other than a table, to its output.
     ///
     /// # Errors
     /// `Unsupported` where it does not fit those before.
@@ -313,7 +313,7 @@ impl MergePlan {
         Ok(())
     }
 
-    /// Adds an input's table to an output; what is to be copied of it.
+    /// Adds an input's table to an output; returns what is copied of it, `None` if it is left out.
     fn add_table(
         &mut self,
         at: usize,
@@ -386,17 +386,17 @@ impl MergePlan {
     }
 }
 
-/// The error where inputs have different things under one name.
+/// The error for a name under which inputs have tables or objects of different kinds.
 fn another_kind(path: &str, url: &str) -> Error {
     let what = format!("{path}: not of the kind that it is in the first input");
     Error::new(ErrorKind::Unsupported, what).with_url(url)
 }
 
 impl PlannedInput {
-    /// That its file is the one whose metadata were read.
+    /// Checks that the file still has the size and time that it had when its metadata were read.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io` where the file has changed.
     pub fn check_same(&self, is: &FileInfo) -> Result<()> {
         if (self.info.size, self.info.modified) == (is.size, is.modified) {
             return Ok(());

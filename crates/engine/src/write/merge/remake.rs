@@ -2,8 +2,8 @@
 //!
 //! Where only some entries of a basket are taken, a thread does that first. Baskets of a tree are
 //! held until there are enough of them, to the end of a cluster: a cut. Then those of each branch
-//! are one job. What the threads have done is placed when the next cut comes, or when there are too
-//! many pages: when depends on the inputs alone, so that the file does not depend on the threads.
+//! are one job. Results of the threads are placed at the next cut, or when there are too many
+//! pages: both depend on the inputs alone, so that the file does not depend on the threads' speed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::write::encoders::with_encoders;
 
 /// Stored bytes of a tree that are held for one round of jobs, about.
 pub const HELD_BYTES: u64 = 32 << 20;
-/// Stored bytes that the threads take entries from, and those of pages that are not placed.
+/// Maximum stored bytes of baskets that threads take entries from, and of pages not placed yet.
 const JOBS_BYTES: usize = 48 << 20;
 
 /// What is held, and what the threads have.
@@ -37,19 +37,19 @@ pub struct Remaking {
     held: BTreeMap<(usize, usize), Vec<HeldBasket>>,
     /// How branches are compressed, of which that is known.
     known: BTreeMap<(usize, usize), BranchRemake>,
-    /// What is to be held, and the cuts behind it.
+    /// Baskets that are to be held, and cuts, in their order.
     waiting: VecDeque<Item>,
-    /// Stored bytes out of which threads take entries.
+    /// Stored bytes of baskets that threads take entries from.
     taking_bytes: usize,
     /// How many cuts there were, and how many of them have been given to the threads.
     cuts: usize,
     cuts_begun: usize,
-    /// Not placed yet; each with the number of its cut.
+    /// Baskets that are not placed yet, each job with the number of its cut.
     baskets: VecDeque<(usize, Job<MadeBaskets>)>,
     pages: VecDeque<Job<MadePages>>,
     pages_bytes: usize,
-    /// By output, the pages of RNTuples that come in; by output and cluster of the output what was
-    /// taken for it.
+    /// Pages of RNTuples that have been read, by output; entries that were taken, by output and
+    /// cluster of the output.
     open: BTreeMap<usize, OpenClusters>,
     taken: BTreeMap<(usize, usize), TakenFields>,
 }
@@ -77,7 +77,7 @@ pub struct Page {
     pub content: (usize, bool),
 }
 
-/// What a thread makes of so many stored bytes.
+/// What a thread makes of `bytes` stored bytes.
 struct Job<T> {
     output: usize,
     bytes: usize,
@@ -94,7 +94,7 @@ struct MadeBaskets {
 /// What threads make of pages.
 enum MadePages {
     Pages(Vec<Page>),
-    /// Entries that were taken for a cluster of the output; with the input, the last ones.
+    /// Entries that were taken for a cluster of the output; the last ones with their input.
     Fields {
         group: usize,
         cluster: usize,
@@ -168,8 +168,8 @@ impl Remaking {
         self.pages.push_back(job);
     }
 
-    /// Takes pages of clusters of which some entries are taken: threads do that with the fields
-    /// that have all their pages.
+    /// Adds pages of clusters of which some entries are taken: threads take the entries of each
+    /// field that has all its pages.
     ///
     /// # Errors
     /// As [`part_of`].
@@ -195,7 +195,7 @@ impl Remaking {
         Ok(())
     }
 
-    /// Gives what was taken for a cluster of the output to the threads.
+    /// Gives the entries taken for a cluster of the output to the threads, which encode them.
     fn join(&mut self, (output, group): (usize, usize), input: &Arc<PlannedInput>) {
         let taken = self.taken.remove(&(output, group)).unwrap_or_default();
         let Remake { compression, joined, .. } = self.remake;
@@ -211,7 +211,7 @@ impl Remaking {
         }
     }
 
-    /// Forgets what it knew of the clusters of an RNTuple, after the end of an input.
+    /// Drops the pages and counts of an RNTuple's clusters, after the end of an input.
     pub fn end_ntuple(&mut self, output: usize) {
         self.open.remove(&output);
     }
@@ -231,8 +231,8 @@ impl Remaking {
         Job { output, bytes, made }
     }
 
-    /// Begins what can be begun, and places all but the last cut, and pages where there are many.
-    /// Waits until the threads have room for more.
+    /// Gives all work that is due to the threads, and places all cuts but the last one, and pages
+    /// above [`JOBS_BYTES`]. Waits until the threads have room for more.
     pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
         let last = self.cuts.saturating_sub(1);
         while self.cuts_begun < last {
@@ -250,8 +250,8 @@ impl Remaking {
         self.place_pages(0, plan, url).await
     }
 
-    /// Does what is next of all that waits; `false` where nothing waits, or where it is not done
-    /// and this must not wait for it.
+    /// Does the next of the waiting items; `false` where there is none, or where its job has not
+    /// ended and `may_wait` is false.
     async fn advance(&mut self, plan: &mut MergePlan, url: &str, may_wait: bool) -> Result<bool> {
         match self.waiting.pop_front() {
             None => return Ok(false),
@@ -268,7 +268,7 @@ impl Remaking {
             }
             Some(Item::Cut(output)) => {
                 if self.baskets.iter().any(|(_, job)| job.output == output) {
-                    // The first of a branch decides how it is compressed.
+                    // The first job of a branch decides how the branch is compressed.
                     self.place_baskets(self.cuts_begun, plan, url).await?;
                 }
                 self.remake(plan, output);
@@ -284,7 +284,7 @@ impl Remaking {
         }
     }
 
-    /// Gives the baskets of a tree that are held to the threads.
+    /// Gives the held baskets of a tree to the threads.
     fn remake(&mut self, plan: &MergePlan, output: usize) {
         let OutputContent::Tree(tree) = &plan.outputs[output].content else { return };
         let mut held = self.held.split_off(&(output, 0));
@@ -305,7 +305,7 @@ impl Remaking {
         }
     }
 
-    /// Places the baskets of cuts before the one of that number.
+    /// Places the baskets of the cuts before number `end`.
     async fn place_baskets(&mut self, end: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
         while let Some((_, job)) = self.baskets.pop_front_if(|(cut, _)| *cut < end) {
             let output = job.output;
@@ -318,7 +318,7 @@ impl Remaking {
         Ok(())
     }
 
-    /// Places pages until the threads have at most so many bytes of them.
+    /// Places pages until at most `most` stored bytes of pages are not placed.
     async fn place_pages(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
         while (self.pages_bytes > most || most == 0)
             && let Some(job) = self.pages.pop_front()
@@ -345,7 +345,7 @@ impl Remaking {
 }
 
 impl<T> Job<T> {
-    /// Waits for the thread.
+    /// Waits for the result of the thread.
     async fn done(self) -> Result<rootfile::Result<T>> {
         self.made.await.map_err(|_| {
             let text = "a thread that compresses has failed";

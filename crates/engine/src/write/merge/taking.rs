@@ -1,8 +1,8 @@
 //! Clusters of RNTuples of which some entries are taken.
 //!
-//! A thread takes the entries of fields at the top out of a cluster, once all pages of these are
-//! there. When that has been done for all clusters that become one in the output, threads encode
-//! what was taken of some fields at a time.
+//! A thread takes the entries of fields at the top out of a cluster, once all pages of these fields
+//! have been read. When that has been done for all clusters that become one in the output, threads
+//! encode the taken entries, some fields at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::plan::{CopiedPart, PlannedInput};
 /// Bytes of taken entries that a thread encodes at a time, about.
 const ENCODED_BYTES: usize = 4 << 20;
 
-/// The clusters of an output's present input whose pages come in.
+/// The clusters of an output's present input of which some pages have been read.
 #[derive(Default)]
 pub struct OpenClusters {
     open: BTreeMap<usize, OpenCluster>,
-    /// By cluster of the output, how many of those that become it have all pages.
+    /// By cluster of the output, how many of the clusters that become it have all pages.
     whole: BTreeMap<usize, usize>,
 }
 
@@ -30,7 +30,7 @@ struct OpenCluster {
     fields: Vec<(u32, Vec<usize>)>,
 }
 
-/// A page that has come: its cluster and place there.
+/// A page that has been read: its cluster, its place there, and its bytes.
 pub struct ArrivedPage {
     pub place: (usize, usize),
     pub bytes: Bytes,
@@ -43,16 +43,16 @@ pub struct WholeFields {
     pub pages: BTreeMap<usize, Bytes>,
     /// The cluster of the output that its entries go to.
     pub group: usize,
-    /// They are the last ones of that.
+    /// Whether they are the last fields for that cluster.
     pub is_last: bool,
 }
 
-/// What was taken for one cluster of the output: by field at the top, with the input's cluster.
+/// The entries taken for a cluster of the output: by field at the top, with the input's cluster.
 #[derive(Default)]
 pub struct TakenFields(BTreeMap<u32, Vec<(usize, TakenField)>>);
 
 impl OpenClusters {
-    /// Adds pages; returns the fields that have all theirs now.
+    /// Adds pages; returns the fields that now have all their pages.
     pub fn add(&mut self, part: &NTuplePart, pages: Vec<ArrivedPage>) -> Vec<WholeFields> {
         let mut touched = BTreeSet::new();
         for ArrivedPage { place: (cluster, place), bytes } in pages {
@@ -100,8 +100,8 @@ impl TakenFields {
         }
     }
 
-    /// Fields that a thread encodes at a time, and their bytes; of each what was taken of the
-    /// clusters, in their order.
+    /// Parts for one thread each, and their bytes: the taken entries of some fields, of each field
+    /// in the order of the clusters.
     pub fn parts(self) -> Vec<(Vec<Vec<TakenField>>, usize)> {
         let mut parts: Vec<(Vec<Vec<TakenField>>, usize)> = Vec::new();
         for mut taken in self.0.into_values() {
@@ -123,7 +123,7 @@ impl TakenFields {
 /// What is copied of an input's RNTuple.
 ///
 /// # Errors
-/// `Corrupt` where the output is none.
+/// `Corrupt` where the output is no RNTuple.
 pub fn part_of(input: &Arc<PlannedInput>, output: usize) -> rootfile::Result<&NTuplePart> {
     let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
     match part {

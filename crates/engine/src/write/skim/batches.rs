@@ -9,8 +9,8 @@ use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
 
-/// What a skim keeps of tables, in their order: columns, and new ones behind them. A batch may have
-/// no entries.
+/// What a skim keeps of tables, in their order: the columns of the tables, then the new columns. A
+/// batch may have no entries.
 pub struct SkimBatches {
     pub(super) first: First,
     batches: ScanBatches,
@@ -59,7 +59,7 @@ impl SkimBatches {
     /// A batch without entries, for the types of the columns.
     ///
     /// # Errors
-    /// As of a batch.
+    /// As [`SkimBatches::next`].
     pub fn nothing(&self) -> Result<Batch> {
         self.columns.nothing(&*self.first.table)
     }
@@ -69,7 +69,7 @@ impl SkimBatches {
         &self.first.path
     }
 
-    /// Of each source its address, and of the batches so far its entries and those that are kept.
+    /// For each source its address, and its entries in the batches so far: all, and those kept.
     pub fn inputs(&self) -> &[(String, u64, u64)] {
         &self.inputs
     }
@@ -79,7 +79,7 @@ impl SkimBatches {
         self.current
     }
 
-    /// What is said of what is left out.
+    /// Notes on what the skim leaves out.
     pub fn notes(&self) -> Vec<String> {
         self.first.note.iter().cloned().collect()
     }

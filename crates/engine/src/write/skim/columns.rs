@@ -75,7 +75,7 @@ impl EncodedColumns {
         }
     }
 
-    /// The columns to write, without entries: those of a table.
+    /// The columns to write of a table, without entries, for their types.
     pub fn nothing(&self, table: &dyn Table) -> Result<Batch> {
         let columns = table.select(&self.wanted)?.empty();
         self.computed(Batch::empty(0..0, None, columns.into_iter()))

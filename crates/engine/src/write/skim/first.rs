@@ -22,12 +22,12 @@ pub struct First {
     pub path: String,
     pub tree: Option<Arc<TreeMetadata>>,
     pub ntuple: Option<RNTuple>,
-    /// What is said of what a skim leaves out.
+    /// The note on attribute sets that the skim leaves out.
     pub note: Option<String>,
 }
 
 impl First {
-    /// Opens the first table, and checks what is to be made of it.
+    /// Opens the first table, and checks the names of the new columns.
     pub async fn open(
         session: &Session,
         sources: &[TableLocation],

@@ -1,10 +1,10 @@
 //! Some entries and columns of a table, which may be in many files, as a new file.
 //!
-//! Nothing is decoded: the baskets or pages of the columns are copied, as in a merge. With a cut,
-//! its columns are read first; then baskets of a tree, and clusters of an RNTuple, of which all
-//! entries are left are copied, and out of others entries are taken as the bytes that they are.
-//! Where that cannot be, between trees and RNTuples, and for new columns of RNTuples, the reader
-//! decides from the cut's columns what else it fetches, and what is left is encoded anew.
+//! The baskets or pages of the columns are copied without decoding, as in a merge. With a cut, its
+//! columns are read first; then baskets of a tree, and clusters of an RNTuple, are copied where all
+//! their entries pass, and the stored values of passing entries are taken out of the others.
+//! Where that is impossible, between trees and RNTuples, and for new columns of RNTuples, the
+//! reader fetches the other columns where entries pass the cut, and these are encoded anew.
 
 mod batches;
 mod columns;

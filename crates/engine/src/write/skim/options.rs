@@ -29,7 +29,7 @@ pub struct SkimOptions {
     /// New columns: their names are in no input. The cut may name them.
     pub define: Vec<Definition>,
     pub format: TableFormat,
-    /// Keeps other tables and objects of the inputs, merged: where a table stays of its kind.
+    /// Keeps the inputs' other tables and objects, merged; only where baskets or pages are copied.
     pub keep_rest: bool,
     /// Replaces a file that is there already.
     pub overwrite: bool,
@@ -61,7 +61,7 @@ pub struct SkimReport {
     pub inputs: Vec<(String, u64, u64)>,
     /// Whether all baskets or pages were copied as they are stored.
     pub is_copied: bool,
-    /// What became of the inputs' clusters; `None` where all columns were encoded anew.
+    /// How many clusters were copied, taken from, or left out; `None` where columns were encoded.
     pub clusters: Option<ClusterCounts>,
     pub notes: Vec<String>,
     pub written: Written,
