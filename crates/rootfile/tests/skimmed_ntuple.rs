@@ -27,7 +27,7 @@ use write::Writing;
 
 const COMPRESSION: u32 = 505;
 
-/// An RNTuple of those entries.
+/// A file with an RNTuple of these entries.
 fn written(columns: &[TableColumn], options: &RNTupleOptions, arrays: Vec<Arc<Array>>) -> Bytes {
     let writer = RNTupleWriter::new(columns.to_vec(), options.clone()).unwrap();
     let mut writing = Writing::new("events", Box::new(writer), 0);
@@ -43,7 +43,7 @@ fn read(bytes: &Bytes) -> SourceNTuple {
     feed::until_ready(bytes, &mut known, |known| SourceNTuple::read(&file, known, &key)).unwrap()
 }
 
-/// Opens a file in which nothing is wrong.
+/// Opens a file in which `check::check` must find no fault.
 fn opened(bytes: Bytes) -> Opened {
     assert_eq!(check::check(&bytes), []);
     let mut known = Known::new(Some(bytes.len() as u64));
@@ -52,8 +52,8 @@ fn opened(bytes: Bytes) -> Opened {
     Opened::of(&bytes, known, ntuple.unwrap(), file.classes).unwrap()
 }
 
-/// What becomes of the pages of an input: those of whole clusters are copied, out of others
-/// entries are taken. `change` gets each page that is decoded.
+/// Copies the pages of whole clusters of an input, and takes entries out of the other clusters,
+/// from pages that `change` returns for theirs.
 fn copy(
     (copied, out): (&mut CopiedNTuple, &mut FileWriter),
     part: &NTuplePart,
@@ -93,7 +93,7 @@ fn copy(
     copied.end(part, out, DirectoryId::TOP, (compression, &mut encoders))
 }
 
-/// Some entries of inputs, by runs of each, and some fields.
+/// A file with some entries of inputs, given as runs of each input, and the fields `only`.
 fn skimmed(
     inputs: &[(&Bytes, Vec<Range<u64>>)],
     only: Option<&[String]>,
@@ -233,7 +233,7 @@ fn clusters_are_copied_joined_or_left_out() {
     let sizes: Vec<u64> =
         output.clusters.iter().map(|one| one.entries.end - one.entries.start).collect();
     assert_eq!(sizes, [11, 100, 6, 100, 100, 1]);
-    // What is copied is what was there.
+    // The pages of copied clusters are the same in input and output.
     let pages = |of: &Opened, cluster: usize, column: usize| -> Vec<Bytes> {
         let pages = &of.clusters[cluster].columns[column].pages;
         let range = |range: &Range<u64>| range.start as usize..range.end as usize;

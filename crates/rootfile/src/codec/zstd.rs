@@ -35,7 +35,7 @@ pub enum Effort {
     /// A level of the codec.
     Level(i32),
     /// Of ZSTD only: the search of level 7 with four attempts, in tables that fit into a
-    /// processor's first cache. Baskets of `vector<float>` take half the time of level 10, and
+    /// processor's L1 cache. Baskets of `vector<float>` take half the time of level 10, and
     /// 0.4 % more bytes.
     Short,
 }
@@ -48,7 +48,7 @@ const SHORT: [CParameter; 5] = [
     CParameter::ChainLog(12),
     CParameter::SearchLog(2),
 ];
-/// The level whose other parameters it has.
+/// The level that sets the other parameters of [`Effort::Short`].
 const SHORT_LEVEL: i32 = 7;
 
 /// The compression context, and the effort that was used last.

@@ -68,7 +68,7 @@ pub struct Directories {
 }
 
 impl File {
-    /// The same file without the keys of its top directory, for those who have the keys of the
+    /// The same file without the keys of its top directory, for callers that have the keys of the
     /// objects that they read.
     #[must_use]
     pub fn without_keys(&self) -> File {

@@ -35,7 +35,7 @@ pub enum Encoding {
         min: f64,
         max: f64,
     },
-    /// Whole numbers of `bits` bits; of no column, but see [`Encoding::undecoded`].
+    /// Whole numbers of `bits` bits; no column type has it: see [`Encoding::undecoded`].
     Packed {
         bits: u32,
     },
@@ -100,8 +100,8 @@ impl Encoding {
         Ok(encoding)
     }
 
-    /// The encoding of the same bytes that takes reals of fewer bits for the whole numbers that are
-    /// stored: what it decodes is encoded again without loss.
+    /// The encoding that decodes reals of fewer bits as the whole numbers that are stored, so that
+    /// they can be encoded again without loss; other encodings stay as they are.
     pub(crate) fn undecoded(self) -> Encoding {
         match self {
             Encoding::Real16 { split } => Encoding::Number { number: Number::U16, split },

@@ -58,7 +58,7 @@ pub struct Object {
     layout: Arc<ClassLayout>,
     /// One for each member of the layout.
     values: Vec<Value>,
-    /// In a box, since trees have tens of thousands of objects, and few that are not read.
+    /// Boxed, as trees have tens of thousands of objects, of which few are unread.
     unread: Option<Box<Unread>>,
 }
 

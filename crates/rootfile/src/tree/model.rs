@@ -66,7 +66,7 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A branch at the top of its tree of which nothing but its name and kind is known.
+    /// A branch at the top of its tree with a name and a kind, without leaves and baskets.
     pub(crate) fn without_entries(name: String, kind: BranchKind) -> Branch {
         Branch {
             name,

@@ -10,11 +10,11 @@ const BLOCK_LEN_MAX: usize = 0xff_ffff;
 /// ROOT does not try to compress less.
 const CONTENT_LEN_MIN: usize = 11;
 
-/// What is tried in place of a level of ZSTD that is higher than the number, the fastest first. The
-/// levels between are slower than the ones below, and no smaller, on what files hold.
+/// Efforts that are tried in place of a level of ZSTD above the number, the fastest first. The
+/// levels between are slower than the lower ones, and give no fewer bytes on what files hold.
 const TRIED: [(i32, Effort); 3] =
     [(1, Effort::Level(1)), (4, Effort::Short), (7, Effort::Level(7))];
-/// Bytes of a column that are enough of a sample to find its level.
+/// Bytes of a column that are a large enough sample to find its level.
 pub const SAMPLE_LEN: usize = 64 << 10;
 /// What a lower level may add to the size: one of so many bytes.
 const EXCESS_MAX: usize = 200;
@@ -37,7 +37,7 @@ pub struct Compression {
     /// Level of the codec, in place of the one that ROOT's level maps to. A lower one may be used
     /// if it gives about the same size: see [`Compression::is_class`].
     pub size_level: Option<i32>,
-    /// What is used without a trial of less.
+    /// The effort to use, without a trial of lower ones.
     pub exact: Option<Effort>,
 }
 
@@ -93,8 +93,8 @@ impl Compression {
         self.exact.unwrap_or(Effort::Level(self.codec_level()))
     }
 
-    /// The level of the codec. ROOT passes twice its own to ZSTD; libdeflate's first
-    /// leaves 2 % more than zlib's, its second 2 % less.
+    /// The level of the codec. ROOT passes twice its own level to ZSTD. Libdeflate's level 1 leaves
+    /// 2 % more bytes than zlib's, its level 2 leaves 2 % less.
     fn codec_level(self) -> i32 {
         self.size_level.unwrap_or(match self.algorithm {
             CompressionAlgorithm::Zstd => 2 * i32::from(self.level),

@@ -13,7 +13,7 @@ struct Inner {
   int b = 2;
 };
 
-// Without members: by itself, in containers, as a base class.
+// A class without members, used by itself, in containers and as a base class.
 struct Nothing {};
 
 struct Something : Nothing {

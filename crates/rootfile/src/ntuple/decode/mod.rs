@@ -42,7 +42,7 @@ pub fn page(
     page_as(Encoding::of(column)?, codecs, (column.bits, page), stored, elements)
 }
 
-/// As [`page`], of a column whose elements have so many bits, in another encoding than its own.
+/// As [`page`], with `encoding` in place of the column's own; `bits` is the size of an element.
 ///
 /// # Errors
 /// As [`page`].

@@ -53,14 +53,14 @@ pub struct Survivors {
     before: Vec<u64>,
 }
 
-/// What a cut leaves of clusters.
+/// Numbers of clusters, by what a cut leaves of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClusterCounts {
-    /// Those of which all entries are copied as they are stored.
+    /// Clusters of which all entries are copied as they are stored.
     pub copied: u64,
-    /// Those out of which some entries are taken.
+    /// Clusters out of which some entries are taken.
     pub taken: u64,
-    /// Those of which nothing is left.
+    /// Clusters of which no entry is left.
     pub left_out: u64,
 }
 
@@ -249,7 +249,7 @@ impl Survivors {
         Survivors { before: before.collect(), runs }
     }
 
-    /// What is left of clusters that end behind so many entries.
+    /// Counts what is left of clusters; `ends` are the numbers of entries up to the end of each.
     pub fn count(&self, ends: impl Iterator<Item = u64>) -> ClusterCounts {
         let (mut counts, mut begin) = (ClusterCounts::default(), 0);
         for end in ends {
@@ -271,7 +271,7 @@ impl Survivors {
         self.before[last] + entry.min(self.runs[last].end) - self.runs[last].start
     }
 
-    /// What survives of some entries.
+    /// Runs of the survivors within `entries`.
     pub(super) fn within<'a>(
         &'a self,
         entries: &'a Range<u64>,

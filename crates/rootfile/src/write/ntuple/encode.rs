@@ -20,7 +20,7 @@ pub(super) struct Slice<'a> {
     pub shifts: &'a [i64],
 }
 
-/// The numbers of one type in all slices; an error where others are.
+/// The numbers of all slices, in one type; an error where a slice has another type.
 macro_rules! numbers {
     ($slices:expr, $kind:ident) => {
         $slices

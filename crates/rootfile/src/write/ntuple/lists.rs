@@ -32,8 +32,8 @@ pub(in crate::write) struct PageList {
     pub envelope: Vec<u8>,
 }
 
-/// Appends where the pages of a column of a cluster are, and adds their elements to those in front,
-/// `elements`. `compression` is ROOT's number.
+/// Appends the places of the pages of a cluster's column, and adds the pages' elements to
+/// `elements`, the number of those in front of them. `compression` is ROOT's number.
 pub(in crate::write) fn column(
     to: &mut EnvelopeWriter,
     pages: &[PlacedPage],
@@ -53,12 +53,12 @@ pub(in crate::write) fn column(
 }
 
 impl PageLists {
-    /// Of the RNTuple whose header has this checksum.
+    /// No lists, for the RNTuple whose header has this checksum.
     pub fn new(header_checksum: u64) -> Self {
         PageLists { header_checksum, entries: Vec::new(), columns: Vec::new(), full: Vec::new() }
     }
 
-    /// Adds the next cluster; `columns` is the list frame of all its columns, each by [`column`].
+    /// Adds the next cluster; `columns` is the list frame of its columns, written by [`column`].
     pub fn add(&mut self, entries: Range<u64>, columns: &[u8]) {
         self.entries.push(entries);
         self.columns.extend_from_slice(columns);
@@ -103,7 +103,7 @@ pub(in crate::write) struct Group {
 }
 
 /// The footer's envelope. `extension` is the record frame of the fields that were added while
-/// writing; `None` for none.
+/// the RNTuple was written; `None` without such fields.
 pub(in crate::write) fn footer(
     header_checksum: u64,
     extension: Option<&[u8]>,

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// A page that has a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::write) struct PlacedPage {
-    /// As in a page list: below zero where a checksum follows the page.
+    /// Number of elements as in a page list: negative where a checksum follows the page.
     pub elements: i32,
     pub offset: u64,
     /// Bytes without its checksum.

@@ -20,7 +20,7 @@ pub(in crate::write) struct Records {
     bytes: Vec<Bytes>,
 }
 
-/// The key of a record at a place, whose payload has so many bytes.
+/// The key of a record at `place`, whose payload has `len` bytes.
 ///
 /// # Errors
 /// `Limit` where it is too long for a key.

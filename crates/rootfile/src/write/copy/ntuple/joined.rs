@@ -25,9 +25,9 @@ pub struct JoinedFields {
 }
 
 impl NTuplePart {
-    /// Encodes what was taken of some fields: of each what was taken of the clusters that become
-    /// one, in their order. Of each column the first pages decide about the level of a compression
-    /// that stands for files of ROOT's size.
+    /// Encodes the taken entries of some fields: of each field those of the clusters that become
+    /// one, in their order. Where [`Compression::is_class`], the first pages of a column decide its
+    /// level.
     ///
     /// # Errors
     /// `Limit` for ends of collections that need more bits than the column has; as
@@ -59,8 +59,8 @@ impl NTuplePart {
         Ok(joined)
     }
 
-    /// The cluster of the output that some become of which entries were taken; `pages` are those of
-    /// its columns. The second result are offset and bytes, with the checksum, of its places.
+    /// The cluster of the output with number `group`, from the pages of its columns; and for each
+    /// of its places the offset and the stored bytes, the checksum included.
     pub(super) fn made(
         &self,
         group: usize,

@@ -42,7 +42,7 @@ pub struct UnionSchema {
     places: BTreeMap<(Option<u32>, String), u32>,
     extra_types: Vec<(usize, Vec<u8>)>,
     inputs: usize,
-    /// The names of the fields at the top that are not left out; `None` for all.
+    /// The names of the fields at the top that are copied; `None` for all.
     pub only: Option<BTreeSet<String>>,
     /// Whether a new header is written, as the first input's does not describe all of it.
     pub is_extended: bool,

@@ -65,10 +65,10 @@ pub struct CopiedNTuple {
     layout: UnionSchema,
     /// The schemas of the inputs, each once.
     schemas: Vec<InputSchema>,
-    /// Where the header is and its checksum, and the clusters so far.
+    /// The place and checksum of the header, and the page lists of the clusters so far.
     header: Option<(EnvelopeLink, u64)>,
     lists: PageLists,
-    /// With the first input's header, its footer's record of fields that were added later.
+    /// The first input's record of fields that were added later; `None` with a new header.
     extension: Option<Bytes>,
     columns: Vec<ColumnPlace>,
     entries: u64,
@@ -76,8 +76,8 @@ pub struct CopiedNTuple {
     elements: Vec<Vec<u64>>,
     /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
     placed: Vec<Vec<(u64, u64)>>,
-    /// The pages of the present input's clusters of which entries were taken, by cluster of the
-    /// output and column of the input.
+    /// Pages that were made of taken entries of the present input, by cluster of the output and
+    /// column of the input.
     joined: BTreeMap<usize, BTreeMap<usize, Vec<PlacedPage>>>,
     /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
@@ -86,7 +86,7 @@ pub struct CopiedNTuple {
     compression: Option<Compression>,
 }
 
-/// A cluster of the output, with offset and bytes, with the checksum, of its places.
+/// A cluster of the output; for each of its places the offset and bytes, checksum included.
 type PlacedCluster<'a> = (Cow<'a, ClusterPart>, Vec<(u64, u64)>);
 
 /// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
@@ -111,7 +111,7 @@ impl SourceNTuple {
         read().map_err(|error: Error| error.within(&key.name))
     }
 
-    /// The RNTuple of an anchor, whose key has that title.
+    /// The RNTuple of an anchor; `title` is that of the anchor's key.
     ///
     /// # Errors
     /// As [`RNTuple::read`].
@@ -131,8 +131,8 @@ impl SourceNTuple {
 
 impl CopiedNTuple {
     /// An RNTuple like the first input's, without entries; and the part that this input adds.
-    /// `only` are the names of the fields at the top that are not left out, `survivors` the entries
-    /// that are taken; `None` for all.
+    /// `only` are the names of the fields at the top that are copied, `survivors` the entries that
+    /// are taken; `None` for all.
     ///
     /// # Errors
     /// `Unsupported` where its pages cannot be copied as they are.
@@ -196,7 +196,7 @@ impl CopiedNTuple {
         self.part(at, (&other.clusters, other.ntuple.entries), survivors)
     }
 
-    /// What is taken of the clusters of an input, which has so many entries.
+    /// The part that an input adds, from its clusters and its number of entries.
     fn part(
         &self,
         schema: usize,
@@ -273,8 +273,8 @@ impl CopiedNTuple {
         self.placed[cluster][at] = (offset, len as u64);
     }
 
-    /// Places pages that were made of taken entries of the present input, for a cluster of the
-    /// output: see [`NTuplePart::group`].
+    /// Places pages that were made of taken entries of the present input for the output's cluster
+    /// `group`: see [`NTuplePart::group`].
     ///
     /// # Errors
     /// As [`FileWriter::place`].
@@ -447,8 +447,8 @@ impl CopiedNTuple {
     }
 }
 
-/// Whether the fields at the top of these names can be copied without the others: they show none of
-/// those. With a cut, also whether entries can be taken out of all of them. `None` is all fields.
+/// Whether the fields at the top with the names `only` (`None`: all) can be copied alone: none is a
+/// projection of a field that is left out. With a cut, also whether entries can be taken of each.
 pub fn may_copy(schema: &Schema, only: Option<&[String]>, is_cut: bool) -> bool {
     let is_kept = |field: u32| {
         let top = schema.ancestors(field).last().unwrap_or(field);

@@ -8,29 +8,29 @@ use crate::error::{Error, Result};
 use crate::ntuple::{Cluster, Column, Schema};
 use crate::write::copy::Survivors;
 
-/// Stored bytes of entries that are taken out of clusters and joined to one, about.
+/// Stored bytes of taken entries that are joined to one cluster of the output, about.
 const JOINED_BYTES: u64 = 32 << 20;
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NTuplePart {
     pub entries: u64,
-    /// Its schema, and that by its position in `CopiedNTuple::schemas`.
+    /// The position of its schema in `CopiedNTuple::schemas`, and the schema.
     pub(super) schema: (usize, Arc<Schema>),
     /// The number in the output of each field of the schema; `None` where it is left out.
     pub(super) fields: Arc<[Option<u32>]>,
     pub(super) clusters: Vec<ClusterPart>,
-    /// The clusters of the output: each is one that is copied, or some of which entries are taken.
+    /// For each cluster of the output the clusters that become it: a copied one, or joined ones.
     pub(super) groups: Vec<Range<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterPart {
-    /// Those that are taken, counted in what is taken of the input.
+    /// The entries that are taken, counted among the taken entries of the input.
     pub entries: Range<u64>,
     /// Entries that its pages hold.
     pub stored_entries: u64,
-    /// Which of these are taken, where that is not all.
+    /// Runs of the stored entries that are taken; `None` for all.
     pub kept: Option<Vec<Range<u64>>>,
     /// Ranges of pages, each once: several columns may share a page.
     pub places: Vec<Range<u64>>,
@@ -51,8 +51,8 @@ pub(super) struct ColumnPart {
 }
 
 impl NTuplePart {
-    /// What is taken of the clusters of an RNTuple: the entries that a cut has left, and of these
-    /// the fields that have a number in the output.
+    /// What is taken of the clusters of an RNTuple: the entries `survivors` (`None`: all), and of
+    /// these the fields that have a number in the output.
     ///
     /// # Errors
     /// `Unsupported` for columns that are stored elsewhere, and for pages in several records.
@@ -98,8 +98,8 @@ impl NTuplePart {
         self.clusters[cluster].contents[at]
     }
 
-    /// For a cluster of which some entries are taken the number of the one that it becomes in the
-    /// output, and how many with pages become that one; `None` for a cluster that is copied.
+    /// For a cluster of which some entries are taken, the number of the output's cluster that it
+    /// joins, and how many clusters with pages join that one; `None` for a cluster that is copied.
     pub fn group(&self, cluster: usize) -> Option<(usize, usize)> {
         self.clusters[cluster].kept.as_ref()?;
         let group = self.groups.partition_point(|group| group.end <= cluster);
@@ -127,7 +127,7 @@ impl NTuplePart {
     }
 }
 
-/// Which clusters are one in the output: whole ones stay alone, others are joined up to a size.
+/// Groups of clusters that become one: copied ones alone, others up to [`JOINED_BYTES`].
 fn groups(clusters: &[ClusterPart]) -> Vec<Range<usize>> {
     let (mut groups, mut begin, mut bytes) = (Vec::new(), 0, 0);
     for (at, cluster) in clusters.iter().enumerate() {
@@ -189,7 +189,7 @@ impl ClusterPart {
         })
     }
 
-    /// One whose pages hold just those entries.
+    /// A cluster whose pages hold exactly these entries.
     pub fn made(entries: Range<u64>, columns: Vec<ColumnPart>) -> ClusterPart {
         let stored_entries = entries.end - entries.start;
         let (kept, places, contents) = (None, Vec::new(), Vec::new());
@@ -207,12 +207,12 @@ impl ClusterPart {
         stored.map(ColumnPart::elements).sum()
     }
 
-    /// Whether it has the representation of a field that these columns are.
+    /// Whether it stores any of these columns, the representation of a field.
     pub fn has(&self, columns: &[u32]) -> bool {
         columns.iter().any(|column| self.column(*column).is_some())
     }
 
-    /// Whether some of its entries can be joined to those of another one: both have the same
+    /// Whether its taken entries can be joined to those of `other`: both have the same
     /// representations.
     fn is_like(&self, other: &ClusterPart) -> bool {
         let suppressed = |of: &ClusterPart| -> Vec<usize> {
@@ -222,7 +222,7 @@ impl ClusterPart {
         other.kept.is_some() && suppressed(self) == suppressed(other)
     }
 
-    /// Stored bytes of what is taken, about.
+    /// Stored bytes of the taken entries, about.
     fn taken_bytes(&self) -> u64 {
         let stored: u64 = self.places.iter().map(|range| range.end - range.start).sum();
         let taken = self.entries.end - self.entries.start;

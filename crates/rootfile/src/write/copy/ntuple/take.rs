@@ -1,8 +1,8 @@
 //! Some entries of a cluster, taken out as elements of its columns.
 //!
-//! What fields mean does not matter for that: only how many elements of which column an entry has.
-//! Reals of fewer bits stay the bits that they are. Ends of collections count from the beginning of
-//! their cluster, as do the positions of variants: they are the only elements that change.
+//! The types of the fields do not matter, only the number of elements of an entry in each column.
+//! Reals of fewer bits keep their bits. The only elements that change are ends of collections and
+//! positions of variants, as they count from the beginning of their cluster.
 //! (Source: ROOT, `BinaryFormatSpecification.md`, "Mapping of C++ Types to Fields and Columns".)
 
 use std::collections::BTreeMap;
@@ -19,15 +19,15 @@ use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Elements, Field, Page, Role, Schema, page_as};
 use crate::write::copy::Survivors;
 
-/// Alternatives of a variant that are told apart: ROOT has no more.
+/// Maximum number of alternatives of a variant, as in ROOT.
 const ALTERNATIVES_MAX: usize = 125;
 
 /// Some entries of a field at the top, out of one cluster.
 #[derive(Debug)]
 pub struct TakenField {
     field: u32,
-    /// By column of the input. Ends of collections are lists without content, those of variants
-    /// such lists for each alternative, as [`way`](crate::write::ntuple::way) has them.
+    /// By column of the input. Ends of collections are lists without content; a variant has such a
+    /// list for each alternative, as [`way`](crate::write::ntuple::way) expects them.
     pub(super) columns: BTreeMap<u32, Arc<Array>>,
 }
 
@@ -44,8 +44,8 @@ impl TakenField {
 }
 
 impl NTuplePart {
-    /// Takes the entries of a field at the top that are kept of a cluster; `pages` are the bytes of
-    /// its pages, by their places.
+    /// Takes the kept entries of a field at the top out of a cluster; `pages` are the stored bytes
+    /// of its pages, by their places.
     ///
     /// # Errors
     /// `Corrupt` and `Checksum` for pages that cannot be decoded, or contradict each other;
@@ -70,7 +70,7 @@ impl NTuplePart {
     }
 }
 
-/// Which of a number of values are taken.
+/// Runs of values that are taken, out of `total` values.
 struct Level {
     runs: Vec<Range<u64>>,
     total: u64,
@@ -90,7 +90,7 @@ impl Level {
         Level { runs, total }
     }
 
-    /// The items of arrays of `size` each.
+    /// The same of the items, where each value is an array of `size` items.
     fn times(&self, size: u64) -> Result<Level> {
         let too_many = || Error::corrupt("arrays of too many items");
         let total = self.total.checked_mul(size).ok_or_else(too_many)?;
@@ -98,7 +98,7 @@ impl Level {
         Ok(Level::new(runs.collect(), total))
     }
 
-    /// The same without the first values.
+    /// The same without the first `count` values.
     fn behind(&self, count: u64) -> Level {
         let behind =
             |run: &Range<u64>| run.start.saturating_sub(count)..run.end.saturating_sub(count);
@@ -117,7 +117,7 @@ impl Level {
 }
 
 impl Taker<'_> {
-    /// Takes the values of a field and of those in it.
+    /// Takes the values of a field and of its subfields.
     fn field(&mut self, id: u32, level: Level) -> Result<()> {
         let Field { source, role, array_size, children, .. } = &self.schema.fields[id as usize];
         if source.is_some() || self.fields[id as usize].is_none() {
@@ -164,8 +164,8 @@ impl Taker<'_> {
         Ok(Encoding::of(&self.schema.columns[column as usize])?.undecoded())
     }
 
-    /// What a column has of a level: columns that were added while the input was written lack the
-    /// first elements, which are zeros.
+    /// The part of a level that a column stores: columns that were added while the input was
+    /// written lack the first elements, which are zeros.
     fn stored(&self, column: u32, level: &Level) -> Result<Level> {
         let (total, stored) = (level.total, self.cluster.elements(&[column]));
         let is_late = self.schema.columns[column as usize].deferred;
@@ -175,7 +175,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Takes elements that mean the same in another place.
+    /// Takes elements that do not depend on their position in the cluster.
     fn elements(&mut self, column: u32, level: &Level) -> Result<()> {
         let runs = self.stored(column, level)?.runs;
         let Elements::Numbers(numbers) = self.decoded(column, &runs)? else {
@@ -186,7 +186,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Takes ends of collections, and says which of all items are taken with them.
+    /// Takes ends of collections; returns which of all items are taken with them.
     fn ends(&mut self, column: u32, level: &Level) -> Result<Level> {
         let Level { runs, total } = self.stored(column, level)?;
         let Elements::Numbers(Numbers::I64(ends)) = self.decoded(column, &[0..total])? else {
@@ -210,7 +210,7 @@ impl Taker<'_> {
         Ok(items)
     }
 
-    /// Takes which alternatives variants are, and says which of the values of each are taken.
+    /// Takes the switches of variants; returns for each alternative which of its values are taken.
     fn switches(&mut self, column: u32, level: &Level, count: usize) -> Result<Vec<Level>> {
         let Level { runs, total } = self.stored(column, level)?;
         let Elements::Switches { index, tags } = self.decoded(column, &[0..total])? else {
@@ -252,7 +252,7 @@ impl Taker<'_> {
         Ok(alternatives)
     }
 
-    /// Elements of a column in ascending runs; pages of others are not decoded.
+    /// The elements of a column in ascending runs; pages without any of these are not decoded.
     fn decoded(&mut self, column: u32, runs: &[Range<u64>]) -> Result<Elements> {
         let (encoding, survivors) = (self.encoding(column)?, Survivors::new(runs.to_vec()));
         let mut all = match encoding.element() {
@@ -292,7 +292,7 @@ impl Taker<'_> {
     }
 }
 
-/// Lists of these ends, without what is in them.
+/// Lists with these offsets, without content.
 fn lists(offsets: Vec<i64>) -> Array {
     let content = Array::Numbers { numbers: Numbers::U8(Vec::new()), shape: Vec::new() };
     Array::List { offsets: offsets.into(), content: Box::new(content) }

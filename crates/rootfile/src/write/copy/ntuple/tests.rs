@@ -17,7 +17,7 @@ const QUANTISED: u16 = 0x1d;
 /// A field of a schema: its path, its role and its columns.
 type Described<'a> = (&'a str, Role, &'a [u16]);
 
-/// A schema; each column of a field is a representation of it.
+/// A schema in which each column of a field is one of its representations.
 fn schema(fields: &[Described<'_>]) -> Schema {
     let mut schema = Schema::default();
     let mut paths: Vec<&str> = Vec::new();
@@ -74,7 +74,7 @@ fn layout(schemas: &[Schema], missing: Missing) -> Result<(UnionSchema, Vec<Vec<
     Ok((layout, fields))
 }
 
-/// A cluster with so many elements in each column; `None` for another representation.
+/// A cluster with the number of elements of each column; `None` for a suppressed column.
 fn cluster(entries: Range<u64>, elements: &[Option<i32>]) -> ClusterPart {
     let column = |count: &Option<i32>| ColumnPart {
         pages: count.iter().map(|count| (*count, 0)).collect(),
@@ -205,7 +205,7 @@ fn what_cannot_be_zeros_is_refused_when_there_is_an_entry() {
     assert!(error.to_string().contains("no zeros"), "{error}");
 }
 
-/// Entries of a late field cannot be fewer than none.
+/// A column of a late field has at most as many elements as the cluster has entries.
 #[test]
 fn more_elements_than_entries_are_corrupt() {
     let mut late = schema(&[number("x")]);

@@ -30,7 +30,7 @@ fn input(object: Arc<dyn WritableObject>) -> (CopiedObject, Vec<StreamerInfo>) {
     (ready(CopiedObject::read(&file, &known, &key)), infos)
 }
 
-/// The sum of objects, written and read.
+/// Adds up objects, writes the sum to a file, and reads the file.
 fn sum(objects: Vec<Arc<dyn WritableObject>>) -> Result<Objects> {
     let mut objects = objects.into_iter().map(input);
     let (first, infos) = objects.next().unwrap();
@@ -43,7 +43,7 @@ fn sum(objects: Vec<Arc<dyn WritableObject>>) -> Result<Objects> {
     Ok(ready(file.object(&known, "o")))
 }
 
-/// A number, or the numbers of an array, that an object has.
+/// The number, or the numbers of the array, in a member of an object.
 fn numbers(objects: &Objects, of: ObjectRef<'_>, member: &str) -> Vec<f64> {
     match of.member(member) {
         Some(Value::Numbers(Numbers::F64(all))) => all.clone(),
@@ -85,7 +85,7 @@ fn histograms_of_the_same_axes() {
     let all = sum(parts.collect()).unwrap();
     assert_eq!(all.root().class(), "TH1D");
     assert_eq!(of_root(&all, "fEntries"), [110.0]);
-    // Of the bins in range: their contents, their squares, and those times the bins' middles.
+    // Sums over the bins in range: of their contents, and of these times the bins' centres.
     assert_eq!(of_root(&all, "fTsumw"), [55.0]);
     assert_eq!(of_root(&all, "fTsumwx"), [22.0 * 0.5 + 33.0 * 1.5]);
     assert_eq!(cells(all.root()), [11.0, 22.0, 33.0, 44.0]);
@@ -98,7 +98,7 @@ fn errors_are_summed_where_only_one_has_them() {
     let without = histogram(&[3.0; 4], axis());
     for parts in [vec![with.clone(), without.clone()], vec![without, with]] {
         let all = sum(parts.into_iter().map(object).collect()).unwrap();
-        // The squares of the errors of bins without any are their contents.
+        // Where no errors are stored, the square of a bin's error is its content.
         assert_eq!(of_root(&all, "fSumw2"), vec![3.5; 4]);
     }
 }
@@ -159,7 +159,7 @@ fn efficiencies_add_passed_and_all() {
         let histogram = all.root().pointed(name).unwrap().unwrap();
         assert_eq!(numbers(&all, histogram, "fTsumw"), [entries], "{name}");
     }
-    // Of two weights of 1: their product by their sum.
+    // Two weights of 1 give their product divided by their sum.
     assert_eq!(of_root(&all, "fWeight"), [0.5]);
 }
 
