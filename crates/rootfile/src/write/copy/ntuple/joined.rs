@@ -26,8 +26,8 @@ pub struct JoinedFields {
 
 impl NTuplePart {
     /// Encodes the taken entries of some fields: of each field those of the clusters that become
-    /// one, in their order. Where [`Compression::is_class`], the first pages of a column decide its
-    /// level.
+    /// one, in their order. Where [`Compression::is_class`] is true, the first pages of a column
+    /// decide its level.
     ///
     /// # Errors
     /// `Limit` for ends of collections that need more bits than the column has; as
