@@ -74,13 +74,13 @@ pub enum CacheUse {
     /// What the settings say.
     #[default]
     Usual,
-    /// The same, but the file's server is asked whatever the settings believe, and whatever it
-    /// answered a short time ago.
+    /// As the settings say, but the file's server is asked even where the settings believe the
+    /// cache, or where an open failed a short time ago.
     Verified,
-    /// The file's server is not asked: a file that is not in the cache, or not believed, is not
-    /// found.
+    /// The file's server is not asked: without a cache entry that the settings believe, the open
+    /// fails with `NotFound`.
     Only,
-    /// Nothing: no byte is read from the cache, and none is kept.
+    /// Nothing: no byte is read from the cache, and none is stored.
     Off,
 }
 

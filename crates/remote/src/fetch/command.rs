@@ -141,11 +141,11 @@ pub struct Opened {
     pub kept: Option<KeptEntry>,
 }
 
-/// What the cache has of a file that has been opened.
+/// The cache's entry of an opened file.
 #[derive(Debug)]
 pub struct KeptEntry {
     pub entry: CacheEntry,
-    /// It had bytes of the file before this open.
+    /// The entry had bytes before this open.
     pub had_bytes: bool,
 }
 

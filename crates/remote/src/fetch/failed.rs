@@ -1,8 +1,8 @@
 //! Opens that failed a short time ago. With a cache, the same open gets the same error from here,
 //! without a request.
 //!
-//! A job that looks for a file at several places, and a proxy whose clients do, would otherwise ask
-//! for absent files again and again, and wait for an unreachable server each time.
+//! Otherwise a job that looks for a file at several places, or a proxy of such jobs, would ask for
+//! absent files again and again, and wait for an unreachable server each time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,15 +15,15 @@ use crate::address::Address;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 
-/// How long it is remembered that there is no such file: another writer may be about to make it.
+/// How long `NotFound` is remembered: another process may be about to write the file.
 const ABSENT_FOR: Duration = Duration::from_secs(10);
-/// How long it is remembered that the servers of a file could not be reached, or did not answer.
+/// How long `Connection` and `TimedOut` are remembered.
 const UNREACHABLE_FOR: Duration = Duration::from_secs(30);
-/// Failures that are remembered at most: beyond, further ones are not.
+/// Most failures that are remembered; further ones are not.
 const FAILURES_MAX: usize = 1024;
 
-/// What tells opens apart: a hash of the whole addresses, with user, query and what the caller has
-/// said about credentials. Another identity may get another answer.
+/// A hash of the complete addresses of a file, with user, query and what the caller has said about
+/// credentials: a server may answer another identity differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpenKey(u64);
 
@@ -36,7 +36,7 @@ pub struct FailedOpens {
 #[derive(Debug)]
 struct Inner {
     clock: Clock,
-    /// Of this process alone, so that no address can be made to have the key of another one.
+    /// Randomly keyed, so that no address can be constructed to have the hash of another one.
     hashes: RandomState,
     failures: Mutex<HashMap<OpenKey, Failure>>,
 }
@@ -49,7 +49,7 @@ struct Failure {
 }
 
 impl FailedOpens {
-    /// None so far.
+    /// Without failures.
     pub fn new(clock: Clock) -> Self {
         let (hashes, failures) = (RandomState::new(), Mutex::default());
         FailedOpens { inner: Arc::new(Inner { clock, hashes, failures }) }
@@ -61,8 +61,8 @@ impl FailedOpens {
         OpenKey(self.inner.hashes.hash_one(texts))
     }
 
-    /// The error of the last open, if it is recent enough; it says when that was, and from when on
-    /// the file's servers are asked again.
+    /// The remembered error of the last open, whose text says how old it is and for how long it is
+    /// still remembered; `None` without one.
     pub fn recent(&self, key: OpenKey) -> Option<Error> {
         let now = self.inner.clock.now();
         let failures = self.inner.failures.lock();
@@ -71,7 +71,7 @@ impl FailedOpens {
         Some(failure.error.clone().remembered(ago, left))
     }
 
-    /// Remembers the error of an open, if it is of a kind that the next one would get, too.
+    /// Remembers the error of an open, if it is `NotFound`, `Connection` or `TimedOut`.
     pub fn note(&self, key: OpenKey, error: &Error) {
         let time = match error.kind() {
             ErrorKind::NotFound => ABSENT_FOR,
@@ -89,8 +89,8 @@ impl FailedOpens {
         }
     }
 
-    /// Forgets all of them: this process has written a file, which readers may know by another
-    /// address, or has other settings.
+    /// Forgets all failures, after this process has written a file, which readers may know by
+    /// another address, or has changed its settings.
     pub fn forget(&self) {
         self.inner.failures.lock().clear();
     }

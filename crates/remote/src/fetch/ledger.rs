@@ -217,12 +217,12 @@ impl Ledger {
         self.activities.remove(&activity);
     }
 
-    /// The sums of a file are kept no longer; those of all stay.
+    /// Removes the sums of a file; the sums of all files stay.
     pub fn forget(&mut self, file: u32) {
         self.files.remove(&file);
     }
 
-    /// The files whose sums are kept.
+    /// The number of files whose sums are kept.
     pub fn files_kept(&self) -> usize {
         self.files.len()
     }

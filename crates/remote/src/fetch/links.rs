@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// As the driver last knew them; 0 while unknown.
+/// The latest figures of the driver; 0 while unknown.
 #[derive(Debug, Default)]
 pub struct Links {
     pipe_bytes: AtomicU64,
@@ -17,7 +17,7 @@ impl Links {
         self.round_trip_ns.store(round_trip_ns, Ordering::Relaxed);
     }
 
-    /// Bytes that all of them together hold.
+    /// Bytes in flight that all links together hold.
     pub fn pipe_bytes(&self) -> u64 {
         self.pipe_bytes.load(Ordering::Relaxed)
     }

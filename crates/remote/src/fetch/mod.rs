@@ -287,7 +287,7 @@ impl Fetcher {
         activity: &Activity,
     ) -> Result<Opening> {
         let key = cached.is_some().then(|| self.failed.key(&locations.urls));
-        // What the cache answers by itself has no server that could fail.
+        // An open that the cache answers sends no request.
         let is_asked = cached.as_ref().is_none_or(|cached| cached.believed.is_none());
         if is_asked && locations.cache_use == CacheUse::Only {
             let text = "the cache does not have it, or its server has to be asked whether it is so";
@@ -342,7 +342,7 @@ fn cache_of(config: &Config, trace: &Trace) -> Option<Cache> {
 #[derive(Debug)]
 struct Opening {
     opened: oneshot::Receiver<Result<Opened>>,
-    /// Where a failure is remembered, with a cache.
+    /// Where a failure is remembered; `None` without a cache.
     failed: Option<(FailedOpens, OpenKey)>,
 }
 
@@ -394,7 +394,7 @@ pub struct RemoteFile {
     info: FileInfo,
     delivered: Vec<(u64, Bytes)>,
     source: String,
-    /// What the cache has of it; not known of a file that was read before it was open.
+    /// The cache's entry; `None` without one, and for a file that was read before it was open.
     kept: Option<KeptEntry>,
     url: Arc<str>,
     urls: Arc<[Address]>,
@@ -442,18 +442,18 @@ impl RemoteFile {
         &self.source
     }
 
-    /// Whether its server was not asked, as the cache has it and is believed.
+    /// Whether the cache answered the open, without a request to the file's server.
     pub fn is_believed(&self) -> bool {
         self.source == CACHE
     }
 
-    /// When its server last said what the file is, seconds since 1970; `None` where the cache has
+    /// When the file's server last described it, in seconds since 1970; `None` where the cache has
     /// nothing of the file.
     pub fn checked(&self) -> Option<u64> {
         self.kept.as_ref().map(|kept| kept.entry.checked())
     }
 
-    /// Whether the cache had bytes of it before it was opened.
+    /// Whether the cache had bytes of the file before this open.
     pub fn was_held(&self) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.had_bytes)
     }
@@ -464,7 +464,7 @@ impl RemoteFile {
         content.is_some_and(|content| !content.is_over() && content.holds(range))
     }
 
-    /// Whether what is fetched of it goes to the cache, as far as is known now.
+    /// Whether the cache stores the bytes fetched of the file, as far as is known now.
     pub fn is_kept(&self) -> bool {
         let content = self.kept.as_ref().map(|kept| &kept.entry.content);
         content.is_some_and(|content| !content.is_over() && !content.is_refused())

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::source::held::CACHE;
 
-/// Closed files whose sums are kept apart. Beyond, the sums of the one that was closed first are
-/// added to those of all other files: a proxy opens files without end.
+/// Most closed files with sums of their own. Beyond, the sums of the file closed first are added to
+/// the common sums of other files: a proxy opens files without end.
 pub const CLOSED_FILES_KEPT: usize = 1000;
 
 /// Time during which something was under way.
@@ -99,7 +99,7 @@ pub struct FileTally {
 }
 
 impl FileTally {
-    /// Adds the sums of another file. What overlaps in time is not added: `busy` and `waves`.
+    /// Adds the sums of another file, except `busy` and `waves`, which overlap in time.
     fn add(&mut self, other: &FileTally) {
         self.metadata_wanted += other.metadata_wanted;
         self.metadata_fetched += other.metadata_fetched;
@@ -115,10 +115,10 @@ pub struct Tallies {
     requests: BTreeMap<(u32, Arc<str>), Tally>,
     /// By file.
     files: BTreeMap<u32, FileTally>,
-    /// Of all files whose sums are not kept apart: by source, and whichever the source.
+    /// The common sums of files without sums of their own: by source, and of all sources.
     other_requests: BTreeMap<Arc<str>, Tally>,
     other_files: FileTally,
-    /// Those of `files` that are closed, in the order in which they were.
+    /// The closed files with sums of their own, in the order in which they were closed.
     closed: VecDeque<u32>,
     /// By source, whichever the file.
     pub sources: BTreeMap<Arc<str>, Busy>,
@@ -127,12 +127,12 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// A file is opened: its sums are kept apart.
+    /// A file is opened: it gets sums of its own.
     pub(super) fn opens(&mut self, file: u32) {
         self.files.entry(file).or_default();
     }
 
-    /// A file is closed. Returns the file whose sums are kept apart no more, if there is one.
+    /// A file is closed. Returns the file whose sums went to the common ones; `None` if none did.
     pub(super) fn closed(&mut self, file: u32) -> Option<u32> {
         self.closed.push_back(file);
         if self.closed.len() <= CLOSED_FILES_KEPT {
@@ -149,12 +149,12 @@ impl Tallies {
         Some(oldest)
     }
 
-    /// The sums of one file. What concerns a file whose sums are not kept apart goes to the others.
+    /// The file's own sums, or the common sums.
     pub(super) fn of_file(&mut self, file: u32) -> &mut FileTally {
         self.files.get_mut(&file).unwrap_or(&mut self.other_files)
     }
 
-    /// The sums of one file's requests to one source, likewise.
+    /// The sums of the file's requests to one source: its own, or the common ones.
     pub(super) fn of_requests(&mut self, file: u32, source: &Arc<str>) -> &mut Tally {
         match self.files.contains_key(&file) {
             true => self.requests.entry((file, source.clone())).or_default(),
@@ -162,19 +162,19 @@ impl Tallies {
         }
     }
 
-    /// The sums of one file; `None` where they are not kept apart.
+    /// The file's own sums; `None` where it has none.
     pub fn file(&self, file: u32) -> Option<&FileTally> {
         self.files.get(&file)
     }
 
-    /// The sums over all files, without what overlaps in time.
+    /// The sums over all files, except `busy` and `waves`, which overlap in time.
     pub fn all_files(&self) -> FileTally {
         let mut all = self.other_files.clone();
         self.files.values().for_each(|file| all.add(file));
         all
     }
 
-    /// The files whose sums are kept apart.
+    /// The number of files with sums of their own.
     pub fn files_kept(&self) -> usize {
         self.files.len()
     }
@@ -250,7 +250,7 @@ impl Tallies {
 mod tests {
     use super::*;
 
-    /// A proxy kept some hundred bytes for each file that it had ever opened.
+    /// Regression: a proxy kept some hundred bytes for each file that it had ever opened.
     #[test]
     fn sums_stay_right_where_ten_thousand_files_are_not_kept_apart() {
         let mut tallies = Tallies::default();
@@ -265,7 +265,7 @@ mod tests {
                 tallies.ended(second * 2, file, source, file % 10 == 0);
             }
             tallies.of_file(file).baskets_wanted += 7;
-            // Something comes of a file that was closed long ago.
+            // Late bytes of a file that may be closed.
             tallies.received(file / 2, &servers[0], 1, None);
             // One file in a hundred stays open.
             if file % 100 != 0 {

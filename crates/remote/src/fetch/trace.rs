@@ -94,9 +94,9 @@ pub struct ConnectionRecord {
 /// Connections to one source that have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndedConnections {
-    /// The number of them.
+    /// Their number.
     pub count: u64,
-    /// From the start of one until it was usable, at best.
+    /// The shortest time from the start of one until it was usable; `None` if none was.
     pub connect: Option<Duration>,
 }
 
@@ -120,9 +120,9 @@ pub struct Records {
     pub requests: VecDeque<RequestRecord>,
     /// Sources that serve one range a request.
     pub one_range: BTreeSet<Arc<str>>,
-    /// The last of them, in the order in which they were begun.
+    /// The latest connections, in the order in which they were begun.
     pub connections: Vec<ConnectionRecord>,
-    /// By source, the connections that are not kept in detail any more.
+    /// By source, the connections that are no longer kept in detail.
     pub other_connections: BTreeMap<Arc<str>, EndedConnections>,
     /// When which source of which file changed its state.
     pub states: Vec<StateRecord>,
@@ -137,7 +137,7 @@ pub struct Records {
     pub decodings: VecDeque<(u32, Range<Duration>)>,
     /// What callers waited for.
     pub ledger: Ledger,
-    /// The ranges of `requests`.
+    /// The number of ranges in `requests`.
     ranges: usize,
 }
 
@@ -237,12 +237,12 @@ impl Trace {
         }
     }
 
-    /// A file is opened: its sums are kept apart.
+    /// A file is opened: it gets sums of its own.
     pub(super) fn opens(&self, file: u32) {
         self.records.lock().tallies.opens(file);
     }
 
-    /// A file is closed. Of a thousand closed files the sums are kept apart, of more their total.
+    /// A file is closed. The 1,000 files closed last keep sums of their own.
     pub(super) fn closed(&self, file: u32) {
         let mut records = self.records.lock();
         if let Some(oldest) = records.tallies.closed(file) {
@@ -412,8 +412,8 @@ impl Trace {
 }
 
 impl Records {
-    /// Keeps no more than so many requests, and ranges of them. Those under way stay: their bytes
-    /// are counted when they come.
+    /// Removes the oldest requests beyond either limit. Those under way, whose bytes are still to
+    /// be counted, stay up to twice `requests_max`.
     fn drop_requests(&mut self, requests_max: usize, ranges_max: usize) {
         while let Some(first) = self.requests.front()
             && (self.requests.len() > requests_max || self.ranges > ranges_max)
@@ -424,7 +424,7 @@ impl Records {
         }
     }
 
-    /// Keeps no more than so many connections beside those that are open.
+    /// Removes the oldest ended connections beyond the limit. Open ones stay.
     fn drop_connections(&mut self, connections_max: usize) {
         let ended = |record: &ConnectionRecord| record.ended.is_some();
         while self.connections.len() > connections_max
@@ -465,7 +465,7 @@ mod tests {
         }
     }
 
-    /// A hundred thousand requests of 1,024 ranges took 1.6 GB.
+    /// Regression: a hundred thousand requests of 1,024 ranges took 1.6 GB.
     #[test]
     fn ranges_of_requests_are_bounded_and_those_under_way_are_counted() {
         let trace = Trace::new(Clock::start());

@@ -202,8 +202,8 @@ impl Driver {
         self.wants.insert(want, (key, index));
     }
 
-    /// The file's server has answered: the entry is that of the file, or there is a new one.
-    /// Returns it, if what is fetched is kept.
+    /// The file's server has answered: the file gets the cache's entry for it, old or new. Returns
+    /// the entry; `None` where the cache does not store the file.
     pub(super) fn confirm_entry(
         &mut self,
         id: FileId,

@@ -4,8 +4,8 @@
 //! slots than its share then waits, and the other processes close connections beyond their shares
 //! once those are idle. While no process waits, a process may exceed its share. Where there are
 //! more processes than slots they take turns: a process that has had its slots for [`TURN`] sends
-//! no further requests, closes its connections when these are answered, and queues up behind the
-//! processes that wait. A process without a slot connects without one after [`WAIT_MAX`] only.
+//! no further requests, closes its connections after the pending answers, and joins the end of the
+//! queue. A process without a connection connects without a slot after [`WAIT_MAX`].
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -35,9 +35,9 @@ pub struct Permit {
 pub struct ServerSlots {
     slots: Arc<Slots>,
     connections: BTreeSet<ConnectionId>,
-    /// Since when there are any.
+    /// Since when there is at least one.
     connected_since: Time,
-    /// The turn of this process is over: no connection gets a request.
+    /// The turn of this process is over: no connection gets a further request.
     is_leaving: bool,
     /// Since when a wanted connection lacks a slot.
     short_since: Option<Time>,
@@ -250,7 +250,7 @@ mod tests {
                 let allowed = process.review(now, false);
                 if permits[number].is_some() && process.is_leaving {
                     assert_eq!(allowed, Some(0), "no more requests");
-                    // What is under way has been answered.
+                    // The pending requests have been answered.
                     process.connections.clear();
                     permits[number] = None;
                 } else if permits[number].is_none() && allowed != Some(0) {
@@ -264,11 +264,11 @@ mod tests {
             now += LOOK_AFTER;
         }
         assert_eq!(most, 2);
-        // 40 s of turns of 2 s, on two slots, for three.
+        // Turns of 2 s on two slots are 40 turns in 40 s, for three processes.
         assert!(turns.iter().all(|turns| (8..=20).contains(turns)), "{turns:?}");
     }
 
-    /// Processes that are stopped have all slots.
+    /// A stopped process has the only slot.
     #[test]
     fn a_process_connects_without_a_slot_after_a_while() {
         let folder = tempfile::tempdir().unwrap();
