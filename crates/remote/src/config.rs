@@ -32,8 +32,8 @@ pub struct Config {
     /// are more processes they take turns; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it,
     /// 64 jobs on a batch node would have 16 each.
     pub connections_shared: u32,
-    /// Folder for the locks with which processes count those connections, which only the user can
-    /// enter; `None`, the default without [`Config::from_env`], sets no limit.
+    /// Folder, private to the user, for the locks with which processes count those connections;
+    /// `None`, the default without [`Config::from_env`], sets no limit.
     pub runtime_folder: Option<PathBuf>,
     /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
     /// basket by itself, to see what that costs).

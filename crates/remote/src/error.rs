@@ -158,7 +158,7 @@ impl Error {
         Error::new(if same { kind } else { ErrorKind::Io }, text).retryable(retryable)
     }
 
-    /// Says in front of the message what it is about.
+    /// Puts `what` and a colon in front of the message.
     #[must_use]
     pub fn about(mut self, what: &str) -> Self {
         self.0.message = format!("{what}: {}", self.0.message);
@@ -206,8 +206,8 @@ impl Error {
         Shown(self, reader).to_string()
     }
 
-    /// The same error, which was got so long ago, and is handed out for so long more without a
-    /// request.
+    /// The same error for a later open: it came `ago` before now, and opens get it without a
+    /// request for `left` more.
     pub(crate) fn remembered(mut self, ago: Duration, left: Duration) -> Self {
         let (ago, more) = (ago.as_secs_f64(), left.as_secs_f64());
         let text = format!(

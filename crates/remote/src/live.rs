@@ -13,7 +13,7 @@ use crate::{settings, store};
 pub(crate) struct Settings {
     pub config: Config,
     pub store: Option<store::Store>,
-    /// For questions and uploads: the driver has its own.
+    /// For one-shot requests and uploads; the driver has its own.
     pub network: Arc<dyn Network>,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use crate::slots::Slots;
     use crate::source::network::Stream;
 
-    /// Connects to nothing, and notes whether a reader would find a free slot meanwhile.
+    /// Refuses connections, and records whether a reader would find a free slot meanwhile.
     struct Noting {
         folder: PathBuf,
         free: Arc<Mutex<Vec<bool>>>,
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Questions about files and uploads made connections that were counted nowhere.
+    /// Regression: connections of one-shot requests and uploads were not counted.
     #[tokio::test]
     async fn connections_of_questions_and_uploads_are_counted() {
         let parent = tempfile::tempdir().unwrap();

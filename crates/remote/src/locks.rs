@@ -49,11 +49,11 @@ pub fn last_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
     std::iter::successors(any_locked(file, bytes.clone()), behind).last()
 }
 
-/// A byte of a range on which another handle has a lock: the kernel names that of the oldest
-/// handle, wherever in the range it is.
+/// A byte of a range on which another handle has a lock: of several the kernel names that of the
+/// oldest handle, wherever in the range it is.
 #[cfg(target_os = "linux")]
 fn any_locked(file: &File, bytes: Range<u64>) -> Option<u64> {
-    // To the kernel no bytes are all up to the end of the file.
+    // To the kernel a length of 0 means all bytes up to the end of the file.
     if bytes.is_empty() {
         return None;
     }
@@ -93,8 +93,8 @@ fn any_locked(_: &File, _: Range<u64>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A process that had ended and one that took its byte later: the kernel names the locks of
-    /// older handles first, so the processes behind them were not counted.
+    /// Regression: the kernel names locks of older handles first. After a process had ended and
+    /// another had taken its byte, the processes behind that byte were not counted.
     #[test]
     fn the_first_and_the_last_byte_are_found_in_whatever_order_they_were_locked() {
         let folder = tempfile::tempdir().unwrap();

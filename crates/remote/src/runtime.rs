@@ -1,4 +1,4 @@
-//! The folder for what the processes of one user share while they run: locks and sockets.
+//! The folder for the locks and sockets that running processes of one user share.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The permissions of a folder that only its owner can enter.
 const PRIVATE: u32 = 0o700;
-/// The permissions of other users.
+/// The permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 /// The path of the user's folder: `farroot` in `XDG_RUNTIME_DIR`, or else `farroot-UID` in the
@@ -23,8 +23,8 @@ pub fn folder() -> PathBuf {
 /// Makes a folder that only this user can enter, if there is none.
 ///
 /// # Errors
-/// `PermissionDenied` where what has the name is no folder, belongs to another user, or can be
-/// entered by others: in `/tmp` anyone may have made it. What keeps it from being made.
+/// `PermissionDenied` where the path is no folder, or one that belongs to another user or that
+/// other users can enter: in `/tmp` any user may have made it. Errors of the file system.
 pub fn claim(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(PRIVATE).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -45,7 +45,7 @@ pub fn claim(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", folder.display())))
 }
 
-/// The number of the user who runs this process.
+/// The effective user id of this process.
 fn own_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }

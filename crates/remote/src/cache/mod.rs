@@ -79,7 +79,7 @@ pub struct CacheEntry {
 }
 
 impl CacheEntry {
-    /// When its server described the file last, seconds since 1970.
+    /// When the file's server last described it, in seconds since 1970.
     pub(crate) fn checked(&self) -> u64 {
         self.checked
     }

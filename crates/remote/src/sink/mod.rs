@@ -82,7 +82,7 @@ pub struct Upload {
     sink: Option<Box<dyn Sink>>,
     failed: Option<Error>,
     trace: Option<Trace>,
-    /// Forgotten when the file has its name: it may have been looked for before.
+    /// Cleared when the file has its name: an earlier open of it may have failed.
     failed_opens: Option<FailedOpens>,
 }
 

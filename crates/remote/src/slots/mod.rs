@@ -2,8 +2,8 @@
 //!
 //! A file has a byte for each slot; a lock on it ([`crate::locks`]) takes the slot, and the kernel
 //! frees the locks of a process that has ended. Locks on further bytes show which processes use the
-//! server, and which of them wait: those without a slot in the order in which they came. The file
-//! is empty and stays: a process that removed it could not know whether another one opens it.
+//! server, and which of them wait; those without a slot form a queue. The file is empty and never
+//! removed: another process may be about to open it.
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
@@ -29,13 +29,13 @@ const PROCESSES: u64 = 1 << 20;
 const PROCESSES_MAX: u64 = 4096;
 /// Offset of the bytes that processes lock while they wait for more slots.
 const WAITING: u64 = 1 << 21;
-/// Offset of the queue of processes without a slot: each locks the byte behind the last locked one.
+/// Offset of the queue of processes without a slot: each locks the byte after the last locked one.
 const QUEUE: u64 = 1 << 32;
-/// Offset of the queue of questions and uploads.
+/// Offset of the queue of one-shot requests and uploads.
 const QUEUE_BRIEF: u64 = 1 << 48;
 const QUEUE_END: u64 = 1 << 62;
-/// A process at the head of the queue that leaves a free slot alone for so long is not running: the
-/// processes behind it pass by.
+/// Time for which the process at the head of the queue may leave a free slot alone. It is taken to
+/// be stopped then, and the processes behind it take the slot.
 const PASS_AFTER: Duration = Duration::from_millis(500);
 /// Wait after which a connection is made without a slot: the processes that have all slots may be
 /// stopped, and a read must not fail for that.
@@ -56,13 +56,13 @@ pub struct Slots {
     waiting: Mutex<Waiting>,
 }
 
-/// What other processes see of this one.
+/// For what this process waits, as other processes see it.
 #[derive(Debug, Default)]
 struct Waiting {
     waits: Waits,
-    /// The byte that is locked for it.
+    /// The locked byte that shows it.
     byte: Option<u64>,
-    /// Since when a slot has been free while it was the turn of another process.
+    /// Since when a slot is free that another process, further ahead in the queue, should take.
     free_since: Option<Duration>,
 }
 
@@ -93,7 +93,7 @@ impl Drop for Slot {
 
 impl Slots {
     /// Opens the slots of a server in farroot's own folder within `parent`, for connections that
-    /// read. Servers are the same whose names end with the same `host:port`.
+    /// read. Names that end with the same `host:port` name the same server.
     ///
     /// # Errors
     /// `Unsupported` where locks cannot be shared: on a network file system, on systems other than
@@ -102,8 +102,8 @@ impl Slots {
         Self::with_queue(parent, server, most, QUEUE..QUEUE_BRIEF)
     }
 
-    /// The same for connections of questions and uploads. They share half of the slots, so that
-    /// processes that write can also read.
+    /// The same for connections of one-shot requests and uploads. They share half of the slots, so
+    /// that processes that write can also read.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -129,7 +129,7 @@ impl Slots {
         let path = folder.join(name);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        // An open of a pipe without the second flag may wait for its other end.
+        // Without `O_NONBLOCK` the open of a FIFO may wait for a process at its other end.
         let opened = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
         let file = opened.map_err(|error| foreign(&path, &error.to_string()))?;
         if !file.metadata()?.is_file() {
@@ -141,7 +141,7 @@ impl Slots {
         Ok(Arc::new(Slots { file, most, number, queue, taken, waiting }))
     }
 
-    /// Takes a slot; `None` if none is free, or a process without one has waited for longer.
+    /// Takes a slot; `None` if none is free, or if a process without one has waited for longer.
     pub fn take(self: &Arc<Self>, now: Duration) -> Option<Slot> {
         if !self.is_next() {
             let mut waiting = self.waiting.lock();
@@ -214,7 +214,7 @@ impl Slots {
         self.processes() > self.most
     }
 
-    /// The processes that use the server, with this one.
+    /// The number of processes that use the server, this one included.
     fn processes(&self) -> u32 {
         let mut processes = 1;
         let mut from = PROCESSES;
@@ -226,7 +226,7 @@ impl Slots {
     }
 }
 
-/// The error for what is in the way under a name of farroot's.
+/// The error where a foreign file or folder has a path of farroot's.
 fn foreign(path: &Path, why: &str) -> io::Error {
     let text = format!("{}: what is there is not farroot's: {why}", path.display());
     io::Error::new(io::ErrorKind::PermissionDenied, text)

@@ -6,7 +6,7 @@ use super::*;
 
 const NOW: Duration = Duration::from_secs(1);
 
-/// A folder in which farroot may make one of its own.
+/// A folder, and the path of farroot's own folder in it, which does not exist yet.
 fn private() -> (tempfile::TempDir, PathBuf) {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("farroot");
@@ -38,8 +38,8 @@ fn no_more_places_are_taken_than_there_are() {
     drop((last, again, places));
 }
 
-/// The first reader on a machine made the folder so that other users could enter it, and from then
-/// on no two `farroot run` shared a proxy.
+/// Regression: the first reader on a machine made a folder that other users could enter, and from
+/// then on no two `farroot run` shared a proxy.
 #[test]
 fn the_folder_can_be_entered_by_its_user_alone() {
     let (_parent, folder) = private();
@@ -100,7 +100,7 @@ fn what_is_not_this_user_s_alone_is_refused_with_the_reason() {
     assert!(refusal(&folder_for_file).contains("not farroot's"));
 }
 
-/// A process that had ended, and one that took its number, hid others from the count.
+/// Regression: the count missed processes after one had ended and another had taken its number.
 #[test]
 fn the_share_follows_from_how_many_there_are() {
     let (_parent, folder) = private();
@@ -148,7 +148,7 @@ fn processes_without_a_slot_have_one_in_the_order_in_which_they_came() {
     }
     let slot = first.take(NOW).unwrap();
     first.set_waiting(Waits::No);
-    // The next one is killed while it waits.
+    // The next process in the queue is killed.
     drop(second);
     drop(slot);
     assert!(late.take(NOW).is_none());
@@ -158,7 +158,7 @@ fn processes_without_a_slot_have_one_in_the_order_in_which_they_came() {
     assert!(late.take(NOW).is_some());
 }
 
-/// A process that was stopped while it was the next one kept a free slot from all others.
+/// Regression: a process stopped at the head of the queue kept a free slot from those behind it.
 #[test]
 fn a_process_that_does_not_take_its_slot_is_passed() {
     let (_parent, folder) = private();

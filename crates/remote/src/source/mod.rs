@@ -310,8 +310,8 @@ pub trait Server: Send + Sync + 'static {
         None
     }
 
-    /// Drops what is kept of a file that is closed and of which no connection knows any more: the
-    /// others are sent [`Command::Close`].
+    /// Drops the server's state of a closed file that none of its connections knows. Connections
+    /// that know the file receive [`Command::Close`].
     fn forget(&self, _file: &FileRef) {}
 
     /// Runs one connection until its commands end or it fails.

@@ -1,4 +1,4 @@
-//! Slots for the connections that no driver makes: those of questions about files and of uploads.
+//! Slots for connections that the driver does not make: of one-shot requests and of uploads.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use super::network::{Network, Stream};
 use crate::config::Config;
 use crate::slots::{LOOK_AFTER, Slot, Slots, WAIT_MAX, Waits};
 
-/// A network each of whose connections has a slot of its server as long as it is open.
+/// A network whose connections each have a slot of their server while they are open.
 struct SlottedNetwork {
     network: Arc<dyn Network>,
     folder: PathBuf,
     most: u32,
 }
 
-/// The network whose connections count among those that the user's processes share, where the
-/// settings limit these.
+/// The network with connections that count towards `connections_shared`, where the settings limit
+/// these.
 pub fn shared(network: Arc<dyn Network>, config: &Config) -> Arc<dyn Network> {
     match &config.runtime_folder {
         Some(folder) if config.connections_shared > 0 => {
@@ -35,7 +35,7 @@ pub fn shared(network: Arc<dyn Network>, config: &Config) -> Arc<dyn Network> {
 
 impl Network for SlottedNetwork {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
-        // Where the slots cannot be shared, the driver says so.
+        // Where slots cannot be shared, the driver warns of it.
         let slots = Slots::open_brief(&self.folder, &format!("{host}:{port}"), self.most).ok();
         let connecting = self.network.connect(host, port);
         Box::pin(async move {
@@ -114,7 +114,7 @@ mod tests {
     /// For each connection whether a reader would find a free slot meanwhile.
     type Free = Arc<Mutex<Vec<bool>>>;
 
-    /// Notes that, and connects to servers that say nothing.
+    /// Records [`Free`], and connects to servers that send nothing.
     struct Noting {
         folder: PathBuf,
         most: u32,

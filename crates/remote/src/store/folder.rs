@@ -173,8 +173,8 @@ impl Folder {
         }
         let parent = self.path.parent().ok_or(ErrorKind::InvalidInput)?;
         fs::create_dir_all(parent)?;
-        // With its marker from the first moment on: other processes make it at the same time. An
-        // empty folder is replaced; what holds anything is not touched.
+        // Other processes may make the folder at the same time: it gets its name with its marker in
+        // it. The rename replaces an empty folder and fails for any other.
         let private = Permissions::from_mode(0o700);
         let mut unfinished = tempfile::Builder::new();
         let made = unfinished.prefix(UNFINISHED).permissions(private).tempdir_in(parent)?;
@@ -299,8 +299,8 @@ mod tests {
         assert_eq!(names(&elsewhere), [""; 0]);
     }
 
-    /// Of processes that began at the same time some found the folder without its marker, and did
-    /// without it.
+    /// Regression: of processes that began at the same time some found the folder without its
+    /// marker, and did not use it.
     #[test]
     fn processes_that_begin_together_all_have_the_folder() {
         for _ in 0..20 {

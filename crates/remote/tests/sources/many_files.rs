@@ -1,5 +1,5 @@
-//! A process that reads ten thousand files, one after the other: what is kept of each is bounded,
-//! and the sums are right to the byte.
+//! A process that reads 10,000 files, one after the other: its records stay bounded, and its sums
+//! are right to the byte.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use farroot_remote::source::network::Tcp;
 use farroot_remote::{Config, Remote};
 
 const FILES: u64 = 10_000;
-/// Closed files whose sums are kept apart, and one that is open.
+/// The 1,000 closed files with sums of their own, and an open one.
 const KEPT_MAX: usize = 1001;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

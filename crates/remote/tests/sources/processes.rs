@@ -81,9 +81,9 @@ impl Far {
     }
 }
 
-/// The connections to a server's port that no side has closed, as the kernel knows them, also those
-/// that the server has not accepted so far. The kernel does not stop while it lists them, so that
-/// one may be listed beside its successor: the least of some lists.
+/// The number of connections to a server's port that no side has closed, by the kernel's list, with
+/// those that the server has not accepted. The list is no snapshot, and may have a closed
+/// connection beside its successor: the least of four counts.
 fn established(port: u16) -> u64 {
     let here = format!(":{port:04X}");
     let count = || {
@@ -101,7 +101,7 @@ fn established(port: u16) -> u64 {
 #[derive(Clone, Copy, PartialEq)]
 enum Share {
     Cache,
-    /// A limit of so many.
+    /// A limit of this many connections.
     Connections(u32),
 }
 
@@ -138,8 +138,8 @@ impl Reader {
         self.0.wait().unwrap().success()
     }
 
-    /// The same; with it, the connections that the process has made beyond the limit because no
-    /// other process gave it a slot in time.
+    /// The same, and the number of connections that the process made beyond the limit because no
+    /// slot was free in time.
     fn has_read_beyond(mut self) -> (bool, u64) {
         let mut text = String::new();
         self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -252,8 +252,8 @@ async fn a_process_that_stands_still_holds_up_no_other() {
     assert!(fetched(Some("-STOP")).await < 3.5);
 }
 
-/// Reads with `count` processes that share `limit` connections, of which `killed` are killed in the
-/// middle; checks that there were never more.
+/// Reads with `count` processes that share `limit` connections, of which `killed` are killed while
+/// they read; checks that there were never more connections.
 #[cfg(target_os = "linux")]
 async fn share_connections(count: usize, limit: u32, killed: usize) {
     let far = Far::start().await;
@@ -271,7 +271,7 @@ async fn share_connections(count: usize, limit: u32, killed: usize) {
     }
     let most = far.connections_most.load(Ordering::Relaxed);
     println!("{count} processes, limit {limit}: {most} connections, {beyond} beyond the limit");
-    // A killed process cannot say that it has waited for too long.
+    // A killed process cannot report its connections beyond the limit.
     assert!(most <= u64::from(limit) + beyond + killed as u64, "{most}");
 }
 
@@ -282,9 +282,9 @@ async fn processes_share_connections_and_each_has_one() {
     share_connections(PROCESSES, PROCESSES as u32, 0).await;
 }
 
-/// 64 workers on a machine would have had 1,024 connections, and those without one made it after a
-/// second, slot or not. Here more processes than slots take turns, and the slots of killed ones are
-/// free at once.
+/// Without a limit 64 processes would have 1,024 connections. Regression: a process without a
+/// connection made one after a second, slot or not. More processes than slots take turns, and the
+/// slots of killed processes are free at once.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_four_processes_take_turns_on_sixteen_connections() {

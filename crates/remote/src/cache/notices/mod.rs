@@ -103,7 +103,7 @@ impl Notices {
 
     /// Withdraws the notices of ranges that this process will not fetch.
     pub fn withdraw(&self, ranges: &[Range<u64>]) {
-        // If that fails, other processes wait for the ranges until the notices are too old.
+        // If that fails, other processes wait for the ranges for up to `table::VALID_FOR`.
         let _ = self.log.lock().append(ranges, Subject::GivenUp);
     }
 

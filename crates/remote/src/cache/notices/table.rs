@@ -10,11 +10,11 @@ use super::record::{Notice, Subject};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Pause before such a process is waited for again.
 const IGNORED_FOR: Duration = Duration::from_secs(10);
-/// Age from which a notice is not valid any more. Its range would be in the cache by then: the
-/// process that gave it up could not write that into the log, or the cache refused the bytes.
+/// Age at which a notice expires. By then the range is in the cache, unless the cache refused the
+/// bytes, or the process gave the range up and could not write that to the log.
 const VALID_FOR: Duration = Duration::from_secs(30);
 
-/// What one process has announced: a range, of which `Table` has the start.
+/// A range that one process has announced; its start is the key in `Table`.
 #[derive(Debug, Clone, Copy)]
 struct Noticed {
     end: u64,
@@ -64,8 +64,8 @@ impl Table {
             let is_ignored = self.ignored.get(&noticed.process).is_some_and(|until| *until > now);
             noticed.end >= range.end && !is_ignored && now.saturating_sub(noticed.since) < VALID_FOR
         };
-        // A range of a class that covers this one begins at most the class's longest before its
-        // end, so few notices are looked at, however many there are.
+        // A covering range of this class starts at most `longest` before this range's end: few
+        // notices are looked at, however many there are.
         let of_class = |(class, starts): (&u32, &BTreeMap<u64, Vec<Noticed>>)| {
             let longest = 2u64.saturating_pow(*class);
             let first = range.end.saturating_sub(longest);
@@ -125,8 +125,7 @@ impl Table {
     }
 }
 
-/// The size class of a range: its length is at most two to the power of it, and more than half of
-/// that.
+/// The size class of a range: the least `class` for which its length is at most `2^class`.
 fn class_of(range: &Range<u64>) -> u32 {
     u64::BITS - range.end.saturating_sub(range.start).saturating_sub(1).leading_zeros()
 }
@@ -163,9 +162,9 @@ mod tests {
         assert_eq!(table.holder(&(100..101), START), None);
     }
 
-    /// Process 2 had announced 50..150 after process 1 had announced 0..100. A third process waited
-    /// for 60..70 until process 2 had it, whose notice begins nearer, although process 1 had asked
-    /// for it before; of many notices that begin nearer, only eight were looked at.
+    /// Regression: for 60..70 a third process waited for process 2, which had announced 50..150,
+    /// although process 1 had announced 0..100 before. Only the eight notices with the nearest
+    /// starts were looked at.
     #[test]
     fn of_several_that_cover_a_range_the_first_in_the_log_fetches_it() {
         let mut table = with(&[(1, 0..100), (2, 50..150)]);
@@ -180,9 +179,9 @@ mod tests {
         assert_eq!(table.holder(&(60..70), START), Some(2));
     }
 
-    /// A process had announced a range that it then gave up, and could not write that into the log:
-    /// its disk was full. Another process waited for the range as long as others came, since each
-    /// of them showed that the first was at work.
+    /// Regression: a process gave a range up and could not write that to the log, as its disk was
+    /// full. Another process waited for the range as long as other ranges of the first process
+    /// arrived.
     #[test]
     fn a_range_is_waited_for_only_so_long_while_others_come() {
         let (mut table, one) = (with(&[(1, 0..100)]), BTreeSet::from([1]));

@@ -1,8 +1,8 @@
 //! Files of this machine: written beside their name, and renamed when they are whole.
 //!
-//! What is written is gathered and goes to the system in runs of some MiB, by a thread on which
+//! Written bytes are gathered and go to the system in runs of some MiB, by a thread on which
 //! blocking is allowed, one run at a time. While it writes one, the next is gathered, and another
-//! thread waits for the disk. Disk space is reserved ahead of the writes ([`room`]).
+//! thread syncs earlier runs to the disk. Disk space is reserved ahead of the writes ([`room`]).
 
 mod room;
 
@@ -28,8 +28,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
 const RUN_BYTES: usize = 4 << 20;
-/// Written before the disk is waited for: while more is written, so that little is left to wait for
-/// at the end. With so much more than the disk has, writes wait for it, too.
+/// Bytes written between two syncs, which run beside the writes so that little is left to sync at
+/// the end. At [`UNSYNCED_BYTES_MAX`] writes wait for the running sync.
 const UNSYNCED_BYTES: u64 = 16 << 20;
 const UNSYNCED_BYTES_MAX: u64 = 64 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
@@ -44,11 +44,11 @@ pub struct LocalFile {
     gathered_bytes: usize,
     /// The run that the thread writes.
     running: Option<JoinHandle<io::Result<()>>>,
-    /// The thread that waits for the disk.
+    /// The thread that syncs to the disk.
     syncing: Option<JoinHandle<io::Result<()>>>,
     /// Bytes that have been handed to the system.
     written: u64,
-    /// Of those the ones that the disk is waited for, or was.
+    /// Of those, the bytes that a running or ended sync includes.
     synced: u64,
 }
 
@@ -257,7 +257,7 @@ impl LocalFile {
         done.map_err(|error| self.disk.failed(&error, self.written))
     }
 
-    /// Has a thread wait for the disk where much has been written, one at a time.
+    /// Starts a sync where enough has been written, one at a time.
     async fn sync_behind(&mut self) -> Result<()> {
         let unsynced = self.written - self.synced;
         let is_busy = self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished());
@@ -283,7 +283,7 @@ impl LocalFile {
     ) -> Result<T> {
         self.flush().await?;
         self.wait().await?;
-        // The system tells of an error of the disk once only.
+        // The system reports an error of the disk to one sync only.
         self.wait_for_disk().await?;
         let (disk, written) = (self.disk.clone(), self.written);
         blocking(move || work(&disk).map_err(|error| disk.failed(&error, written))).await
@@ -326,7 +326,7 @@ impl Sink for LocalFile {
     fn abandon(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let disk = self.disk.clone();
         async move {
-            // The lock of the file lasts as long as a thread has it.
+            // A thread that syncs has the file open, and so keeps its lock.
             let _ = ended(&mut self.syncing).await;
             drop(spawn_blocking(move || disk.give_up()).await);
         }
@@ -415,7 +415,7 @@ impl Disk {
     }
 }
 
-/// Waits for a thread, if there is one.
+/// Waits for the end of a thread, if there is one.
 async fn ended(thread: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
     let Some(running) = thread else { return Ok(()) };
     let done = running.await;

@@ -209,8 +209,8 @@ async fn an_error_of_the_disk_comes_with_a_later_write_and_removes_the_file() {
     assert_eq!(upload.finish().await.err(), error);
 }
 
-/// A disk that takes bytes and then fails to keep them: `/dev/null` cannot be waited for. The
-/// system says so once, and not necessarily at the end of the file.
+/// A disk that takes bytes and fails to sync them, as `/dev/null` does. The system reports that
+/// once, and not necessarily at the end of the file.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_error_of_waiting_for_the_disk_is_not_lost() {
