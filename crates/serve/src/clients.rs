@@ -45,7 +45,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// One part in `parts` of what the server has.
+    /// The server's limits, divided by `parts`.
     fn new(limits: &Limits, parts: usize) -> Self {
         Memory {
             answers: Common::new(limits.shared_bytes / parts),
@@ -114,7 +114,7 @@ enum Phase {
     Opening,
     /// No request is under way.
     Idle,
-    /// A request has begun to come.
+    /// A request has arrived in part.
     Asking,
     /// Has answers waiting that it does not take.
     Stalled,
@@ -353,7 +353,7 @@ impl Client {
         Some(FilePlace { _places, activity: self.activity.clone() })
     }
 
-    /// Bytes have come: where no request is under way, one has begun.
+    /// Bytes have arrived: an idle client has begun a request.
     pub fn asks(&self) {
         let mut now = self.activity.now.lock();
         if now.phase == Phase::Idle {
@@ -361,7 +361,7 @@ impl Client {
         }
     }
 
-    /// All answers are taken, and of the next request a part has come.
+    /// The client has taken all answers and sent a part of the next request.
     pub fn goes_on_asking(&self) {
         let mut now = self.activity.now.lock();
         if !matches!(now.phase, Phase::Asking | Phase::Opening) {
@@ -535,8 +535,8 @@ mod tests {
         assert!(is_closed(&none).await && !is_closed(&slow).await);
     }
 
-    /// Four clients that took nothing had all the memory that those of their address share, and the
-    /// others had one piece at a time for five minutes.
+    /// Regression: for five minutes four clients that took nothing held all shared memory of their
+    /// address, and its other clients had one piece at a time.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_goes_sooner_where_others_wait_for_its_memory() {
         let limits = Limits { far_bytes_shared: 1000, far_bytes: 500, ..Limits::default() };
@@ -563,7 +563,7 @@ mod tests {
         drop(held);
     }
 
-    /// Half a request kept a connection for an hour.
+    /// Regression: half a request kept a connection for an hour.
     #[tokio::test(start_paused = true)]
     async fn a_request_that_does_not_come_to_its_end_ends_the_connection() {
         let clients = clients();

@@ -59,7 +59,7 @@ impl Config {
         }
     }
 
-    /// The limits, lowered to what this process and its reads of far files may have.
+    /// The limits, lowered to this process's file descriptors and its memory for far files.
     pub(crate) fn limits_here(&self) -> Limits {
         let limits = self.limits.clone().within(descriptors());
         match &self.content {

@@ -88,10 +88,10 @@ impl Files {
         self.open_with(client, name, CacheUse::Usual).await
     }
 
-    /// As [`open`](Self::open), for a client that says what a cache may do for it.
+    /// As [`open`](Self::open), with what a cache may do for this client.
     ///
     /// # Errors
-    /// As for [`open`](Self::open); `NotFound` where only the cache may be read.
+    /// As for [`open`](Self::open); `NotFound` where only the cache may be read and lacks the file.
     pub async fn open_with(
         &self,
         client: &Client,
@@ -164,7 +164,7 @@ impl Opened {
         }
     }
 
-    /// What is here of ranges; `None` for files of this machine, which are all here.
+    /// What the proxy has of ranges; `None` for files of this machine.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Option<Standing> {
         match self {
             Opened::Folder(_) => None,

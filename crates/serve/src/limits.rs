@@ -25,7 +25,7 @@ pub struct Limits {
     pub far_bytes: usize,
     /// The same, of all connections together; one address has up to half.
     pub far_bytes_shared: usize,
-    /// Beyond that each connection has one piece of [`PIECE_BYTES`]. Bytes of longer pieces, which
+    /// Beyond that each connection has one piece. Bytes of those longer than [`PIECE_BYTES`], which
     /// are elements of vectors, of all connections together; one address has up to half.
     pub far_bytes_long: usize,
     /// Bytes of one XRootD write. Longer ones are refused.
@@ -79,7 +79,7 @@ impl Default for Limits {
     }
 }
 
-/// A part of a far file: longer ranges are wanted in pieces that end at multiples of this, which
+/// A piece of a far file: longer ranges are fetched in pieces that end at multiples of this, which
 /// are whole pages.
 pub const PIECE_BYTES: usize = 256 << 10;
 /// Connections that a proxy takes, however little memory its reads may have.
@@ -88,8 +88,8 @@ const CONNECTIONS_LEAST: usize = 16;
 const DESCRIPTORS_KEPT: usize = 64;
 
 impl Limits {
-    /// These limits, lowered to what reads of far files may have in memory: half of it is shared, a
-    /// quarter is for a piece of each connection, and an eighth for longer pieces.
+    /// These limits, lowered to the memory for reads of far files, in bytes: half of it is shared,
+    /// a quarter is for a piece of each connection, and an eighth for longer pieces.
     pub fn within_memory(mut self, bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.far_bytes_shared = self.far_bytes_shared.clamp(1, (bytes / 2).max(1));

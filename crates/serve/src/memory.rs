@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits::{Limits, PIECE_BYTES};
 
-/// How often a client that waits for room says so.
+/// Pause after which a client that waits for room marks the room as short again.
 const SAY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The room of one connection: some of its own, and what it may take of the room that it shares.
@@ -20,7 +20,7 @@ const SAY_AGAIN: Duration = Duration::from_secs(1);
 pub struct Room {
     own: Arc<Semaphore>,
     own_bytes: usize,
-    /// Of a connection's own pieces, those that are longer share this; `None` where none is.
+    /// Room for own pieces longer than [`PIECE_BYTES`]; `None` where `own_bytes` limits the pieces.
     long: Option<[Common; 2]>,
     of_connection: Arc<Semaphore>,
     /// Of its address, of the server.
@@ -32,7 +32,7 @@ pub struct Room {
 pub struct Common {
     bytes: usize,
     free: Arc<Semaphore>,
-    /// A client has found none since this was last asked.
+    /// A client has found no room since the last call of [`Common::was_short`].
     is_short: Arc<AtomicBool>,
 }
 
@@ -52,7 +52,7 @@ impl Common {
         taken
     }
 
-    /// Room for so many bytes, or for all where there are fewer; waits for it.
+    /// Waits for room for `wanted` bytes, or for all room where that is less.
     async fn take(&self, wanted: usize) -> Option<OwnedSemaphorePermit> {
         let count = u32::try_from(wanted.min(self.bytes)).unwrap_or(u32::MAX);
         let mut taking = pin!(self.free.clone().acquire_many_owned(count));
@@ -75,7 +75,7 @@ pub struct Reservation {
 }
 
 impl Room {
-    /// Shares with its address and the server.
+    /// The room for answers; `shared` is the room of the address and of the server.
     pub fn new(limits: &Limits, shared: [Common; 2]) -> Self {
         Room {
             own: Arc::new(Semaphore::new(1)),
@@ -86,8 +86,8 @@ impl Room {
         }
     }
 
-    /// The room for bytes of far files: of its own a connection has one piece, which within the
-    /// room of `long` ones may be longer than others.
+    /// The room for bytes of far files: a connection has one piece of its own; if it is longer than
+    /// [`PIECE_BYTES`] it takes room of `long`.
     pub fn for_far(limits: &Limits, shared: [Common; 2], long: [Common; 2]) -> Self {
         Room {
             own: Arc::new(Semaphore::new(1)),
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(now(modest.reserve(50)).await.unwrap().bytes(), 50);
     }
 
-    /// Of their own, a thousand connections that took nothing had a piece of 2 MB each.
+    /// Regression: 1,000 connections that took nothing held an own piece of 2 MB each.
     #[tokio::test(start_paused = true)]
     async fn long_pieces_are_bounded_together_and_others_wait_for_none() {
         const LONG: usize = PIECE_BYTES + 1;

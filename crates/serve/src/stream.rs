@@ -15,7 +15,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A stream that says of its client whether it sends a request, and takes what it is sent.
+/// A stream that reports to its [`Client`] when bytes arrive, and whether written ones are taken.
 pub struct Watched {
     stream: Box<dyn Stream>,
     client: Arc<Client>,

@@ -1,8 +1,8 @@
 //! Files far away, for clients near by: what `farroot proxy` serves.
 //!
-//! All clients that read one address at the same time share one open at its origin, as
-//! [`Engine::watch`] has it, so that ranges which several of them want travel once. Here the open
-//! outlives its last client for a while: programs open a file, close it, and open it again.
+//! All clients that read one address at the same time share one open at its origin
+//! ([`Engine::watch`]), so that ranges which several of them want travel once. The open outlives
+//! its last client for a while: programs open a file, close it, and open it again.
 
 mod account;
 mod failure;
@@ -50,8 +50,8 @@ pub use self::standing::Standing;
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
-/// Opens at origins without a client: beyond, the one that was used first is closed at once. A
-/// client that looks at ten thousand files in ten seconds would have all of them open.
+/// Most files open without a client; beyond, the least recently used is closed at once. A client
+/// that looks at 10,000 files in 10 s would otherwise leave all of them open.
 const KEPT_OPEN_MAX: usize = 256;
 /// The name under which figures are read over HTTP.
 const METRICS: &str = "metrics";
@@ -88,8 +88,8 @@ struct Inner {
     engine: Engine,
     origins: Vec<Origin>,
     secret: Option<SecretString>,
-    /// What stays open for later clients, by the whole address, its query included: another token
-    /// may be another answer.
+    /// Files that stay open for later clients, by the whole address with its query: another token
+    /// may get another answer.
     kept: Mutex<BTreeMap<String, KeptOpen>>,
     account: Account,
     log: Option<AccessLog>,
@@ -160,13 +160,13 @@ impl FarFiles {
         Ok(files)
     }
 
-    /// Opens a file, at its origin only where no client has it open, or this one wants the origin
-    /// asked.
+    /// Opens a file, at its origin only where no client has it open, or where `cache_use` requires
+    /// that.
     ///
     /// # Errors
     /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
-    /// is not asked; what it says. `NotFound` where only the cache may be read, and does not have
-    /// the file.
+    /// is not asked; the origin's error. `NotFound` where only the cache may be read, and does not
+    /// have the file.
     pub async fn open(
         &self,
         client: &Client,
@@ -293,7 +293,7 @@ impl FarFiles {
     }
 }
 
-/// Closes the files without a client beyond so many, those used first first.
+/// Closes the least recently used files without a client, until `idle_max` of them are left.
 fn close_beyond(kept: &mut BTreeMap<String, KeptOpen>, idle_max: usize) {
     if kept.len() <= idle_max {
         return;
@@ -343,7 +343,7 @@ impl FarFile {
         Reading::new(self.clone(), client.far_room(), ranges, is_whole)
     }
 
-    /// What is here of ranges that end within the file.
+    /// What the proxy has of ranges that end within the file.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
         Standing::of(&self.0.watched, self.0.origin.opened, ranges)
     }

@@ -1,10 +1,10 @@
-//! How long ranges are divided.
+//! The pieces in which long ranges are fetched.
 
 use std::ops::Range;
 
 use crate::limits::PIECE_BYTES;
 
-/// The first of the pieces in which a long range is wanted: the client has it while later ones are
+/// The first of the pieces in which a range is fetched: the client receives it while later ones are
 /// on their way.
 pub fn first_piece(range: &Range<u64>) -> Range<u64> {
     let piece = PIECE_BYTES as u64;

@@ -1,4 +1,4 @@
-//! What of an answer a proxy has before it fetches any, and how old that is.
+//! How much of an answer a proxy has before it fetches any of it, and how old that is.
 
 use std::ops::Range;
 
@@ -15,20 +15,20 @@ pub struct Standing {
     pub wanted: u64,
     /// Of these, bytes that have to be fetched from the origin.
     pub missing: u64,
-    /// For this answer the origin was asked what the file is.
+    /// The origin was asked to describe the file for this answer.
     pub has_asked: bool,
-    /// What is fetched goes to the cache on the disk.
+    /// Bytes that are fetched go to the cache on the disk.
     pub is_kept: bool,
-    /// Seconds since the origin last said what the file is.
+    /// Seconds since the origin last described the file.
     pub age: u64,
 }
 
 impl Standing {
-    /// What is here of ranges that end within a file, which was opened then.
+    /// What the proxy has of ranges that end within a file, which was opened at `opened`.
     pub fn of(watched: &Watched, opened: Instant, ranges: &[Range<u64>]) -> Self {
         let remote = watched.remote_file();
         let wanted = ranges.iter().map(|range| range.end - range.start).sum();
-        // What came with the open was fetched for this answer.
+        // Bytes that came with the open were fetched for this answer.
         let missing = match watched.has_asked() && !remote.was_held() {
             true => wanted,
             false => ranges.iter().map(|range| missing(watched, range)).sum(),
@@ -42,7 +42,7 @@ impl Standing {
     }
 }
 
-/// Bytes of a range that reads of it would fetch, which want it in pieces.
+/// Bytes of a range that its reads, piece by piece, would fetch.
 fn missing(watched: &Watched, range: &Range<u64>) -> u64 {
     let (mut rest, mut missing) = (range.clone(), 0);
     while rest.start < rest.end {

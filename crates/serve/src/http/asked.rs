@@ -10,23 +10,23 @@ use super::last_modified;
 use super::range::{self, RangeRequest};
 use crate::folder::Stat;
 
-/// What a request is answered with.
+/// What the answer to a request contains.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing: the file is not what the client takes it for.
+    /// Nothing: a precondition of the request fails (412).
     Failed,
-    /// Nothing: the client has the file as it is.
+    /// Nothing: the client has the file as it is (304).
     NotModified,
-    /// No byte that is there.
+    /// Nothing: no range is within the file, or there are too many (416).
     Unsatisfiable,
-    /// All of it.
+    /// The whole file (200).
     Whole,
-    /// These, in the order asked; never empty ones.
+    /// These ranges, in the order requested (206); never empty ones.
     Ranges(Vec<Range<u64>>),
 }
 
-/// What a request asks of a file with this description: its conditions in their order of precedence
-/// (section 13.2.2).
+/// What a request asks of a file with this description. Conditions are evaluated in their order of
+/// precedence (section 13.2.2).
 pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
     let (headers, etag) = (request.headers(), stat.etag());
     let is_as_meant = match list(headers, header::IF_MATCH) {
@@ -43,11 +43,11 @@ pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
     if is_known {
         return Asked::NotModified;
     }
-    // A weak tag or another date is none of this version (section 13.1.5).
+    // A weak tag or another date does not name this version (section 13.1.5).
     let is_date = |value: &str| last_modified(stat).is_some_and(|date| date == value);
     let is_fresh =
         text(headers, header::IF_RANGE).is_none_or(|value| value == etag || is_date(value));
-    // Ranges mean something for GET alone (section 14.2).
+    // Ranges are defined for GET only (section 14.2).
     let is_get = request.method() == Method::GET;
     let ranges = text(headers, header::RANGE).filter(|_| is_fresh && is_get);
     match ranges.map(|value| range::parse(value, stat.size)) {
@@ -61,16 +61,16 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// All lines of a header that is a list; `None` without any.
+/// The joined lines of a list header; `None` without any.
 fn list(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let lines: Vec<&str> =
         headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// Whether a list of tags has this one, or means any. Tags that are weak count where the caller
-/// only has to know the file, and not to go on with its bytes (section 8.8.3.2). No tag of this
-/// server has a comma.
+/// Whether a list of entity tags has this one, or is `*`. With `weak_counts` weak tags count: the
+/// client does not go on with bytes that it has (section 8.8.3.2). No tag of this server has a
+/// comma.
 fn names(tags: &str, etag: &str, weak_counts: bool) -> bool {
     tags.split(',').map(str::trim).any(|tag| {
         let strong = if weak_counts { tag.strip_prefix("W/").unwrap_or(tag) } else { tag };

@@ -24,7 +24,7 @@ const STEP_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub enum Rest {
     Text(Bytes),
-    /// So many bytes that are not sent: the answer to a `HEAD`.
+    /// The length of a body that is not sent: the answer to a `HEAD`.
     Unsent(u64),
     Ranges(Ranges),
     /// Ranges of a far file.

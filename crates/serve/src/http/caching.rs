@@ -11,16 +11,16 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// What a request says to caches on its way. Other directives are ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// The origin is not asked: an answer that is not here is none.
+    /// The origin is not asked: without all bytes in the cache the answer is 504.
     pub only_if_cached: bool,
-    /// The origin says that what is here is so, or it is not used.
+    /// Cached bytes are used only after the origin has confirmed the file.
     pub no_cache: bool,
-    /// Nothing of the answer is kept.
+    /// The cache stores nothing of the answer.
     pub no_store: bool,
 }
 
 impl Directives {
-    /// Those of all lines of the header.
+    /// The directives of all lines of the header.
     pub fn of(headers: &HeaderMap) -> Self {
         let mut directives = Directives::default();
         let lines = headers.get_all(CACHE_CONTROL).iter().filter_map(|line| line.to_str().ok());
@@ -36,13 +36,13 @@ impl Directives {
         directives
     }
 
-    /// Whether the origin may not be asked, and has to be.
+    /// Whether the directives both forbid and require a request to the origin.
     pub fn are_contradictory(self) -> bool {
         self.only_if_cached && self.no_cache
     }
 
-    /// What a cache may do for such a request. What is stored already may be used for `no-store`,
-    /// too; it is not, so that nothing of the request is left behind.
+    /// What a cache may do for such a request. With `no-store` stored bytes could be used, too;
+    /// they are not, so that the request leaves no trace in the cache.
     pub fn cache_use(self) -> CacheUse {
         match self {
             Directives { only_if_cached: true, .. } => CacheUse::Only,
@@ -53,7 +53,7 @@ impl Directives {
     }
 }
 
-/// The items of a list, whose quoted texts may have commas.
+/// The items of a list; commas in quoted texts do not end an item.
 fn items(line: &str) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     line.split(move |letter| {
@@ -63,25 +63,25 @@ fn items(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Says in an answer's headers from where its bytes come.
+/// Sets the headers of an answer that say from where its bytes come.
 pub fn describe(headers: &mut HeaderMap, standing: &Standing, directives: Directives) {
     if let Ok(status) = HeaderValue::from_str(&status(standing, directives)) {
         headers.insert(CACHE_STATUS, status);
     }
     let Standing { wanted, missing, has_asked, age, .. } = *standing;
-    // An age says that something of the answer was here before, and the origin was not asked.
+    // `Age` means that bytes of the answer were cached before, and the origin was not asked.
     if !has_asked && (missing < wanted || wanted == 0) {
         headers.insert(AGE, HeaderValue::from(age));
     }
 }
 
-/// Says that there is no answer here.
+/// Sets `Cache-Status` of an answer 504: the cache has no answer.
 pub fn describe_none(headers: &mut HeaderMap) {
     headers.insert(CACHE_STATUS, HeaderValue::from_static("farroot; detail=only-if-cached"));
 }
 
-/// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, counts as here
-/// where the origin was not asked.
+/// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, is a hit where
+/// the origin was not asked.
 fn status(standing: &Standing, directives: Directives) -> String {
     let Standing { wanted, missing, has_asked, is_kept, .. } = *standing;
     if !has_asked && missing == 0 {

@@ -215,7 +215,7 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-/// That the origin would have to be asked, which the request forbids.
+/// The answer 504: the origin would have to be asked, which the request forbids.
 fn not_cached(serving: &Arc<Serving>) -> Answer {
     let text = "not all of it is here, or its server has to be asked whether it is still so\n";
     let mut answer = plain(serving, StatusCode::GATEWAY_TIMEOUT, text);
@@ -237,7 +237,7 @@ fn file_answer<B>(
         Asked::Ranges(ranges) => ranges.clone(),
         _ => Vec::new(),
     };
-    // Before any of them is wanted from a server far away.
+    // Before any of the ranges is wanted from the origin.
     let standing = file.standing(&ranges);
     if directives.only_if_cached && standing.is_some_and(|standing| standing.missing > 0) {
         return not_cached(serving);
@@ -249,7 +249,7 @@ fn file_answer<B>(
         }
         Asked::NotModified => (not_modified(serving), false),
         Asked::Unsatisfiable => (unsatisfiable(serving, &stat), false),
-        // Nothing is read for it.
+        // Nothing is read for a `HEAD`.
         Asked::Whole if is_head => {
             (Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size))), true)
         }
@@ -274,7 +274,7 @@ fn file_answer<B>(
     answer
 }
 
-/// Without a type, which caches would take for the file's own (RFC 9111, section 4.3.4).
+/// A 304 without `Content-Type`, which caches would take for the file's (RFC 9111, section 4.3.4).
 fn not_modified(serving: &Arc<Serving>) -> Answer {
     let mut answer = plain(serving, StatusCode::NOT_MODIFIED, "");
     answer.headers_mut().remove(header::CONTENT_TYPE);

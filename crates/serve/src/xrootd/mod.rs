@@ -260,7 +260,7 @@ impl Connection {
         if !self.server.is_up() {
             return;
         }
-        // A long write may take longer than other requests.
+        // A long write may arrive for longer than `Limits::opening`.
         let is_short = self.server.arriving_bytes() as usize <= self.client.limits().request_bytes;
         if self.server.requests_waiting() > 0 || !self.unsent.is_empty() {
             self.client.works();
