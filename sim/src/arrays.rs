@@ -1,8 +1,8 @@
-//! Values out of the arrays that a read gives.
+//! Values of the arrays that a read returns.
 
 use engine::{Array, Numbers};
 
-/// Reals, `None` where an entry has none.
+/// The values of an array of doubles; `None` for entries without one.
 ///
 /// # Panics
 /// For arrays of any other type.

@@ -78,8 +78,8 @@ pub struct Fared {
 }
 
 impl Fared {
-    /// From the seconds of each job and of all together, and what was moved and read for `wanted`
-    /// bytes.
+    /// From the seconds of each job, the time that all of them `took`, and the bytes moved and read
+    /// for `wanted` bytes.
     pub(crate) fn of(
         walls: &[f64],
         took: Duration,
@@ -223,7 +223,7 @@ pub(crate) fn blocks_of(vector: &Vector) -> Vec<u64> {
     blocks
 }
 
-/// Where a block of a file of this size is.
+/// The bytes of a block in a file of `size` bytes.
 pub(crate) fn block_range(block: u64, size: u64) -> Range<u64> {
     block * BLOCK..((block + 1) * BLOCK).min(size)
 }

@@ -1,8 +1,8 @@
-//! Many jobs that read the same few files: each at the server, or all through a proxy near them.
+//! Many jobs that read the same few files, from the server or through one proxy near them.
 //!
-//! Jobs and server are those of [`jobs`](crate::jobs), and so is their time: that of ROOT's, which
-//! ask for a cluster, wait, and work. The proxy is the production engine, which watches the files
-//! and keeps a cache on a disk; between it and the jobs there is a link of ten gigabits a second.
+//! Jobs and server are those of [`jobs`](crate::jobs); each job asks for a cluster, waits, and
+//! works, as with ROOT. The proxy is the production engine, which watches the files and keeps a
+//! cache on a disk; between it and the jobs there is a link of ten gigabits a second.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,21 +27,21 @@ use crate::replay::Vector;
 use crate::xrootd_host::{self, Behaviour};
 use crate::{engine_with, numbered};
 
-/// Between the proxy and the jobs.
+/// The link between the proxy and the jobs.
 const NEAR: Link =
     Link { rtt: Duration::from_micros(300), rate: Some(1_170_000_000), slow_start: false };
-/// In a file's header, behind the version of its format: what differs where files do.
+/// Offset of the UUID's first byte in a file's header, behind the UUID's version.
 const IDENTIFIER: usize = 47;
 
 /// How the jobs reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Direct,
-    /// A proxy that fetches whole blocks, each once, and had nothing before.
+    /// A proxy that fetches whole blocks, each once, into an empty cache.
     XCache,
-    /// farroot's, which had nothing before.
+    /// farroot's proxy with an empty cache.
     Cold,
-    /// farroot's, through which a job has read each file before.
+    /// farroot's proxy, through which a job has read each file before.
     Warm,
 }
 
@@ -65,8 +65,8 @@ enum Near {
     Watching(Engine),
 }
 
-/// Runs so many jobs, the first on the first file and so on; `seed` says when each begins. Bytes
-/// moved and read are compared with those wanted: by each job, or through a proxy of each file.
+/// Runs `jobs` jobs, of which job `n` reads file `n % files`; `seed` gives their starts. Bytes
+/// moved and read are relative to those wanted: by each job, or through a proxy of each file.
 ///
 /// # Panics
 /// Where a read fails, and where there is no place for a cache.
@@ -98,7 +98,7 @@ pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) ->
     })
 }
 
-/// A file of its own: of others with the same identifier a cache keeps one.
+/// The content of one file, with its own UUID: a cache keeps one file for each UUID.
 fn of_file(dataset: &Dataset, file: usize) -> Bytes {
     let mut content = dataset.content.to_vec();
     content[IDENTIFIER] = file as u8;
@@ -138,7 +138,7 @@ async fn near(world: &World, dataset: &Dataset, way: Way, files: usize, folder: 
 }
 
 impl Near {
-    /// Bytes that have come from the server.
+    /// Bytes received from the server.
     fn received(&self) -> u64 {
         match self {
             Near::Nothing => 0,
@@ -146,7 +146,7 @@ impl Near {
         }
     }
 
-    /// One job from its open to the end of its work; returns the bytes that came past the proxy.
+    /// One job from its open to the end of its work; returns the bytes it received without a proxy.
     async fn job(
         &self,
         world: &World,
@@ -188,7 +188,7 @@ async fn arrive(engine: &Engine, watched: &Watched, fill: Vector, lane: &Lane) {
     sleep_until(here + NEAR.rtt).await;
 }
 
-/// A file of which whole blocks are fetched, each once, for all who want something in them.
+/// A file of which whole blocks are fetched, each once for all jobs that read bytes in it.
 struct Blocks {
     file: Arc<RemoteFile>,
     fetched: Mutex<BTreeMap<u64, Shared<BoxFuture<'static, ()>>>>,

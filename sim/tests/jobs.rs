@@ -38,7 +38,7 @@ fn reading_ahead_takes_nothing_from_other_jobs() {
     assert!(ours.efficiency >= root.efficiency, "{ours:?}, ROOT {root:?}");
 }
 
-/// Each of these jobs reads what seven others do; the server brings it once.
+/// Eight jobs read each file; the server sends it once.
 #[test]
 fn a_proxy_takes_from_the_server_what_jobs_share() {
     let (dataset, jobs, files) = (dataset(8), 16, 2);

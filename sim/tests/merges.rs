@@ -1,5 +1,5 @@
-//! Merges of remote files: what is in them is asked for side by side, and objects for which there
-//! was no memory are read while others are added up.
+//! Merges of remote files: their contents are requested side by side, and objects that exceed the
+//! memory are read while earlier ones are added up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ async fn histograms(engine: &Engine, count: usize) -> Bytes {
     std::fs::read(path).expect("is there").into()
 }
 
-/// Merges files of so many histograms each, on a link of unlimited bandwidth.
+/// Merges `inputs` files, each of that many histograms, on a link of unlimited bandwidth.
 fn merge(inputs: usize, histograms_of_each: usize) -> Merged {
     farroot_sim::run(async {
         let world = World::default();
@@ -73,8 +73,8 @@ fn five_further_inputs_cost_one_round_trip() {
     assert!(six.trips < one.trips + 1.01, "{} {}", one.trips, six.trips);
 }
 
-/// Histograms for one time and for nearly three times the memory: those of the second and third
-/// part are asked for together, from files that are still open.
+/// Histograms that take once and nearly three times the memory: those of the second and third part
+/// are requested together, from files that are still open.
 #[test]
 fn objects_that_are_read_later_cost_one_round_trip() {
     let (few, many) = (merge(2, 1_100), merge(2, 3_000));

@@ -87,9 +87,9 @@ fn long_job(content: &Bytes, fills: &[Vector], work: Duration) -> (Played, engin
     })
 }
 
-/// Without prediction a fill takes 270 ms, and the efficiencies are 0.65 and 0.39. Regression: as
-/// much was ahead as the link holds and a fill more. That was a little less or more than two fills,
-/// by how the link had just been measured; where it was less, half a fill came late each time.
+/// Without prediction a fill takes 270 ms, and the efficiencies are 0.65 and 0.39. Regression:
+/// predictions fetched what the link holds and a fill more. By the last measurement of the link
+/// that was a little less or more than two fills; with less, half of each fill came late.
 #[test]
 fn a_long_job_hardly_waits() {
     let (content, fills) = long_file();
@@ -104,7 +104,7 @@ fn a_long_job_hardly_waits() {
     log::golden("replayed_long_job", &golden);
 }
 
-/// Of short fills, the metadata that are fetched with the first one take a tenth of a second more.
+/// With short fills, the metadata fetched with the first fill take 0.1 s longer.
 #[test]
 fn a_long_job_of_long_fills_works_nine_tenths_of_its_time() {
     let (content, fills) = file_of(6, 6250, (0..5).collect());
@@ -129,8 +129,8 @@ fn baskets_that_are_asked_for_in_parts_are_read_all_the_same() {
     assert_eq!(used.bytes_unused, 0);
 }
 
-/// A file of a few clusters, baskets of 100 kB, and what it takes to read it from its open on by a
-/// client that asks for these vectors and does not work.
+/// Round trips and predictions of a client that opens a file of a few clusters, in baskets of 100
+/// kB, and reads these vectors without work between them.
 fn trips_of(clusters: u64, vectors: impl Fn(&Dataset) -> Vec<Vector>) -> (f64, engine::Used) {
     let (lengths, read) = (vec![1; 20], (4..14).collect());
     let dataset = Dataset::make(Shape { clusters, entries: 12_500, lengths, read });

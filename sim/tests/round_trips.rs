@@ -101,7 +101,7 @@ fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
     assert!(gaps * 10 < end, "{gaps} of {end} bytes in gaps");
 }
 
-/// It took four, since the ends of many files are asked for only where they turn out to be needed.
+/// Regression: it took four, as with many files the ends are requested only where they are needed.
 #[test]
 fn a_single_one_of_many_files_takes_three_round_trips() {
     let took = farroot_sim::run(async {

@@ -1,5 +1,5 @@
-//! Skims of remote files: columns of the cut are fetched once, of other columns what is left, each
-//! input is opened once, and the cut of one input runs while another is copied.
+//! Skims of remote files: columns of the cut are fetched once, other columns where entries remain,
+//! each input is opened once, and the cut of one input runs while another is copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

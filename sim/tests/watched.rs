@@ -60,8 +60,8 @@ fn what_the_file_says_of_itself_is_here_before_it_is_asked_for() {
     assert_eq!((used.reads, used.bytes_metadata, used.bytes_demanded), (4, 3700, 0));
 }
 
-/// Eight clients opened a file that was not there: each of them had the server asked, the second
-/// when the first had its answer, and so on.
+/// Regression: eight clients that opened an absent file asked the server eight times, one after the
+/// other.
 #[test]
 fn clients_of_one_address_share_an_error_too() {
     farroot_sim::run(async {
@@ -78,8 +78,8 @@ fn clients_of_one_address_share_an_error_too() {
     });
 }
 
-/// The first client of a file went away before the file was open. The second one, which had waited
-/// for that open, opened the file anew.
+/// Regression: the first client of a file left before the file was open. The second one, which had
+/// waited for that open, opened the file again.
 #[test]
 fn an_open_goes_on_without_the_client_that_began_it() {
     farroot_sim::run(async {

@@ -1,5 +1,5 @@
-//! Clients of a proxy that take without giving: that ask and do not read, that send half a request,
-//! that open files without end. Others are served meanwhile.
+//! Clients that ask a proxy and do not read, that send half a request, or that open files without
+//! end. Other clients are served meanwhile.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ const LARGE: u64 = 1 << 30;
 const MEMORY: u64 = 128 << 20;
 /// What the kernel's buffers may take for a client that does not read.
 const KERNEL: u64 = 1 << 20;
-/// Of a stalled connection: times that something is looked at, 100 ms apart.
+/// Most checks, 100 ms apart, whether the proxy has reached a state.
 const LOOKS: u32 = 600;
 
 /// An origin with files, and a proxy before it.
@@ -39,7 +39,7 @@ fn honest_bytes() -> Vec<u8> {
 
 fn bed(limits: Limits) -> Bed {
     let folder = tempfile::tempdir().unwrap();
-    // Takes no room on the disk.
+    // A sparse file.
     fs::File::create(folder.path().join("large")).unwrap().set_len(LARGE).unwrap();
     fs::write(folder.path().join("honest"), honest_bytes()).unwrap();
     let origin = Server::start(Config::new(folder.path())).unwrap();
@@ -58,7 +58,7 @@ impl Bed {
         stream
     }
 
-    /// A connection over which something is sent, and nothing is read.
+    /// A connection over which `bytes` are sent, and nothing is read.
     fn send(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
@@ -96,7 +96,7 @@ impl Bed {
         each.collect()
     }
 
-    /// Waits until nothing more comes from the origin; bytes that have come.
+    /// Waits until the origin sends nothing for a second; returns the bytes received from it.
     fn settled(&self) -> u64 {
         let (mut before, mut same) = (0, 0);
         for _ in 0..LOOKS {
@@ -111,7 +111,7 @@ impl Bed {
         before
     }
 
-    /// Clients of the large file that are gone.
+    /// The number of clients of the large file that have gone, by the access log.
     fn gone(&self) -> usize {
         let path: PathBuf = self.folder.path().join("access.jsonl");
         let log = fs::read_to_string(path).unwrap_or_default();
@@ -152,7 +152,7 @@ fn logged_in() -> Vec<u8> {
     [&handshake::REQUEST[..], &login.frame(StreamId(1))].concat()
 }
 
-/// Bytes until the server ends the connection.
+/// The number of bytes until the server ends the connection.
 fn drained(stream: &mut TcpStream) -> u64 {
     let (mut total, mut buffer) = (0, vec![0; 1 << 20]);
     loop {
@@ -176,8 +176,8 @@ fn clients_that_do_not_read_hold_no_more_than_there_is_room_for_and_stop_no_othe
     bed.assert_an_honest_client_is_served();
 }
 
-/// Four of them had all the memory of their address, and the other clients one piece in each round
-/// trip, for five minutes.
+/// Regression: for five minutes four of them held all memory of their address, and the other
+/// clients had one piece in each round trip.
 #[test]
 fn clients_that_do_not_read_are_cut_soon_where_others_wait_for_their_memory() {
     let second = Duration::from_secs(1);
@@ -212,7 +212,7 @@ fn clients_that_do_not_read_are_cut_in_time() {
     bed.assert_an_honest_client_is_served();
 }
 
-/// Half a request kept a connection for an hour.
+/// Regression: half a request kept a connection for an hour.
 #[test]
 fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     let opening = Duration::from_secs(3);
@@ -276,7 +276,7 @@ fn opens_beyond_the_limit_of_a_connection_are_refused_and_others_can_open() {
     bed.assert_an_honest_client_is_served();
 }
 
-/// Every file that a client looked at stayed open at its origin for ten seconds.
+/// Regression: every file that a client looked at stayed open at its origin for 10 s.
 #[test]
 fn few_files_stay_open_without_a_client() {
     let bed = bed(Limits::default());

@@ -132,7 +132,7 @@ impl<H: Head> FrameReader<H> {
         }
     }
 
-    /// Whether the bytes that came last belong to a frame that is not through, or to its header.
+    /// Whether a frame, its header included, has arrived in part.
     pub fn is_amid_a_frame(&self) -> bool {
         !matches!(self.state, State::Head) || !self.gathered.is_empty()
     }

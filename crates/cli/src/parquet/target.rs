@@ -1,4 +1,4 @@
-//! A Parquet file, from its first batch to its name.
+//! A Parquet file that is written under a temporary name.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Creates a file beside that of the path.
+    /// Creates a temporary file beside `path`.
     pub fn create(library: &dyn ParquetLibrary, path: &'a Path) -> Result<Self, Failure> {
         let unfinished = Unfinished::beside(path);
         let writer = library.create(&unfinished.0).map_err(|error| cannot_write(path, error))?;
         Ok(Target { path, writer, unfinished, is_begun: false })
     }
 
-    /// Whether there was a batch: the first one decides which columns there are.
+    /// Whether a batch has been written: the first one decides which columns there are.
     pub fn is_begun(&self) -> bool {
         self.is_begun
     }
@@ -70,7 +70,7 @@ fn is_held(array: &Array) -> bool {
         | Array::Regular { content, .. }
         | Array::Option { content, .. } => is_held(content),
         Array::WithParameter { parameter, content } => match (parameter, &**content) {
-            // Objects of any class that are all of one are no variants.
+            // Objects of any class, all of the same class: no variants.
             (ArrayParameter::Objects, Array::Union { contents, .. }) => {
                 matches!(&contents[..], [only] if is_held(only))
             }
@@ -79,7 +79,7 @@ fn is_held(array: &Array) -> bool {
     }
 }
 
-/// A file that is removed unless it has got its name.
+/// A temporary file, removed unless it has been renamed.
 struct Unfinished(PathBuf);
 
 impl Unfinished {

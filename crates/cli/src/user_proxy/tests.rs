@@ -1,5 +1,5 @@
-//! The proxy of `farroot proxy --mine`, and commands that join it. The verb itself reads the
-//! configuration in the home of the user who runs the test, which stays as it is.
+//! The proxy of `farroot proxy --mine`, and commands that join it. The verb itself does not run
+//! here: it reads the configuration in the home of the user who runs the test.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! An origin of this process, a proxy before it, and requests of HTTP.
+//! An origin and a proxy before it, both in this process, and HTTP requests.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +31,7 @@ pub fn bed(forwarding: Forwarding) -> Bed {
     fs::create_dir(folder.path().join("d")).unwrap();
     fs::write(folder.path().join("d/f g.root"), content()).unwrap();
     fs::write(folder.path().join("empty"), "").unwrap();
-    // Runtimes of their own.
+    // Each server has a runtime of its own.
     tokio::task::block_in_place(|| {
         let origin = Server::start(Config::new(folder.path())).unwrap();
         let proxy = Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap();

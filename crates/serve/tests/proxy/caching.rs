@@ -1,4 +1,4 @@
-//! What the proxy's answers over HTTP say of its cache, and what requests may say of it.
+//! `Cache-Status` and `Age` of the proxy's answers, and `Cache-Control` of requests.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,7 @@ async fn an_answer_says_where_its_bytes_were() {
         let none = get(&bed.proxy, &path, "9000000-", "");
         assert_eq!((none.status, &*none.says), (416, "hit"));
         assert_eq!(asked(&bed.proxy, "HEAD", &path, "").says, "hit");
-        // Another process has the file's server asked whether it is the same.
+        // Another proxy with this cache asks the origin whether the file is the same.
         let other = proxy(with_cache(folder.path(), CacheCheck::Verify));
         let third = get(&other, &path, &range, "");
         assert_eq!((&*third.says, third.age), ("fwd=stale", None));
@@ -121,7 +121,7 @@ async fn only_if_cached_asks_no_origin() {
     assert!(figures.open_errors.is_empty(), "{figures:?}");
     get(&bed.proxy, &path, &range, "");
     tokio::task::block_in_place(|| bed.proxy.flush());
-    // The file is open: its origin has said what it is.
+    // The file is open: its origin has described it.
     let here = get(&bed.proxy, &path, &range, "only-if-cached");
     assert_eq!((here.status, &*here.says), (206, "hit"));
     let requests = bed.proxy.figures().unwrap().origin_requests;
@@ -134,7 +134,7 @@ async fn only_if_cached_asks_no_origin() {
     assert_eq!(http(&bed.origin, "GET", "/d/f%20g.root", control).0, 200);
 }
 
-/// By default an open file is not looked for again, and a trusted one not at all.
+/// By default the origin is not asked about an open file, and never about a trusted one.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_cache_has_the_origin_asked() {
     let folder = tempfile::tempdir().unwrap();

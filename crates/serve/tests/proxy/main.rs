@@ -125,8 +125,8 @@ async fn ranges_over_http_are_those_of_the_origin() {
     }
 }
 
-/// For the answer to a HEAD, which has no body, all of the file was wanted from the origin; with a
-/// range the answer was 206.
+/// Regression: for a HEAD, whose answer has no body, the whole file was requested from the origin;
+/// with a range the answer was 206.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_read_for_a_head() {
     let bed = bed(forwarding());

@@ -4,9 +4,9 @@
 //! will be called can therefore be foretold, and reads of it can leave with the open. The guess is
 //! verified against the open's answer before any byte of such a read is passed on.
 //!
-//! A handle that has stood for a file before is not guessed again before the close of that file has
-//! been answered: a server that serves requests side by side could still take it for the old file,
-//! and the open's answer would not show it.
+//! A handle that a file has had is not guessed again until the close of that file has been
+//! answered: a server that serves requests side by side could still take it for the old file, and
+//! the open's answer would not show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub enum State {
     Failed(RequestError),
     /// The open was sent elsewhere.
     Moved(Redirect),
-    /// Closed by the caller; the handle that it had.
+    /// Closed by the caller; the handle that the file had.
     Closed { handle: Option<Handle> },
 }
 
@@ -61,7 +61,7 @@ pub struct Files {
     taken: BTreeSet<u32>,
     /// Handles that stand or have stood for a file.
     used: BTreeSet<Handle>,
-    /// Those of them that stand for none any more, as the server has said.
+    /// Those of `used` whose close the server has answered.
     freed: BTreeSet<Handle>,
     next: u32,
     /// Whether every open so far went as foreseen; a mismatch after one that did not says
@@ -118,7 +118,7 @@ impl Files {
 
     /// The open leaves: the file is thought to get the lowest free slot. The handle is guessed
     /// unless `again` (the open was put off once), the server is known to be unpredictable, or
-    /// the handle may still stand for another file.
+    /// the handle may still be another file's.
     pub fn opening(&mut self, id: FileId, order: HandleOrder, again: bool) {
         let slot = (0..).find(|slot| !self.taken.contains(slot));
         if let (Some(file), Some(slot)) = (self.table.get_mut(&id), slot) {
@@ -207,7 +207,7 @@ impl Files {
         self.freed.remove(&handle);
     }
 
-    /// The server has closed a file: its handle is free, unless it has been given away since.
+    /// The server has answered a close: the handle is free, unless another file has had it since.
     pub fn closed(&mut self, id: FileId) {
         let Some(State::Closed { handle: Some(handle) }) = self.table.remove(&id).map(|f| f.state)
         else {
@@ -289,7 +289,7 @@ mod tests {
         let (other, guessed) = open(&mut files);
         assert_eq!(guessed, Some(first));
         files.closing(other);
-        // Given away before the answer: that says nothing of the file that has it now.
+        // Given to a third file before the answer, which does not free that file's handle.
         let (third, guessed) = open(&mut files);
         assert_eq!(guessed, None);
         files.closed(other);

@@ -1,4 +1,4 @@
-//! Requests as bytes, and the answers of a server out of its bytes.
+//! Encodes requests, and decodes the answers of a server.
 
 use bytes::Bytes;
 use farroot_xrootd::error::{ErrorCode, ServerError};
