@@ -8,8 +8,8 @@ import subprocess
 
 
 def answer_of(command: list[str], environment: dict[str, str], timeout_s: float) -> dict:
-    """The last line of JSON that the command prints; `failed` says why there is none, so that a
-    failure stays a row of the table. `environment` is added to this process's own."""
+    """The last line of JSON that the command prints. Without one, `failed` in the answer says why:
+    a failure stays a row of the table. `environment` is added to that of this process."""
     try:
         done = subprocess.run(
             command,
@@ -25,6 +25,6 @@ def answer_of(command: list[str], environment: dict[str, str], timeout_s: float)
     if done.returncode == 0 and lines:
         return json.loads(lines[-1])
     output = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-    # The error itself, where its message has more lines than one.
+    # The line that names the error, where the message has several lines.
     why = next((line for line in reversed(output) if "Error" in line), output[-1])
     return {"failed": f"exit {done.returncode}: {why[:200]}"}

@@ -133,7 +133,7 @@ def led(peer: Peer) -> tuple[Peer, Peer]:
 def behind_xcache(peer: Peer) -> tuple[Peer, Peer]:
     """A program through XRootD's own cache on its side of the link, empty and filled.
 
-    Through the filled one it reads nothing from the origin, which is another job.
+    With the filled cache nothing is read from the origin: as another job, it gets no ratio.
     """
     empty = replace(peer, name=f"{peer.name}, XCache", is_behind_xcache=True)
     filled = replace(empty, name=f"{peer.name}, XCache filled", is_cached=True, is_bound=True)
@@ -141,7 +141,7 @@ def behind_xcache(peer: Peer) -> tuple[Peer, Peer]:
 
 
 def clients(peer: Peer, count: int) -> Peer:
-    """So many processes of a peer at the same time; the time of the slowest."""
+    """`count` processes of a peer at the same time; the time is that of the slowest."""
     options = ("--clients", str(count), "--script", peer.script, *peer.options)
     name = f"{peer.name}, {count} client{'s' if count > 1 else ''}"
     return replace(peer, name=name, script="several", options=options)

@@ -160,7 +160,7 @@ def records(question: Question) -> Rows:
 
 
 def both(question: Question) -> Rows:
-    """A line a record, a column a peer of the first one."""
+    """A line for each record, a column for each peer of the first record."""
     tables = [record(name)["table"] for name in question.records]
     names = [line["peer"] for line in tables[0]]
     rows = [["", *(shown(name) for name in names)]]
@@ -171,7 +171,7 @@ def both(question: Question) -> Rows:
 
 
 def over_read(question: Question) -> Rows:
-    """A line a peer, a column a place: bytes that the disk read, as multiples of the need."""
+    """A line for each peer, a column for each place: bytes that the disk read by bytes needed."""
     lines = record(question.records[0])["table"]
     labels = list(dict.fromkeys(line["link"] for line in lines))
     found = {(line["peer"], line["link"]): line["disk_over_needed"] for line in lines}
@@ -407,7 +407,7 @@ def link_ms(label: str) -> float:
 
 
 def link_name(label: str) -> str:
-    """`137 ms rate=20MB/s` as a reader would say it; what is no link as it is."""
+    """`137 ms rate=20MB/s` in words; labels of anything but a link are returned unchanged."""
     if not re.match(r"[\d.]+ ms( \w|$)", label) or label.endswith("read"):
         return label
     distance, _, knobs = label.partition(" ms")

@@ -1,4 +1,4 @@
-"""XRootD's own cache (XCache: XrdPfc in Debian's xrootd-server) on this side of the lab's link."""
+"""XRootD's own cache (XCache: XrdPfc of Debian's xrootd-server) on the client's side of a link."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-#: Another address of loopback: ROOT takes 127.0.0.1 for a local disk in places.
+#: Not 127.0.0.1, which ROOT takes for a local disk in places.
 ADDRESS = "127.0.0.2"
-#: It must answer within this time of its start, and end within this time.
+#: Seconds within which it must accept connections after its start, and end after SIGTERM.
 START_S, STOP_S = 20.0, 5.0
 
-# Blocks, prefetching and checksums as they come; a disk that others fill empties no cache.
+# Blocks, prefetching and checksums have their defaults. The limits of disk usage are so high that
+# other programs' files hardly ever make XCache evict.
 CONFIG = """\
 all.export /
 oss.localroot {folder}/files
@@ -31,7 +32,7 @@ pfc.diskusage 0.98 0.99
 
 
 class XCache:
-    """A running cache with an empty folder of its own, in front of one server."""
+    """A running XCache of one server, whose folder is empty at its start."""
 
     def __init__(self, origin: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="farroot-bench-xcache-"))
@@ -55,7 +56,7 @@ class XCache:
 
     @property
     def url(self) -> str:
-        """Its address; a path with its own slash follows."""
+        """Its address, to which the caller appends an absolute path."""
         return f"root://{ADDRESS}:{self.port}/"
 
     def wait(self) -> None:
@@ -72,7 +73,7 @@ class XCache:
         raise RuntimeError(f"XCache does not start: {text[-500:]}")
 
     def stop(self) -> None:
-        """Ends it and removes its folder."""
+        """Ends the process and removes its folder."""
         self.process.terminate()
         try:
             self.process.wait(STOP_S)
@@ -89,7 +90,7 @@ class XCaches:
         self.filled: dict[str, XCache] = {}
 
     def before(self, origin: str, peer: str, is_filled: bool) -> XCache:
-        """The cache for a run of a peer; [`after`](XCaches.after) ends the use of it."""
+        """The cache for a run of a peer; the caller passes it to `after` when the run ends."""
         if not is_filled:
             return XCache(origin)
         if peer not in self.filled:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: In the environment of a job that is to wait until it may start, and what it says then.
+#: With this variable in its environment a job prints this line, and waits for a line of input.
 WAITS, READY = "FARROOT_BENCH_WAITS", "ready"
 #: Temporary folders of this process.
 FOLDERS: list[Path] = []
@@ -81,14 +81,14 @@ def link() -> dict[str, int]:
 
 
 def target(name: str = "copy") -> Path:
-    """A place for a file, in a temporary folder that :func:`run` removes at its end."""
+    """A path for a file, in a temporary folder that :func:`run` removes at its end."""
     folder = Path(tempfile.mkdtemp(prefix="farroot-bench-"))
     FOLDERS.append(folder)
     return folder / name
 
 
 def random_file(megabytes: float) -> Path:
-    """A local file of random bytes, at a place as :func:`target` gives it."""
+    """A local file of random bytes, at a path from :func:`target`."""
     source = target("source")
     with source.open("wb") as file:
         left = round(megabytes * 1e6)

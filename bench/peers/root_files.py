@@ -1,5 +1,5 @@
-"""ROOT: some columns of several files of one shape, one after the other; the clock starts with the
-second, and the figures are those of one file."""
+"""ROOT: some columns of several files with the same branches, one after the other; the clock starts
+with the second file, and the figures are means per file."""
 
 import clock
 import root_columns

@@ -1,5 +1,5 @@
-"""Several clients of one job at the same time: the time of the slowest, and what all of them
-brought over the link. Each is a process of its own, warmed up before the clock starts."""
+"""Several clients of one job at the same time: the time of the slowest, and the bytes that all of
+them received over the link. Each is a process of its own, warmed up before the clock starts."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import uproot
 args = clock.arguments(("--cut", {"default": None}))
 if args.url.startswith("root:"):
     import fsspec_xrootd  # noqa: F401
-# Entries. Of a size in bytes uproot 5.7 makes numbers that XRootD's Python refuses.
+# In entries: from a size in bytes uproot 5.7 computes numbers that XRootD's Python refuses.
 STEP = 25_000
 target = clock.target("skimmed.root")
 

@@ -17,7 +17,7 @@ status, _ = file.open(args.url)
 if not status.ok:
     raise OSError(status.message)
 size = file.stat()[1].size
-# The same places for all.
+# A fixed seed, so that all peers read at the same offsets.
 chance = random.Random(6)
 offsets = [chance.randrange(size - args.bytes) for _ in range(args.reads)]
 

@@ -29,21 +29,21 @@ impl File {
     }
 }
 
-/// What a directory's list says of an object.
+/// An object's key (`TKey`), as its directory lists it.
 #[pyclass(frozen, get_all, module = "farroot._core")]
 pub struct Key {
     name: String,
     title: String,
     classname: String,
     cycle: u16,
-    /// Of its record.
+    /// Offset of the record in the file.
     offset: u64,
-    /// Bytes of the record, of the key in front of it, and of the object uncompressed.
+    /// Bytes of the record, of the key at its beginning, and of the uncompressed object.
     stored_bytes: u64,
     key_bytes: u64,
     object_bytes: u64,
     directory_offset: u64,
-    /// When, packed as ROOT does (`TDatime`).
+    /// Time of writing, packed as in ROOT's `TDatime`.
     written: u32,
 }
 
@@ -170,7 +170,7 @@ impl File {
         table.map(Table::new).map_err(|error| exception(py, &error))
     }
 
-    /// What the directory's list says of the key at that path.
+    /// The key at a path, from the list of its directory.
     fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
         let file = self.inner(py)?;
         let key = wait(py, &engine(py)?, file.key(path))?.map_err(|error| exception(py, &error))?;

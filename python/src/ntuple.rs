@@ -1,4 +1,4 @@
-//! What an RNTuple says of its own parts: its anchor, and where the pages of its columns are.
+//! The anchor of an RNTuple, and the places of its columns' pages.
 
 use engine::RNTuple;
 use pyo3::prelude::*;
@@ -9,13 +9,13 @@ use crate::runtime::{engine, wait};
 /// The pages of a column in a cluster.
 #[pyclass(frozen, get_all, module = "farroot._core")]
 pub struct ColumnPages {
-    /// Of each page the elements, whether a checksum follows it, its offset and its stored bytes.
+    /// For each page: elements, whether a checksum follows, offset, stored bytes with checksum.
     pages: Vec<(u32, bool, u64, u64)>,
-    /// Elements of the column in the clusters before.
+    /// Number of the column's elements in all earlier clusters.
     first_element: u64,
-    /// Another column of the field has the values in this cluster.
+    /// Whether another column of the field has the values in this cluster.
     is_suppressed: bool,
-    /// ROOT's number of how the pages are compressed.
+    /// Compression of the pages as ROOT's number: algorithm * 100 + level.
     compression: u32,
 }
 

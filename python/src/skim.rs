@@ -16,7 +16,7 @@ use crate::runtime::{Owned, engine, wait};
 use crate::steps::in_use;
 use crate::write::{NumberAndLevel, compression_of};
 
-/// Clusters that were copied, of which entries were taken, and that were left out.
+/// Numbers of clusters: copied, with some entries taken, left out.
 type ClusterTuple = (u64, u64, u64);
 
 /// Output, size, table, inputs with their entries and those that were kept, whether baskets were
@@ -89,7 +89,7 @@ pub fn skim(
     ))
 }
 
-/// What a skim keeps of tables, batch by batch.
+/// The columns and entries that a skim keeps, batch by batch.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct SkimBatches {
     batches: Owned<Mutex<engine::SkimBatches>>,
@@ -97,13 +97,13 @@ pub struct SkimBatches {
     now: Arc<Mutex<MergeProgress>>,
 }
 
-/// The path of the table, inputs with their entries and those that are kept, and notes.
+/// Path of the table; address, entries and kept entries of each input; notes.
 type Account = (String, Vec<(String, u64, u64)>, Vec<String>);
 
-/// Names and columns.
+/// Columns with their names.
 type NamedColumns = Vec<(String, Py<PyAny>)>;
 
-/// Begins to read what is kept of tables.
+/// Begins to read the columns and entries that a skim keeps.
 #[pyfunction]
 pub fn skim_batches(
     py: Python<'_>,
@@ -141,8 +141,7 @@ impl SkimBatches {
         named(py, batches.nothing().map_err(|error| self.raised.or(py, &error))?)
     }
 
-    /// The path of the table; of each input its address, its entries and those that are kept;
-    /// notes.
+    /// Path of the table; address, entries and kept entries of each input; notes.
     fn account(&self, py: Python<'_>) -> PyResult<Account> {
         let batches = self.batches.here(py)?.try_lock().ok_or_else(|| in_use(py))?;
         Ok((batches.table().to_owned(), batches.inputs().to_vec(), batches.notes()))

@@ -272,12 +272,13 @@ impl Table {
         Ok(all.map(|column| ColumnInfo::new(lead.clone(), column, None)).collect())
     }
 
-    /// The columns that a program read of such a table the last time; none where that is not known.
+    /// Columns that the program of this name read in its last run from a table with the same column
+    /// names; empty if the store has none.
     fn columns_read_by(&self, py: Python<'_>, program: &str) -> PyResult<Vec<String>> {
         Ok(self.table(py)?.columns_read_by(program))
     }
 
-    /// Keeps the columns that a program has read, for its next run.
+    /// Stores the columns that the program of this name has read, for its next run.
     fn keep_columns_read_by(
         &self,
         py: Python<'_>,

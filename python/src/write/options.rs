@@ -47,8 +47,7 @@ impl FileOptions {
     }
 }
 
-/// A compression: ROOT's number, and a level of the codec in place of the one that ROOT's number
-/// maps to.
+/// A compression: ROOT's number, and a codec level in place of the one that ROOT's level maps to.
 pub type NumberAndLevel = (u32, Option<i32>);
 
 pub fn compression_of(
