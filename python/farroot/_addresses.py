@@ -36,7 +36,7 @@ def path_text(url: Any) -> str:
 
     Raises:
         ArgumentTypeError: for what is neither a text nor a path.
-        InvalidArgumentError: as :func:`_access`.
+        InvalidArgumentError: for a path of universal_pathlib, as :func:`_access`.
     """
     if (options := getattr(url, "storage_options", None)) is not None:
         # A path of universal_pathlib: only its text has the protocol.
@@ -51,7 +51,7 @@ def _access(address: str, options: Mapping[str, Any]) -> Access:
     """The credentials that options for fsspec name: a bearer token, or a profile of S3.
 
     Raises:
-        InvalidArgumentError: for other options, with which fsspec would read otherwise.
+        InvalidArgumentError: for any other option, which would change what fsspec reads.
     """
     said: dict[str, Any] = {}
     for name, value in options.items():

@@ -159,7 +159,7 @@ class File:
     ) -> list[tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]]]]: ...
     def class_at(self, path: str) -> str: ...
     def key(self, path: str) -> Key:
-        """What the directory's list says of the key at a path."""
+        """The key at a path, from the list of its directory."""
 
     def object(self, path: str, make: _Make, opaque: set[str]) -> Any:
         """The object that ``make(classname, version, source)`` gives for the one of that path.
@@ -176,7 +176,7 @@ class File:
 
 @final
 class Key:
-    """What a directory's list says of an object."""
+    """An object's key (``TKey``), as its directory lists it."""
 
     @property
     def name(self) -> str: ...
@@ -188,7 +188,7 @@ class Key:
     def cycle(self) -> int: ...
     @property
     def offset(self) -> int:
-        """Of its record."""
+        """Offset of the record in the file."""
 
     @property
     def stored_bytes(self) -> int:
@@ -196,7 +196,7 @@ class Key:
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the key in front of it."""
+        """Bytes of the key at the beginning of the record."""
 
     @property
     def object_bytes(self) -> int:
@@ -206,7 +206,7 @@ class Key:
     def directory_offset(self) -> int: ...
     @property
     def written(self) -> int:
-        """When, packed as ROOT does (``TDatime``)."""
+        """Time of writing, packed as in ROOT's ``TDatime``."""
 
 @final
 class Contents:
@@ -378,11 +378,11 @@ class ColumnPages:
 
     @property
     def pages(self) -> list[tuple[int, bool, int, int]]:
-        """Of each the elements, whether a checksum follows it, its offset and its stored bytes."""
+        """Of each: elements, whether a checksum follows, offset, stored bytes with checksum."""
 
     @property
     def first_element(self) -> int:
-        """Elements of the column in the clusters before."""
+        """Number of the column's elements in all earlier clusters."""
 
     @property
     def is_suppressed(self) -> bool:
@@ -390,7 +390,7 @@ class ColumnPages:
 
     @property
     def compression(self) -> int:
-        """ROOT's number of how the pages are compressed."""
+        """Compression of the pages as ROOT's number: algorithm * 100 + level."""
 
 @final
 class TreeIndex:
@@ -513,10 +513,11 @@ class Table:
         """The column of a name in a formula, in which dots may stand for slashes."""
 
     def columns_read_by(self, program: str) -> list[str]:
-        """The columns that a program read of such a table the last time, from the store."""
+        """Columns that the program of this name read in its last run from a table with the same
+        column names; empty if the store has none."""
 
     def keep_columns_read_by(self, program: str, columns: Sequence[str]) -> None:
-        """Stores the columns that a program has read, for its next run."""
+        """Stores the columns that the program of this name has read, for its next run."""
 
     def read(self, request: Request, start: int, stop: int) -> Batch: ...
     def batches(self, request: Request, start: int, stop: int, step: StepSize) -> Batches: ...
@@ -691,8 +692,7 @@ class SkimBatches:
         """A batch without entries."""
 
     def account(self) -> tuple[str, list[tuple[str, int, int]], list[str]]:
-        """The path of the table; of each input its address, its entries and those that are kept;
-        notes."""
+        """Path of the table; address, entries and kept entries of each input; notes."""
 
 def skim_batches(
     places: Sequence[TableLocation], choice: Any, progress: Merging

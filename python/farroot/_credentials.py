@@ -110,7 +110,7 @@ class Access:
 
     @classmethod
     def among(cls, options: Mapping[str, Any]) -> Access:
-        """What is said about credentials among further options."""
+        """The credentials in the options of a call, which may have other options, too."""
         return cls(**{name: options[name] for name in CREDENTIALS & options.keys()})
 
     def added_to(self, url: str) -> str:

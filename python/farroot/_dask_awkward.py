@@ -1,4 +1,4 @@
-"""An array of dask-awkward whose partitions farroot reads: of each the columns that are used."""
+"""An array of dask-awkward whose partitions farroot reads: only the columns in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Read(ColumnProjectionMixin):  # type: ignore[misc]
-    """Reads a partition; its methods and attributes are those that dask-awkward asks for."""
+    """Reads a partition; dask-awkward's column projection calls its methods and attributes."""
 
     #: dask-awkward may leave out columns.
     use_optimization = True
@@ -27,14 +27,14 @@ class _Read(ColumnProjectionMixin):  # type: ignore[misc]
 
     def __init__(self, form: Any, columns: frozenset[str] | None = None) -> None:
         self.form = form
-        #: Paths in the form of what is read; None is all.
+        #: Paths, in the form, of the columns to read; None reads all.
         self._columns = columns
 
     def __call__(self, partition: Partition) -> ak.Array:
         if self._columns is None:
             return partition.arrays()
         array = reduced(partition, self.form, self._columns).arrays()
-        # Columns that are not read are in the array, without values.
+        # The array has the columns that were not read, too, without values.
         return ak.Array(unproject_layout(self.form, array.layout))
 
     def project_columns(self, columns: frozenset[str]) -> _Read:
@@ -42,5 +42,5 @@ class _Read(ColumnProjectionMixin):  # type: ignore[misc]
 
 
 def array_of(partitions: Sequence[Partition]) -> Any:
-    """The ``dask_awkward.Array`` of partitions, the first of which tells its type."""
+    """The ``dask_awkward.Array`` of partitions, with the type of the first one."""
     return from_map(_Read(form_of(partitions[0])), partitions, label="farroot")

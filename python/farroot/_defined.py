@@ -54,7 +54,7 @@ def definition(
 
 
 def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> _core.Array:
-    """What was computed, as it is written."""
+    """A computed value as the column to write; a scalar is repeated for all entries."""
     import numpy as np
 
     from .writing._columns import to_column, to_layout, type_of

@@ -1,4 +1,4 @@
-"""An array of graphed whose partitions farroot reads: of each the columns that are used."""
+"""An array of graphed whose partitions farroot reads: only the columns in use."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """What graphed calls a ``PartitionedSource``: it says which partitions there are, and reads
-    each of them where graphed's executors want it."""
+    """A ``PartitionedSource`` of graphed: it lists the partitions, and reads them in the processes
+    of graphed's executors."""
 
     def __init__(self, partitions: Sequence[Partition], name: str) -> None:
         self.form = form_of(partitions[0])
@@ -31,10 +31,10 @@ class Source:
         return ak.concatenate([each.arrays() for each in self._partitions.values()])
 
     def partitions(self, steps_per_file: int = 1) -> tuple[Part, ...]:
-        """The partitions as graphed spells them.
+        """The partitions as objects of graphed.
 
         Raises:
-            InvalidArgumentError: for ``steps_per_file``, which these have already.
+            InvalidArgumentError: for other ``steps_per_file`` than 1: the partitions are fixed.
         """
         if steps_per_file != 1:
             raise InvalidArgumentError(
@@ -45,7 +45,7 @@ class Source:
     def read_partition(
         self, partition: Part, columns: Sequence[str] | None, resources: Any
     ) -> ak.Array:
-        """The arrays of a partition; of all columns where ``columns`` is None."""
+        """The arrays of a partition; of all columns if ``columns`` is None."""
         found = self._partitions[partition]
         if columns is not None:
             found = reduced(found, self.form, columns)
@@ -68,7 +68,7 @@ def _part(partition: Partition) -> Part:
 
 
 def array_of(partitions: Sequence[Partition]) -> Any:
-    """The deferred ``graphed.Array`` of partitions, the first of which tells its type."""
+    """The deferred ``graphed.Array`` of partitions, with the type of the first one."""
     name = partitions[0].object_path or "events"
     source = Source(partitions, name)
     tracer = ak.typetracer.typetracer_from_form(source.form, highlevel=True)

@@ -1,4 +1,4 @@
-"""Partitions reduced to columns: for those that find out which ones a computation uses."""
+"""Partitions with fewer columns, for libraries that find the columns that a computation uses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def form_of(partition: Partition) -> Form:
-    """The form of the arrays of a partition, of which nothing but metadata is read."""
+    """The form of a partition's arrays; only metadata are read."""
     return replace(partition, entries=(0, 0), share=None).arrays().layout.form
 
 
 def reduced(partition: Partition, form: Form, paths: Iterable[str]) -> Partition:
-    """The partition with the columns that are needed for some paths in its form.
+    """The partition with only those columns to which some paths in its form lead.
 
     Args:
         paths: Names of fields in fields, with dots between them. Names of columns may have dots.
@@ -29,5 +29,5 @@ def reduced(partition: Partition, form: Form, paths: Iterable[str]) -> Partition
         for name in form.fields
         if any(path == name or path.startswith(f"{name}.") for path in wanted)
     ]
-    # How many entries a cut leaves shows only when something is read.
+    # Without a path the first column is read: how many entries pass a cut is not known otherwise.
     return replace(partition, expressions=tuple(names or form.fields[:1]))

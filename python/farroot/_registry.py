@@ -23,7 +23,7 @@ Decoder = Callable[["Column | _Stored"], Any]
 _decoders: dict[str, Decoder] = {}
 #: The same by what files call classes: without ``std::``.
 _of_objects: dict[str, Decoder] = {}
-#: Classes that decide by the branch, in the order in which they were registered.
+#: Classes that match branches by ``match_branch``, in the order of their registration.
 _interpretations: list[type[CustomInterpretation]] = []
 
 
@@ -76,18 +76,18 @@ def unregister(typename: str) -> None:
 
 
 def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
-    """Has the branches that a class matches read as it says, in every file.
+    """Makes farroot read the branches that a class matches by this class, in every file.
 
     Args:
         interpretation: A class that derives from
-            :class:`farroot.interpretation.custom.CustomInterpretation`. The one that was
-            registered first goes before others that match the same branch.
+            :class:`farroot.interpretation.custom.CustomInterpretation`. Of several classes that
+            match a branch, the one that was registered first reads it.
 
-    It holds for this process. A program that needs nothing but the bytes of each entry says the
-    same with :func:`farroot.register` and a function.
+    It holds for this process. For a program that needs only the bytes of each entry,
+    :func:`farroot.register` with a function does the same.
 
     Raises:
-        ArgumentTypeError: for anything else.
+        ArgumentTypeError: for anything but such a class.
     """
     if not isinstance(interpretation, type) or not hasattr(interpretation, "match_branch"):
         raise ArgumentTypeError(
@@ -113,7 +113,7 @@ def has_interpretations() -> bool:
 
 
 def custom_interpretation(branch: Branch) -> CustomInterpretation | None:
-    """What was registered for a branch, or None."""
+    """The interpretation of a branch by the first class that matches it, or None."""
     for interpretation in _interpretations:
         if interpretation.match_branch(branch, {}, True):
             return interpretation(branch, {}, True)

@@ -66,14 +66,14 @@ def check(branch: Branch, wanted: Interpretation) -> None:
 
 
 def stored(branch: Branch) -> Interpretation:
-    """How the bytes of a branch are read by its type."""
+    """The interpretation that a branch has by its type, without registered ones."""
     from .interpretation.identify import stored_interpretation
 
     return stored_interpretation(branch)
 
 
 def is_of_bytes(wanted: Interpretation) -> bool:
-    """Whether an interpretation is given the bytes of entries."""
+    """Whether an interpretation makes arrays of the bytes of entries itself."""
     from .interpretation.custom import OfBytes
 
     return isinstance(wanted, OfBytes)
@@ -83,7 +83,7 @@ def array(column: Any, branch: Branch, wanted: Any, into: Library, entries: tupl
     """A column as the array that an interpretation makes of its bytes; of Awkward or NumPy.
 
     Args:
-        entries: First and last entry (half open) of the tree that it is of.
+        entries: First and last entry (half open) of the column in the tree.
 
     Raises:
         InvalidArgumentError: as :func:`check`, and where an array to fill is too short.

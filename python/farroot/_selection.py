@@ -56,8 +56,8 @@ class Place(Protocol):
         """What the filters of a call accept, by name."""
 
 
-#: What the engine calls a column: its address, of a field at the top those in it to keep, and
-#: whether it is read as bytes.
+#: Identifies a column in the engine's batches: its address; of a field at the top, the paths of
+#: the fields in it that are kept; whether it is read as bytes.
 Key = tuple[str, tuple[str, ...] | None, bool]
 
 
@@ -69,7 +69,7 @@ class Leaf:
     #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
     #: the lists that it is in.
     keep: tuple[str, ...] | None = None
-    #: Whether an interpretation is given the bytes of its entries.
+    #: Whether it is read as bytes, of which an interpretation makes the array.
     is_raw: bool = False
 
     @cached_property
@@ -347,7 +347,8 @@ def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation)
 
 
 def as_registered(table: InFile[Any], column: Column) -> Column:
-    """The column as the program has registered for its branch, where it has."""
+    """The column, read by the interpretation that the program has registered for its branch, if
+    any."""
     if not isinstance(column, Chosen) or not has_interpretations():
         return column
     if column.parts is not None:
@@ -357,7 +358,7 @@ def as_registered(table: InFile[Any], column: Column) -> Column:
 
 
 def _registered(table: InFile[Any], info: ColumnInfo) -> tuple[Branch, Interpretation] | None:
-    """A branch and what the program has registered for it."""
+    """A branch and the registered interpretation that matches it; None without one."""
     if not info.is_branch or not has_interpretations():
         return None
     branch = table._column_of(info)
@@ -420,7 +421,7 @@ def _below(info: ColumnInfo) -> Iterator[ColumnInfo]:
 def _pruned(place: Place, fields: list[ColumnInfo]) -> list[Chosen]:
     """Fields at the top, each with what is asked for in it."""
     if not fields:
-        # The columns of a tree, which take longer to list than to find, are not needed.
+        # Listing the columns of a tree takes longer than finding some by name.
         return []
     infos = place.table._columns()
     keep: dict[int, list[str]] = {}

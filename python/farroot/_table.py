@@ -129,9 +129,9 @@ class InFile(NothingToClose, Readable[Column]):
 
     @cached_property
     def object_path(self) -> str:
-        """Where it is in the file, with its cycle, as uproot spells it: ``/directory/tree;1``.
+        """Its path in the file with its cycle, as in uproot: ``/directory/tree;1``.
 
-        What a directory does not list has no cycle.
+        A table that no directory lists, such as an attribute set, has no cycle.
         """
         path = uncycled(self._object_path)
         try:
@@ -142,7 +142,7 @@ class InFile(NothingToClose, Readable[Column]):
 
     @property
     def cache_key(self) -> str:
-        """A text that no other table has: the number of its file, and :attr:`object_path`."""
+        """A text that identifies the table: UUID (or URL) of its file, and :attr:`object_path`."""
         return f"{self.file.uuid or self.url}:{self.object_path}"
 
     @property

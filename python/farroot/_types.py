@@ -20,7 +20,7 @@ ArrowName = Literal["pa", "arrow", "pyarrow"]
 
 
 class Credentials(TypedDict, total=False):
-    """Arguments of :func:`farroot.with_credentials`, which all that opens files has."""
+    """Arguments of :func:`farroot.with_credentials` and of all functions that open files."""
 
     token: str | os.PathLike[str] | None
     proxy: str | os.PathLike[str] | None
@@ -30,7 +30,7 @@ class Credentials(TypedDict, total=False):
     insecure: bool
 
 
-#: Their names.
+#: The names of these arguments.
 CREDENTIALS = frozenset(Credentials.__annotations__)
 
 

@@ -18,7 +18,7 @@ from .errors import ArgumentTypeError, Error, IgnoredArgumentWarning, NoAttribut
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Keywords that a function takes together, by how it spells their type.
+#: The keywords that a function takes as ``**``, by the text of their annotation.
 _TOGETHER = {"Unpack[Credentials]": CREDENTIALS}
 
 
@@ -31,7 +31,7 @@ class Word(NamedTuple):
     is_refused: bool = False
     #: Values that ask for nothing, beside None.
     defaults: tuple[Any, ...] = ()
-    #: What a value that does ask for something has to be.
+    #: Type of a value that does ask for something; values of other types are an error.
     kind: type = object
 
     def asks_for_nothing(self, value: Any) -> bool:

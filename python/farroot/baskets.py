@@ -1,4 +1,4 @@
-"""The bytes of a branch's entries, as its baskets have them."""
+"""The bytes of a branch's entries, as they are in its baskets when uncompressed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Basket(NamedTuple):
 
     #: The bytes of the entries, one after the other, uncompressed.
     data: NDArray[np.uint8]
-    #: Where each entry begins in ``data`` and, at last, where they end; None where all entries
-    #: have as many bytes.
+    #: Offset of each entry in ``data``, and the end of the last entry; None where ROOT stores no
+    #: offsets, since all entries have the same length.
     byte_offsets: NDArray[np.int64] | None
     #: Number of entries.
     num_entries: int
-    #: First and last entry (half open) in the tree, between which a cut may have left some out.
+    #: First and last entry (half open) in the tree; a cut may have left out some between them.
     entry_start_stop: tuple[int, int]
-    #: Which of the branch's baskets it is; None of entries of several.
+    #: Number of the basket in the branch; None for entries that may be of several baskets.
     basket_num: int | None = None
 
 
@@ -37,7 +37,7 @@ def read(branch: Branch, basket_num: int, start: int, stop: int) -> Basket:
 
 
 def basket_of(column: Any, branch: Branch, entries: tuple[int, int]) -> Basket:
-    """What the engine has read of a branch as bytes."""
+    """A column of a branch that the engine has read as bytes, as a :class:`Basket`."""
     offsets = column.offsets
     kept = offsets if _has_offsets(branch) else None
     return Basket(column.bytes, kept, len(offsets) - 1, entries)
@@ -49,6 +49,6 @@ def _has_offsets(branch: Branch) -> bool:
     from .interpretation.numerical import AsDtype
 
     if branch.tree.is_chain:
-        # Its branches are in its files.
+        # A chain has no TBranch of its own: those of its files have the members.
         return not isinstance(stored_interpretation(branch), AsDtype)
     return bool(branch.member("fEntryOffsetLen") != 0)
