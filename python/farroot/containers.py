@@ -179,12 +179,13 @@ def _array(values: list[Any]) -> Any:
     return out
 
 
-#: Classes of the standard library whose objects are in order.
+#: The containers of C++ collections whose elements have an order.
 _IN_ORDER = {"vector": STLVector, "list": STLList, "bitset": STLBitSet, "RVec": ROOTRVec}
 
 
 def of_class(classname: str, value: Any) -> Any:
-    """What was read of a key of this class, as a container where the class is one."""
+    """The value of an object of a C++ class as uproot's container, or unchanged if the class is no
+    collection."""
     kind = classname.partition("<")[0].rpartition("::")[2]
     if kind in _IN_ORDER and isinstance(value, (np.ndarray, list)):
         return _IN_ORDER[kind](value)

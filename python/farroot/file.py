@@ -136,7 +136,7 @@ class Directory(NothingToClose, Explained):
 
     @property
     def cache_key(self) -> str:
-        """A text that no other directory has: the number of its file, and :attr:`object_path`."""
+        """A text that identifies the directory: UUID (or URL) of its file, and its path."""
         return f"{self._file.uuid or self.url}:{self.object_path}"
 
     @property
@@ -267,7 +267,7 @@ class Directory(NothingToClose, Explained):
 
     @taken
     def key(self, where: str) -> Key:
-        """What the directory keeps of the object at a path, which is not read.
+        """The key (``TKey``) of the object at a path; the object is not read.
 
         Raises:
             KeyInFileError: nothing of that name.
@@ -407,7 +407,7 @@ class Directory(NothingToClose, Explained):
 
 
 def _contained(classname: str, value: Any) -> Any:
-    """A collection of the standard library as uproot has it; anything else as it is."""
+    """A collection of C++ as uproot's container; any other value unchanged."""
     if "<" not in classname:
         return value
     from .containers import of_class
@@ -564,7 +564,7 @@ class File(Directory):
     def class_named(
         self, classname: str, version: int | Literal["min", "max"] | None = None
     ) -> OfCpp:
-        """A class that the file describes, as one of Python, for ``isinstance``.
+        """A Python class for a C++ class that the file describes, for ``isinstance``.
 
         Args:
             classname: Its name in C++.
@@ -598,12 +598,12 @@ class File(Directory):
 
     @property
     def source(self) -> Source:
-        """The bytes of the file as uproot's sources have them: ``source.chunk(0, 100).raw_data``.
+        """The bytes of the file, as a source of uproot: ``source.chunk(0, 100).raw_data``.
 
-        It opens the file for itself, and counts what is fetched through it.
+        It opens the file once more, and has its own counters, such as ``num_requested_bytes``.
 
         Raises:
-            ImportError: without uproot; :func:`farroot.open_bytes` needs none.
+            ImportError: without uproot, which :func:`farroot.open_bytes` does not need.
         """
         if self._source is None or self._source.closed:
             from .handler import Source

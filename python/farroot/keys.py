@@ -1,4 +1,4 @@
-"""Keys: what directories keep of what is in them (ROOT: ``TKey``)."""
+"""Keys: how directories list their objects (ROOT: ``TKey``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .objects import datetime_of
 
 
 class Key(NamedTuple):
-    """What a directory keeps of an object, by ROOT's names; :meth:`Directory.key` gives it."""
+    """An object in the list of its directory, by ROOT's names; from :meth:`Directory.key`."""
 
     fName: str
     fTitle: str
     fClassName: str
-    #: Which of several objects of one name.
+    #: Number among objects of one name; the newest has the highest.
     fCycle: int
     #: Offset of the object's record in the file.
     fSeekKey: int
@@ -23,16 +23,16 @@ class Key(NamedTuple):
     fSeekPdir: int
     #: Bytes of the whole record.
     fNbytes: int
-    #: Bytes of the key in front of it.
+    #: Bytes of the key at the beginning of the record.
     fKeylen: int
     #: Bytes of the object, uncompressed.
     fObjlen: int
-    #: When it was written, packed as ROOT does (``TDatime``).
+    #: Time of writing, packed as in ROOT's ``TDatime``.
     fDatime: int
 
     @classmethod
     def of(cls, key: _core.Key) -> Key:
-        """What the engine has found."""
+        """The engine's key, by ROOT's names."""
         return cls(
             fName=key.name,
             fTitle=key.title,
@@ -53,12 +53,12 @@ class Key(NamedTuple):
 
     @property
     def data_uncompressed_bytes(self) -> int:
-        """The same bytes when uncompressed."""
+        """Bytes of the object, uncompressed."""
         return self.fObjlen
 
     @property
     def created_on(self) -> datetime.datetime | None:
-        """When it was written, in the writer's time zone; None where the file does not say it."""
+        """Time of writing, in the writer's time zone; None where the file has no valid time."""
         try:
             return datetime_of(self.fDatime)
         except ValueError:

@@ -188,8 +188,8 @@ def dask(
 ) -> Any:
     """One ``dask.delayed`` for each partition, which reads its arrays where Dask runs it.
 
-    Unlike ``uproot.dask`` it makes no array of Dask's: ``delayed(function)(one)`` goes on.
-    With ``awkward=True`` it does, and reads of each partition the columns that are used.
+    Unlike ``uproot.dask`` it makes no array of Dask: ``delayed(function)(one)`` takes the arrays of
+    a partition. With ``awkward=True`` it makes one array, and reads only the columns in use.
 
     Args:
         files: What :func:`farroot.partitions` gives; or files, of which it is made with
@@ -229,11 +229,11 @@ def graphed(
     """A deferred ``graphed.Array`` of Awkward's kind, as ``uproot.graphed`` makes it.
 
     Its source has the protocol ``graphed.write.PartitionedSource``: plans of graphed read the
-    partitions wherever they run, and of each the columns that the plan uses.
+    partitions in the processes in which they run, and only the columns that the plan uses.
 
     Args:
-        files, expressions, cut, options: As for :func:`farroot.dask`. The partitions are those of
-            all plans, which therefore have ``steps_per_file=1``.
+        files, expressions, cut, options: As for :func:`farroot.dask`. All plans use these
+            partitions, so they must have ``steps_per_file=1``.
 
     Raises:
         InvalidArgumentError: for files without entries.
@@ -261,7 +261,7 @@ def _partitions_of(
 
 
 def _some(partitions: Partitions) -> Partitions:
-    """The partitions, of which there has to be one: it tells what the arrays are."""
+    """The partitions, of which there must be at least one, since it has the arrays' type."""
     if not partitions:
         raise InvalidArgumentError("the files have no entries, so that they have no partitions")
     return partitions

@@ -72,7 +72,7 @@ class RNTuple(InFile["Field"], HasFields):
 
     @cached_property
     def all_members(self) -> dict[str, int]:
-        """The members of its anchor, by ROOT's names: format version, places of its parts."""
+        """The members of its anchor, by ROOT's names: format version, places of its envelopes."""
         return dict(self._live().anchor())
 
     @taken

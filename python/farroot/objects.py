@@ -308,10 +308,10 @@ class Datime(Object):
 
 
 def datetime_of(code: int) -> datetime.datetime:
-    """The time that ROOT has packed (``TDatime``), of no time zone.
+    """The time of a packed ``TDatime``, without time zone.
 
     Raises:
-        ValueError: where it is none, as 0.
+        ValueError: for a code that is no valid time, such as 0.
     """
     fields = (code >> shift & (1 << bits) - 1 for shift, bits in _DATIME)
     years, month, day, hour, minute, second = fields

@@ -28,17 +28,17 @@ class ColumnPages(NamedTuple):
     """The pages of a column in one cluster."""
 
     pages: list[Page]
-    #: Elements of the column in the clusters before.
+    #: Number of the column's elements in all earlier clusters.
     element_offset: int
     #: Whether another column of the field has the values in this cluster.
     suppressed: bool
-    #: ROOT's number of how the pages are compressed, algorithm * 100 + level; None of a
-    #: suppressed column.
+    #: Compression of the pages as ROOT's number, algorithm * 100 + level; None for a suppressed
+    #: column.
     compression_settings: int | None
 
     @classmethod
     def of(cls, column: _core.ColumnPages) -> ColumnPages:
-        """What the engine has found."""
+        """The engine's pages of a column, by uproot's names."""
         pages = [
             Page(elements, checksum, Locator(offset, stored - 8 * checksum))
             for elements, checksum, offset, stored in column.pages

@@ -1,4 +1,4 @@
-"""Objects of PyROOT as farroot's, and back, by way of a file in a temporary folder."""
+"""Objects of PyROOT as farroot's, and back, through a file in a temporary folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = "object"
 
 
 def from_pyroot(obj: Any) -> Any:
-    """An object of PyROOT as one that was read from a file: a histogram, a graph, any other.
+    """An object of PyROOT (a histogram, a graph, any other) as farroot reads it from a file.
 
     Args:
         obj: The object, of a class that ROOT can write.
@@ -43,11 +43,11 @@ def from_pyroot(obj: Any) -> Any:
 
 
 def to_pyroot(obj: Any, name: str | None = None) -> Any:
-    """Anything that :func:`farroot.recreate` can write as a single object, as one of PyROOT.
+    """An object of PyROOT from anything that :func:`farroot.recreate` writes as a single object.
 
     Args:
         obj: A histogram of any library, or an object that was read.
-        name: The name of the object for ROOT; None is its own where it has one.
+        name: The name of the object in ROOT; None keeps its own name, if it has one.
 
     Raises:
         ImportError: without ROOT.
@@ -69,7 +69,7 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
             file.Close()
     ROOT.SetOwnership(found, True)
     own = getattr(obj, "name", None) if name is None else name
-    # An object takes the name under which it is written.
+    # Writing has given the object the name of its key.
     if isinstance(own, str) and hasattr(found, "SetName"):
         found.SetName(own)
     return found

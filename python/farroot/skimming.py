@@ -111,7 +111,7 @@ def skim(
             called with them as Awkward arrays of the same entries, and returns one value an entry,
             as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
         as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
-        keep_rest: Whether to keep other tables and objects, merged: where columns are copied.
+        keep_rest: Whether to keep other tables and objects, merged; only where columns are copied.
         compression: Of what is compressed anew, as for :func:`farroot.recreate`. Parquet files
             are compressed with ZSTD.
         overwrite: Whether to replace a file that is there.
@@ -145,7 +145,7 @@ def skim(
 def _to_parquet(
     places: list[_core.TableLocation], target: str, choice: _Choice, now: _core.Merging
 ) -> Skimmed:
-    """Writes what is kept to a Parquet file, which has its name when it is whole."""
+    """Writes the kept columns and entries to a Parquet file, which gets its name when complete."""
     from ._parquet import ParquetWriter
 
     path, begun = _parquet_path(target, choice), time.monotonic()

@@ -208,7 +208,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
 
     @property
     def cache_key(self) -> str:
-        """A text that no other branch has: that of what it is in, its name and its position."""
+        """A text that identifies the branch: that of its parent, its name and its position."""
         separator = ":" if self.top_level else "/"
         return f"{self.parent.cache_key}{separator}{self.name}({self.index})"
 
@@ -299,7 +299,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
         """The bytes of a basket's entries, uncompressed.
 
         Raises:
-            InvalidArgumentError: where there are not so many.
+            InvalidArgumentError: the branch has no basket of that number.
         """
         return baskets.read(self, basket_num, *self.basket_entry_start_stop(basket_num))
 

@@ -111,12 +111,12 @@ def factory(
     """The factory of a chunk; its reader may have begun to read columns already.
 
     Args:
-        habit: Which chunks share their accessed columns with this one, and its schema class.
+        habit: The key of chunks that probably access the same columns; has the schema class.
         options: Those of coffea's mapping: ``buffer_cache``, ``access_log``, ``file_handle``.
     """
     table, schemaclass = reader.table, habit.schemaclass
     preloaded = None if preload is None else _preloaded(table, preload)
-    # These travel while the forms are made.
+    # These columns are read while the forms are made.
     reader.want(HABITS.likely(habit, table) | (preloaded or set()))
     columns = columns_of(table, iteritems_options)
     podio = None

@@ -193,11 +193,11 @@ class _Forms:
 
 
 def _is_not_coffeas(form: Mapping[str, Any], info: ColumnInfo) -> bool:
-    """Whether a column is of objects without members of which coffea has no form.
+    """Whether a column holds objects without members for which coffea has no form.
 
     uproot has forms of such objects in ``std::`` containers and by themselves, but neither of base
-    classes (:func:`uproot.interpretation.identify.interpretation_of` knows none for their branches)
-    nor of other collections, such as ``DataVector``.
+    classes (:func:`uproot.interpretation.identify.interpretation_of` finds no interpretation of
+    their branches) nor of other collections, such as ``DataVector``.
     """
     item = form
     while "content" in item:

@@ -1,4 +1,4 @@
-"""The chunks of a run in their order, and the columns that are read ahead of its workers."""
+"""The chunks of a run in their order, and the columns that are read ahead for its workers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: Stored bytes that are read ahead of the present chunk, taken as large as it is, and chunks.
+#: How far is read ahead of the present chunk: stored bytes, if all chunks have its size; chunks.
 _AHEAD_BYTES = 64 << 20
 _AHEAD_MAX = 32
-#: Files that are opened ahead at the same time.
+#: Number of files that are opened ahead at the same time, at the most.
 _OPENS_MAX = 16
 
 
 @dataclass
 class _Opening:
-    """A file that is being opened, or cannot be."""
+    """A file that is being opened, or that could not be opened."""
 
     future: Future[None]
     #: Columns to read of each of its chunks.
@@ -42,7 +42,7 @@ class Queue:
     def __init__(self, items: Iterable[WorkItem] = ()) -> None:
         self._items = list(items)
         self._positions = {item: position for position, item in enumerate(self._items)}
-        #: Of chunks that no worker has taken yet.
+        #: Readers of chunks that no worker has taken yet.
         self._readers: dict[WorkItem, Reader] = {}
         self._opening: dict[tuple[str, str], _Opening] = {}
         self._taken: set[WorkItem] = set()
@@ -53,7 +53,7 @@ class Queue:
         return Queue, ()
 
     def take(self, item: WorkItem, opened: Callable[[WorkItem], Tree | RNTuple]) -> Reader:
-        """The reader of a chunk, whose work begins now.
+        """The reader of a chunk, which a worker takes now.
 
         Args:
             opened: Opens the tree of a chunk.
@@ -74,10 +74,12 @@ class Queue:
         names: set[str],
         opened: Callable[[WorkItem], Tree | RNTuple],
     ) -> None:
-        """Begins to read columns of the chunks after one; opens their files before that.
+        """Begins to read columns of the chunks that follow ``item``; opens their files first.
 
         Args:
-            reader: That of the present chunk.
+            reader: The reader of ``item``.
+            names: The columns.
+            opened: Opens the tree of a chunk.
         """
         if not names:
             return
@@ -97,7 +99,7 @@ class Queue:
             opens.shutdown(wait=False, cancel_futures=True)
 
     def _following(self, item: WorkItem, reader: Reader) -> Iterator[WorkItem]:
-        """The chunks to read ahead that no worker has taken."""
+        """The chunks behind ``item`` that are to be read ahead and that no worker has taken."""
         position = self._positions.get(item)
         if position is None:
             return

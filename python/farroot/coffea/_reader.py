@@ -23,7 +23,7 @@ class Reader:
 
     def __init__(self, table: Tree | RNTuple, start: int, stop: int) -> None:
         self.table = table
-        #: Called with this and each column that :meth:`get` is asked for before it was wanted.
+        #: Called with this reader and the name of each column whose read :meth:`get` begins.
         self.on_new: Callable[[Reader, set[str]], None] | None = None
         self.entries = start, stop
         self._lock = threading.RLock()
@@ -47,7 +47,7 @@ class Reader:
             return True
 
     def names(self) -> set[str]:
-        """The columns that are here or being read."""
+        """Names of the columns that have been read or are being read."""
         with self._lock:
             begun = {name for names, _ in self._under_way for name in names}
             return begun | {*self._layouts}
@@ -87,24 +87,24 @@ class Reader:
 
 
 class HabitKey(NamedTuple):
-    """What is equal for chunks of which probably the same columns are accessed."""
+    """A key that is equal for chunks whose processors probably access the same columns."""
 
     dataset: str
     object_path: str
     schemaclass: Any
-    #: The name of the processor, under which the store keeps what it accesses.
+    #: Name of the processor, under which the store keeps its columns; None to keep none.
     program: str | None
 
 
 class Habits:
-    """The columns that were accessed in the last chunks; of a processor without such chunks, those
-    that the store has from an earlier process."""
+    """The columns that processors accessed in their last chunks; before the first chunk, those that
+    the store has of an earlier run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         #: Columns of the last two chunks: the last one may still be in progress.
         self._touched: dict[HabitKey, list[set[str]]] = {}
-        #: What the store has.
+        #: Columns that the store has.
         self._stored: dict[HabitKey, set[str]] = {}
 
     def likely(self, key: HabitKey, table: Tree | RNTuple) -> set[str]:

@@ -303,6 +303,6 @@ class _Chunk:
 
 
 def _program(function: Any) -> str:
-    """The name of a processor, under which the store keeps which columns it accesses."""
+    """The name of a processor, under which the store keeps the columns that it accesses."""
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{named.__module__}.{named.__qualname__}"

@@ -1,4 +1,4 @@
-"""Interpretations that a program brings along: arrays that its own code makes of a branch's bytes.
+"""Interpretations that a program defines: its own code makes arrays of a branch's bytes.
 
 A class that derives from :class:`CustomInterpretation` and is given to
 :func:`farroot.register_interpretation` reads the branches that its ``match_branch`` names.
@@ -27,7 +27,7 @@ __all__ = ["AsBinary", "CustomInterpretation", "OfBytes"]
 
 
 class OfBytes(Interpretation):
-    """An interpretation that is given the bytes of entries."""
+    """An interpretation that makes arrays of the bytes of entries itself."""
 
     def _state(self) -> tuple[Any, ...]:
         return (id(self),)
@@ -43,20 +43,20 @@ class OfBytes(Interpretation):
         library: Library,
         interp_options: Mapping[str, Any],
     ) -> Any:
-        """The array of some entries, with one element each. To be defined.
+        """The array of some entries, with one element for each; subclasses define it.
 
         It is called once for the entries that are read together, which may be those of several
         baskets or of a part of one.
 
         Args:
             data: The bytes of the entries, as in the file.
-            byte_offsets: Where each entry begins in ``data`` and, at last, where they end; None
-                where all entries have as many bytes.
-            basket: All of these together.
-            branch: What is read; of several files, the branch of the first.
+            byte_offsets: Offset of each entry in ``data``, and the end of the last entry; None
+                where all entries have the same length.
+            basket: The bytes, their offsets and the range of entries in one object.
+            branch: The branch that is read; of several files, the branch of the first.
             context, interp_options: Empty.
-            cursor_offset: 0; in uproot, the bytes in front of ``data``.
-            library: Its ``name`` is ``"ak"``, ``"np"`` or ``"pd"``: what the array is to be of.
+            cursor_offset: 0; in uproot, the number of bytes in front of ``data``.
+            library: The library of the array; its ``name`` is ``"ak"``, ``"np"`` or ``"pd"``.
         """
         raise NotImplementedError
 
@@ -70,10 +70,10 @@ class OfBytes(Interpretation):
         branch: Branch,
         options: Mapping[str, Any],
     ) -> Any:
-        """What becomes of the array of :meth:`basket_array`: by default, nothing.
+        """The array that is returned to the caller: by default, that of :meth:`basket_array`.
 
         Args:
-            basket_arrays: That array, as number 0.
+            basket_arrays: The array of :meth:`basket_array`, with the key 0.
             entry_start, entry_stop: 0 and the number of entries.
             entry_offsets: The same two.
             library, branch, options: As for :meth:`basket_array`.
@@ -84,10 +84,10 @@ class OfBytes(Interpretation):
         """The array of some entries.
 
         Raises:
-            InvalidArgumentError: where it has not one element for each of them.
+            InvalidArgumentError: if its length is not the number of entries.
         """
         data, offsets, entries = basket.data, basket.byte_offsets, basket.num_entries
-        # Arrow's arrays are made of Awkward's.
+        # Arrow arrays are made from Awkward arrays.
         library = named("ak") if into.name == "pa" else into
         made = self.basket_array(data, offsets, basket, branch, {}, 0, library, {})
         array = self.final_array({0: made}, 0, entries, [0, entries], library, branch, {})
@@ -102,7 +102,7 @@ class CustomInterpretation(OfBytes):
     """The base of interpretations that a program defines and registers.
 
     Args:
-        branch: What is read.
+        branch: The branch that is read.
         context: Empty.
         simplify: True.
     """
@@ -112,7 +112,7 @@ class CustomInterpretation(OfBytes):
 
     @classmethod
     def match_branch(cls, branch: Branch, context: Mapping[str, Any], simplify: bool) -> bool:
-        """Whether a branch is read so. To be defined; the arguments are those of the class."""
+        """Whether this class reads a branch; subclasses define it. Arguments as of the class."""
         raise NotImplementedError
 
     @property
@@ -127,7 +127,7 @@ class CustomInterpretation(OfBytes):
 class AsBinary(OfBytes):
     """The bytes of each entry, as they are in the file: ``branch.array(AsBinary())``.
 
-    Arrays of NumPy have a row an entry, for entries of equal length only.
+    NumPy arrays have one row for each entry, and need entries of equal length.
     """
 
     def basket_array(

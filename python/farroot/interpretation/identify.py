@@ -74,7 +74,7 @@ class UnknownInterpretation(Interpretation):
 
 
 class OfCpp(type):
-    """The class of classes that stand for those of C++: ``isinstance`` compares by their names."""
+    """The metaclass of Python classes for C++ classes: ``isinstance`` compares the C++ names."""
 
     _cpp_name: str
     _cpp_version: int | None
@@ -229,7 +229,7 @@ def interpretation_of(branch: Branch, context: Any = None, simplify: bool = True
 
 
 def stored_interpretation(branch: Branch) -> Interpretation:
-    """How the bytes of a branch are read by its type, whatever a program has registered."""
+    """The interpretation that a branch has by its type, without registered ones."""
     if branch.is_group:
         return AsGrouped(branch, {below.name: below.interpretation for below in branch})
     try:
