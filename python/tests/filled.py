@@ -1,4 +1,4 @@
-"""What the tests of merges share that fill columns which some inputs lack."""
+"""Data and helpers for tests of merges that fill columns which some inputs lack."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ENTRIES = 20
 
 LISTS = [[float(n)] * (n % 3) for n in range(ENTRIES)]
 
-#: Columns, each with its values and the one that fills entries without it.
+#: For each column its values, and the value that fills entries of inputs without the column.
 Columns = Mapping[str, tuple[Any, Any]]
 
-#: Those that trees and RNTuples have.
+#: Columns that are written to trees and to RNTuples.
 COLUMNS: Columns = {
     "number": (np.arange(ENTRIES, dtype="i8"), 0),
     "matrix": (np.arange(ENTRIES * 6, dtype="f4").reshape(ENTRIES, 2, 3), [[0.0] * 3] * 2),
@@ -29,7 +29,7 @@ COLUMNS: Columns = {
     "nested": (ak.Array([[item, item] for item in LISTS]), []),
     "texts": (ak.Array([["a", "b" * n] for n in range(ENTRIES)]), []),
 }
-#: True and false, which is no column of them since its names differ.
+#: Values of a column of booleans; tests of trees and of RNTuples give it different names.
 BITS = np.arange(ENTRIES) % 2 == 0
 
 
@@ -45,14 +45,14 @@ def of_three(
     name: str,
     lacks: int,
 ) -> tuple[Path, list[Any]]:
-    """Merges three inputs with columns ``number`` and ``name``, the latter but for one of them.
+    """Merges three inputs with the columns ``number`` and ``name``, one of them without ``name``.
 
     Args:
         write: Writes an input with columns of these names.
-        lacks: Which input lacks the column.
+        lacks: Number of the input without the column, from 0.
 
     Returns:
-        The output, and what it should have in the column.
+        The output, and the values that it should have in the column.
     """
     both = ("number", name)
     inputs = [write(folder / f"{at}.root", both[: 1 + (at != lacks)]) for at in range(3)]

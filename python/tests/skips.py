@@ -40,7 +40,7 @@ def need_coffea() -> None:
 
 
 def need_dask_awkward() -> None:
-    """Skips without dask-awkward, and with a Dask for which it is too old."""
+    """Skips without dask-awkward, and with a Dask that is too new for it."""
     if importlib.util.find_spec("dask_awkward") is None:
         pytest.skip("DASK-AWKWARD IS NOT INSTALLED: not tested under it (pip install dask-awkward)")
     year, month, *_ = map(int, importlib.metadata.version("dask").split("."))

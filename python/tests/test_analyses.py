@@ -91,7 +91,7 @@ def host(data: Path) -> Iterator[str]:
 
 
 def result(program: str, place: str) -> Any:
-    """What a program gives for the files at a place."""
+    """The result of a program's ``analyse`` with the files below an address or a folder."""
     names: dict[str, Any] = {}
     exec(program, names)
     files = [f"{place}nano_{seed}.root" for seed in (1, 2, 3)]

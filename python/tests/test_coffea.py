@@ -288,7 +288,7 @@ Taken = list[set[str]]
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Taken:
-    """The columns of each chunk that were being read before the work on it began."""
+    """For each chunk, the columns whose reads had begun when a worker took it."""
     found: Taken = []
     take = _queue.Queue.take
 
@@ -302,7 +302,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Taken:
 
 
 def test_chunks_behind_are_read_ahead(nano: Path, taken: Taken) -> None:
-    """From the second chunk on, the columns are being read before the work on a chunk begins."""
+    """From the second chunk on, reads of the columns have begun when a worker takes a chunk."""
     run(farroot.coffea.Runner, {"one": {"files": {str(nano): "Events"}}})
     names = {"Muon_pt", "nMuon", "run"}
     assert taken == [set(), names, names, names, names]

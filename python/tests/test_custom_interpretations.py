@@ -1,4 +1,4 @@
-"""Interpretations that a program brings along: classes that were written for uproot, and bytes."""
+"""Interpretations that a program defines: classes that were written for uproot, and bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .same import same_awkward
 
 
 class Backwards:
-    """Numbers with their bytes in the other order, whichever package asks."""
+    """Numbers with their bytes in the other order, for farroot and for uproot."""
 
     @classmethod
     def match_branch(cls, branch: Any, context: Any, simplify: bool) -> bool:
@@ -86,7 +86,7 @@ def test_tables_steps_and_cuts_have_what_it_makes(made: Path, several: list[Path
     positive = tree.arrays("int32", cut="int8 > 0", library="pd")
     assert positive.int32.tolist() == numbers[small > 0].tolist()
     assert positive.index.tolist() == np.flatnonzero(small > 0).tolist()
-    # A cut has the values of the branch's own type.
+    # A cut uses the values of the branch's own type, without the interpretation.
     assert len(tree.arrays("int8", cut="int32 > 0")) == (numbers.byteswap() > 0).sum()
     steps = [part.int32 for part in tree.iterate("int32", step_size=300)]
     assert ak.concatenate(steps).tolist() == numbers.tolist()
@@ -137,7 +137,7 @@ def test_the_bytes_of_a_branch(made: Path, corpus: Path) -> None:
     stored = tree["int32"].array(AsBinary(), library="np")
     assert stored.view(">i4").ravel().tolist() == other["int32"].array().tolist()
     assert tree["int32"].array(AsBinary(), entry_stop=0, library="np").shape == (0, 0)
-    # The same branch as bytes and, in a cut, as numbers.
+    # One branch is read as bytes and, for the cut, as numbers.
     some = tree.arrays({"int32": AsBinary()}, cut="int32 > 0")
     assert len(some) == (other["int32"].array(library="np") > 0).sum()
     with pytest.raises(farroot.InvalidArgumentError, match='library="ak"'):

@@ -1,4 +1,4 @@
-"""Arrays of dask-awkward and graphed whose partitions farroot reads: what is read of each."""
+"""Arrays of dask-awkward and graphed: which columns of each partition farroot reads."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
-#: Histograms of which not all are decoded at a time (inputs.rs: DECODED_BYTES).
+#: Number of histograms that exceeds what is decoded at a time (inputs.rs: DECODED_BYTES).
 MANY = 1_600
 
 
@@ -100,7 +100,7 @@ def many_histograms(path: Path, number: int, names: list[str]) -> Path:
 
 
 def objects_by_directory(file: Any) -> tuple[list[str], list[str]]:
-    """Paths of all objects but those in `other`, in the order of each directory's keys; those."""
+    """Paths of the objects outside `other`, in the order of each directory's keys; those in it."""
     paths = file.keys(cycle=False, filter_classname=lambda name: name != "TDirectory")
     paths.sort(key=lambda path: path.rpartition("/")[0])
     others = [path for path in paths if path.startswith("other/")]
@@ -109,7 +109,7 @@ def objects_by_directory(file: Any) -> tuple[list[str], list[str]]:
 
 def test_more_histograms_than_are_decoded_at_a_time(tmp_path: Path) -> None:
     names = [f"region{at // 20}/h{at}" for at in range(MANY)]
-    # The second lacks some of the first group and of the last, and has others.
+    # The second input lacks five histograms at the beginning and at the end, and has 200 others.
     others = [*names[5:-5], *(f"other/h{at}" for at in range(200))]
     inputs = [
         many_histograms(tmp_path / "1.root", 1, names),
@@ -149,7 +149,7 @@ def test_other_kinds_among_many_histograms_leave_nothing(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.root", "2.root"]
 
 
-#: usage: THREADS OPTIONS OUTPUT INPUT...; merges with so many threads.
+#: usage: THREADS OPTIONS OUTPUT INPUT...; merges with that number of decoding threads.
 WITH_THREADS = """
 import json
 import sys
@@ -161,7 +161,7 @@ farroot.merge(sys.argv[3], sys.argv[4:], reproducible=True, **json.loads(sys.arg
 
 
 def with_threads(output: Path, inputs: list[Path], **how: Any) -> bytes:
-    """The bytes of a file of the output's name, which 1, 2, 3 and 8 threads must make the same."""
+    """The bytes of the merged file, which must be the same with 1, 2, 3 and 8 threads."""
     made: list[bytes] = []
     for threads in (1, 2, 3, 8):
         same = output.parent / f"{output.stem}-{threads}" / output.name

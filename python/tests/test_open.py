@@ -201,7 +201,7 @@ def test_a_path_of_fsspec_is_its_text_without_options(nested: Path) -> None:
     path: Any = FsspecPath(f"file://{nested}")
     assert farroot.open(path).keys() == farroot.open(nested).keys()
     assert farroot.open({path: "one/two/tree"}).num_entries == 7
-    # A file on a disk is read with whatever options.
+    # For a local file the options are ignored.
     local: Any = FsspecPath(str(nested), headers={"Authorization": "Bearer secret"}, anon=True)
     assert farroot.open(local).keys() == farroot.open(nested).keys()
     with pytest.raises(farroot.InvalidArgumentError, match="anon"):

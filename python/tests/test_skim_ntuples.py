@@ -19,7 +19,7 @@ from .filled import ENTRIES
 from .root import written_by
 from .test_merge_ntuples import COLUMNS, checked, shown
 
-#: Clusters of a file; each has the entries of `COLUMNS` and, in "cluster", its number.
+#: Number of clusters of a file; each has the entries of `COLUMNS` and, in "cluster", its number.
 CLUSTERS = 4
 VALUES: dict[str, Any] = {
     **{name: ak.concatenate([ak.Array(one)] * CLUSTERS) for name, (one, _) in COLUMNS.items()},
@@ -29,7 +29,7 @@ VALUES: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of several clusters, with entries of every kind."""
+    """A file of several clusters, with columns of every kind."""
     folder = tmp_path_factory.mktemp("clusters")
     parts = [folder / f"{cluster}.root" for cluster in range(CLUSTERS)]
     for cluster, part in enumerate(parts):
@@ -51,7 +51,7 @@ def sizes(path: Path) -> list[int]:
     return [int(one.num_entries) for one in uproot.open(path)["Events"].cluster_summaries]
 
 
-#: Cuts, and clusters that are copied, that give some of their entries, and that are left out.
+#: For each cut the numbers of clusters that are copied, give some entries, and are left out.
 CUTS = {
     "number > 12": (0, 4, 0),
     "flag": (0, 4, 0),
@@ -122,7 +122,7 @@ def test_new_columns_have_all_encoded_anew(source: Path, tmp_path: Path) -> None
         assert file["Events"]["twice"].array().tolist() == (2 * VALUES["number"][mask]).tolist()
 
 
-#: usage: THREADS INPUT OUTPUT; skims with so many threads.
+#: usage: THREADS INPUT OUTPUT; skims with that number of decoding threads.
 WITH_THREADS = """
 import sys
 import farroot
@@ -175,7 +175,7 @@ def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(tmp_pat
         return int(report["bytes_received"])
 
     none = received("n < 0")
-    # Beside the metadata, which are read ahead.
+    # These bytes include the metadata, which are read ahead.
     assert none < 2 * size
     one = received("n == 4") - none
     assert 0.9 * size < one < 1.01 * size

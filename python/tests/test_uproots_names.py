@@ -303,7 +303,7 @@ def test_keys_of_objects(both: tuple[Any, Any]) -> None:
 
 
 def test_where_things_are(nested: Path, made: Path, corpus: Path) -> None:
-    """`object_path` was the path as it was asked for, by which no custom interpretation goes."""
+    """`object_path` was the caller's path, which custom interpretations for uproot do not match."""
     ours, theirs = farroot.open(nested), uproot.open(nested)
     for where in ("one", "one/two", "one;1/two", "one/two/tree", "top", "top;1", "one/two/tree/y"):
         assert ours[where].object_path == theirs[where].object_path, where

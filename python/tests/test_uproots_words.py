@@ -228,7 +228,7 @@ def test_what_the_page_says_is_not_there_is_refused(made: Path) -> None:
 
 
 def test_a_pattern_on_a_server_that_cannot_be_reached_is_an_error() -> None:
-    """uproot finds no file there."""
+    """uproot matches no file instead."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         pattern = f"root://127.0.0.1:{closed.getsockname()[1]}//folder/*.root:tree"

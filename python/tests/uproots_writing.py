@@ -113,12 +113,12 @@ def _without_data() -> None:
 
 
 def run(arguments: list[str], uses: re.Pattern[str], suite: Callable[[bool], Any]) -> int:
-    """Runs those files of uproot's tests that use something, with a plugin.
+    """Runs uproot's test files that match a pattern, with a plugin; returns pytest's exit code.
 
     Args:
-        arguments: Of the command.
-        uses: What a file that is run has in it.
-        suite: Makes the plugin; whether farroot is in uproot's place.
+        arguments: Of the command: the folder of uproot, ``--uproot``, arguments of pytest.
+        uses: Pattern of the test files to run, searched in their text.
+        suite: Makes the plugin; its argument says whether farroot is in uproot's place.
     """
     folder, *rest = arguments
     is_replaced = "--uproot" not in rest
@@ -129,7 +129,7 @@ def run(arguments: list[str], uses: re.Pattern[str], suite: Callable[[bool], Any
     if not any(argument.endswith(".py") for argument in chosen):
         chosen += [str(file) for file in tests if uses.search(file.read_text())]
     options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--import-mode=importlib"]
-    # Some files import internals of uproot, which farroot lacks.
+    # Some files import internals of uproot that farroot lacks.
     options.append("--continue-on-collection-errors")
     return pytest.main([*options, *chosen], plugins=[suite(is_replaced)])
 

@@ -15,7 +15,7 @@ def collection(events: Any, name: str) -> Any:
 
 
 def distances(one: Any, other: Any) -> Any:
-    """Between each of one collection and each of the other."""
+    """Distances of each object of one collection to each object of the other."""
     first, second = ak.unzip(ak.cartesian([one, other], nested=True))
     d_phi = (first.phi - second.phi + np.pi) % (2 * np.pi) - np.pi
     return np.hypot(first.eta - second.eta, d_phi)
