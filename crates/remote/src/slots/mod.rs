@@ -49,8 +49,10 @@ pub struct Slots {
     file: File,
     /// The number of slots.
     most: u32,
-    /// The number of this process.
-    number: u64,
+    /// The slots that may be taken, the first free one first.
+    places: Range<u64>,
+    /// The number of this process among those that read.
+    number: Option<u64>,
     queue: Range<u64>,
     taken: Mutex<BTreeSet<u64>>,
     waiting: Mutex<Waiting>,
@@ -86,7 +88,10 @@ pub struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.of.taken.lock().remove(&self.number);
+        // Until the lock is free, another thread must not take the slot by the same handle: this
+        // would free it then.
+        let mut taken = self.of.taken.lock();
+        taken.remove(&self.number);
         locks::unlock(&self.of.file, byte(self.number));
     }
 }
@@ -99,7 +104,11 @@ impl Slots {
     /// `Unsupported` where locks cannot be shared: on a network file system, on systems other than
     /// Linux. `PermissionDenied` where the folder, or the file in it, is not this user's alone.
     pub fn open(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
-        Self::with_queue(parent, server, most, QUEUE..QUEUE_BRIEF)
+        let mut slots = Self::with(parent, server, 0..u64::from(most), QUEUE..QUEUE_BRIEF)?;
+        let is_free = |number: &u64| locks::lock(&slots.file, byte(PROCESSES + number));
+        let number = (0..PROCESSES_MAX).find(is_free).ok_or(io::ErrorKind::Unsupported)?;
+        slots.number = Some(number);
+        Ok(Arc::new(slots))
     }
 
     /// The same for connections of one-shot requests and uploads. They share half of the slots, so
@@ -108,15 +117,17 @@ impl Slots {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn open_brief(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
-        Self::with_queue(parent, server, (most / 2).max(1), QUEUE_BRIEF..QUEUE_END)
+        // Readers take the first slots first.
+        let places = u64::from(most.saturating_sub((most / 2).max(1)))..u64::from(most);
+        Ok(Arc::new(Self::with(parent, server, places, QUEUE_BRIEF..QUEUE_END)?))
     }
 
-    fn with_queue(
+    fn with(
         parent: &Path,
         server: &str,
-        most: u32,
+        places: Range<u64>,
         queue: Range<u64>,
-    ) -> io::Result<Arc<Self>> {
+    ) -> io::Result<Slots> {
         runtime::claim(parent)?;
         let folder = Folder::new(parent, "connections");
         let folder = folder.claimed().map_err(|error| foreign(parent, &error.to_string()))?;
@@ -135,10 +146,8 @@ impl Slots {
         if !file.metadata()?.is_file() {
             return Err(foreign(&path, "it is no regular file"));
         }
-        let is_free = |number: &u64| locks::lock(&file, byte(PROCESSES + number));
-        let number = (0..PROCESSES_MAX).find(is_free).ok_or(io::ErrorKind::Unsupported)?;
-        let (taken, waiting) = (Mutex::default(), Mutex::default());
-        Ok(Arc::new(Slots { file, most, number, queue, taken, waiting }))
+        let (most, taken, waiting) = (places.end as u32, Mutex::default(), Mutex::default());
+        Ok(Slots { file, most, places, number: None, queue, taken, waiting })
     }
 
     /// Takes a slot; `None` if none is free, or if a process without one has waited for longer.
@@ -157,7 +166,7 @@ impl Slots {
         self.waiting.lock().free_since = None;
         let mut taken = self.taken.lock();
         // Locks of one handle do not exclude each other: skip the slots taken here.
-        let mut others = (0..u64::from(self.most)).filter(|place| !taken.contains(place));
+        let mut others = self.places.clone().filter(|place| !taken.contains(place));
         let number = others.find(|place| locks::lock(&self.file, byte(*place)))?;
         taken.insert(number);
         Some(Slot { of: self.clone(), number })
@@ -172,7 +181,7 @@ impl Slots {
 
     fn has_free(&self) -> bool {
         let taken = self.taken.lock();
-        let mut others = (0..u64::from(self.most)).filter(|place| !taken.contains(place));
+        let mut others = self.places.clone().filter(|place| !taken.contains(place));
         others.any(|place| locks::first_locked(&self.file, byte(place)).is_none())
     }
 
@@ -188,7 +197,7 @@ impl Slots {
         let is_free = |at: &u64| locks::lock(&self.file, byte(*at));
         let byte = match waits {
             Waits::No => None,
-            Waits::ForMore => Some(WAITING + self.number).filter(is_free),
+            Waits::ForMore => self.number.map(|number| WAITING + number).filter(is_free),
             Waits::ForFirst => {
                 let last = locks::last_locked(&self.file, self.queue.clone());
                 let behind = last.map_or(self.queue.start, |last| last + 1);
@@ -214,7 +223,7 @@ impl Slots {
         self.processes() > self.most
     }
 
-    /// The number of processes that use the server, this one included.
+    /// The number of processes that read from the server, this one included.
     fn processes(&self) -> u32 {
         let mut processes = 1;
         let mut from = PROCESSES;

@@ -188,3 +188,20 @@ fn questions_and_uploads_have_half_of_the_slots_and_a_queue_of_their_own() {
     assert!(reader.take(NOW).is_none());
     drop((slots, reads));
 }
+
+/// Regression: readers took the slots first of which uploads may have half, and each upload waited
+/// 15 s beside free slots. Each upload also counted as a process that reads.
+#[test]
+fn uploads_find_slots_where_readers_have_half_of_them() {
+    let (_parent, folder) = private();
+    let reader = open(&folder, 4);
+    let reads = [reader.take(NOW).unwrap(), reader.take(NOW).unwrap()];
+    let uploads: Vec<_> =
+        (0..2).map(|_| Slots::open_brief(&folder, "host:1094", 4).unwrap()).collect();
+    let slots: Vec<_> = uploads.iter().map(|upload| upload.take(NOW).unwrap()).collect();
+    assert_eq!((reader.share(), reader.is_crowded()), (4, false));
+    drop((slots, reads));
+    for most in [1, 2, 3] {
+        assert!(Slots::open_brief(&folder, "few:1094", most).unwrap().take(NOW).is_some());
+    }
+}
