@@ -543,15 +543,18 @@ impl RemoteFile {
         self.want(Want::demands(ranges))
     }
 
-    /// Fetches a few ranges whole, for metadata.
+    /// Fetches a few ranges whole, for metadata: each with its first byte's offset, in the order of
+    /// `ranges`.
     pub async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Bytes)>> {
         let mut wants = self.ask(Want::demands(ranges), true);
         let mut fetched = Vec::with_capacity(ranges.len());
         while let Some(delivery) = wants.next().await {
-            let delivery = delivery?;
-            fetched.push((ranges[delivery.index].start, delivery.bytes));
+            let Delivery { index, bytes, .. } = delivery?;
+            fetched.push((index, bytes));
         }
-        Ok(fetched)
+        // Servers answer in any order.
+        fetched.sort_by_key(|(index, _)| *index);
+        Ok(fetched.into_iter().map(|(index, bytes)| (ranges[index].start, bytes)).collect())
     }
 }
 
