@@ -46,9 +46,7 @@ pub struct Answering {
 
 impl Client {
     pub fn new(shared: Arc<Shared>) -> Arc<Self> {
-        let client = Arc::new(Client { shared, opened: Instant::now(), reader: Mutex::default() });
-        client.begin();
-        client
+        Arc::new(Client { shared, opened: Instant::now(), reader: Mutex::default() })
     }
 
     pub fn shared(&self) -> &Arc<Shared> {

@@ -94,6 +94,9 @@ impl Shared {
         let mut clients = self.clients.lock();
         clients.retain(|client| client.strong_count() > 0);
         clients.push(Arc::downgrade(&client));
+        drop(clients);
+        // Behind the push: where the metadata arrive meanwhile, one of both begins the client.
+        client.begin();
         client
     }
 
