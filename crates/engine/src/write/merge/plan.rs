@@ -393,16 +393,15 @@ fn another_kind(path: &str, url: &str) -> Error {
 }
 
 impl PlannedInput {
-    /// Checks that the file still has the size and time that it had when its metadata were read.
+    /// Checks that the file is still the version of which the metadata were read.
     ///
     /// # Errors
     /// `Io` where the file has changed.
     pub fn check_same(&self, is: &FileInfo) -> Result<()> {
-        if (self.info.size, self.info.modified) == (is.size, is.modified) {
-            return Ok(());
-        }
-        let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
-        Err(error.with_url(&*self.url))
+        self.info.is_still(is).map_err(|_| {
+            let error = Error::new(ErrorKind::Io, "the file has changed while it was merged");
+            error.with_url(&*self.url)
+        })
     }
 
     /// Whether it is on a disk of this machine.

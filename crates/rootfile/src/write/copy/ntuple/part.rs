@@ -157,6 +157,9 @@ impl ClusterPart {
                 if page.further.is_some() {
                     return Err(Error::unsupported("copying a page that is in several records"));
                 }
+                if page.elements > 0 && page.range.is_empty() {
+                    return Err(Error::corrupt("a page with elements and no bytes"));
+                }
                 let bits = u64::from(page.elements) * u64::from(column.bits);
                 let content = (bits.div_ceil(8) as usize, page.checksum);
                 places.insert((page.range.start, page.range.end), (0, content));
