@@ -81,6 +81,8 @@ class ParquetWriter:
     def _write_group(self) -> None:
         import pyarrow as pa
 
+        if not self._group:
+            return
         table = pa.concat_tables(self._group)
         self._group, self._group_bytes = [], 0
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))

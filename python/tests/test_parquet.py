@@ -147,6 +147,19 @@ def test_small_batches_share_a_row_group(writer: Any, tmp_path: Path) -> None:
     assert file.read()["n"].to_pylist() == numbers.tolist()
 
 
+def test_the_last_batch_may_fill_its_row_group(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing was left for the end then, of which pyarrow makes no table: the file was removed."""
+    monkeypatch.setattr(_parquet, "GROUP_BYTES", 1)
+    path = tmp_path / "full.parquet"
+    farroot.skim(f"{TESTDATA / 'ntuple_fields.root'}:events", path, ["i32"])
+    file = pq.ParquetFile(path)
+    assert file.metadata.num_row_groups == 1
+    expected = table_of(f"{TESTDATA / 'ntuple_fields.root'}:events").arrays(["i32"])
+    assert file.read().to_pylist() == expected.to_list()
+
+
 def test_a_column_has_one_type(writer: Any) -> None:
     writer.write([("n", np.zeros(3, np.int32))])
     with pytest.raises(farroot.UnsupportedError, match="n holds objects of other classes"):
