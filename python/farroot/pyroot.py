@@ -30,11 +30,12 @@ def from_pyroot(obj: Any) -> Any:
 
     with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
         path = os.path.join(folder, "from.root")
-        out = ROOT.TFile(path, "RECREATE")
-        try:
-            out.WriteObject(obj, _NAME)
-        finally:
-            out.Close()
+        with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
+            out = ROOT.TFile(path, "RECREATE")
+            try:
+                out.WriteObject(obj, _NAME)
+            finally:
+                out.Close()
         with File(path) as file:
             found = file[_NAME]
             if is_table(found):
@@ -60,13 +61,14 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
         path = os.path.join(folder, "to.root")
         with recreate(path) as out:
             out[_NAME] = obj
-        file = ROOT.TFile(path)
-        try:
-            found = file.Get(_NAME)
-            if hasattr(found, "SetDirectory"):
-                found.SetDirectory(ROOT.nullptr)
-        finally:
-            file.Close()
+        with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
+            file = ROOT.TFile(path)
+            try:
+                found = file.Get(_NAME)
+                if hasattr(found, "SetDirectory"):
+                    found.SetDirectory(ROOT.nullptr)
+            finally:
+                file.Close()
     ROOT.SetOwnership(found, True)
     own = getattr(obj, "name", None) if name is None else name
     # Writing has given the object the name of its key.

@@ -47,6 +47,31 @@ assert again.values().tolist() == [0, 1, 2]
 assert again.name == "counts"
 """
 
+IN_A_FILE = """
+import sys
+import farroot
+import ROOT
+
+out = ROOT.TFile(sys.argv[1], "RECREATE")
+hist = ROOT.TH1F("hist", "title", 10, -5, 5)
+again = farroot.from_pyroot(hist)
+assert ROOT.gDirectory.GetName() == out.GetName(), ROOT.gDirectory.GetName()
+theirs = farroot.to_pyroot(again)
+assert ROOT.gDirectory.GetName() == out.GetName(), ROOT.gDirectory.GetName()
+assert not theirs.GetDirectory()
+ROOT.TH1F("later", "", 1, 0, 1)
+out.Write()
+out.Close()
+assert sorted(farroot.open(sys.argv[1]).keys(cycle=False)) == ["hist", "later"]
+"""
+
+
+def test_the_callers_file_stays_the_current_one(tmp_path: Path) -> None:
+    """The temporary file became gDirectory, and closing it left none: what the caller made next
+    was not in the caller's open file."""
+    need_root()
+    by_root(IN_A_FILE, tmp_path / "out.root")
+
 
 @pytest.mark.parametrize("script", [FROM_PYROOT, TO_PYROOT], ids=["from", "to"])
 def test_objects_of_pyroot(script: str, tmp_path: Path) -> None:
