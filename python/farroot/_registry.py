@@ -95,7 +95,7 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
             f"farroot.interpretation.custom.CustomInterpretation, not {interpretation!r}"
         )
     if interpretation in _interpretations:
-        what = f"Overwriting existing custom interpretation {interpretation}"
+        what = f"{interpretation} is registered already, and stays at its place in the order"
         warnings.warn(what, UserWarning, stacklevel=2)
         return
     _interpretations.append(interpretation)

@@ -99,7 +99,7 @@ def test_tables_steps_and_cuts_have_what_it_makes(made: Path, several: list[Path
 
 def test_registering_again_and_what_is_no_class() -> None:
     farroot.register_interpretation(Ours)
-    with pytest.warns(UserWarning, match="Overwriting existing custom interpretation"):
+    with pytest.warns(UserWarning, match="is registered already"):
         farroot.register_interpretation(Ours)
     farroot.unregister_interpretation(Ours)
     farroot.unregister_interpretation(Ours)
