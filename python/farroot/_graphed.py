@@ -23,12 +23,13 @@ class Source:
 
     def __init__(self, partitions: Sequence[Partition], name: str) -> None:
         self.form = form_of(partitions[0])
+        # Of a file that is listed twice, partitions are equal, and each is read.
+        self._all = list(partitions)
         self._partitions = {_part(each): each for each in partitions}
-        self._first = partitions[0]
         self._name = name
 
     def __call__(self) -> ak.Array:
-        return ak.concatenate([each.arrays() for each in self._partitions.values()])
+        return ak.concatenate([each.arrays() for each in self._all])
 
     def partitions(self, steps_per_file: int = 1) -> tuple[Part, ...]:
         """The partitions as objects of graphed.
@@ -40,7 +41,7 @@ class Source:
             raise InvalidArgumentError(
                 "the partitions are made: step_size= or blind= of farroot.graphed says how large"
             )
-        return tuple(self._partitions)
+        return tuple(map(_part, self._all))
 
     def read_partition(
         self, partition: Part, columns: Sequence[str] | None, resources: Any
@@ -57,7 +58,7 @@ class Source:
         """The columns from which some outputs can be computed."""
         projection = graphed.awkward.projection.project_buffers_many(list(outputs), on_fail=on_fail)
         paths = projection.read_buffers.get(self._name, {})
-        return reduced(self._first, self.form, paths).expressions or ()
+        return reduced(self._all[0], self.form, paths).expressions or ()
 
 
 def _part(partition: Partition) -> Part:

@@ -104,3 +104,21 @@ def test_plans_of_graphed_read_the_columns_that_are_used(
     assert read == []
     assert SequentialRunner().run(plan).value == pytest.approx(float(ak.nansum(expected)))
     assert [set(columns) for columns in read] == [{"float64", "int32"}] * len(parts)
+
+
+def test_graphed_reads_a_file_twice_that_is_listed_twice(several: list[Path]) -> None:
+    """Its partitions are equal, and were taken for one: half of the entries were lost."""
+    need_graphed()
+    import graphed
+    from graphed.core.execution import SequentialRunner
+
+    files = [{several[0]: "events"}, {several[0]: "events"}]
+    array = farroot.graphed(farroot.partitions(files, ["float64"]))
+    expected = farroot.concatenate(files, ["float64"])
+    source: Any
+    (source,) = array.session.sources().values()
+    assert len(source.partitions()) == 2
+    assert same_awkward(source(), expected)
+    plan = graphed.aggregate_plan(array.float64, reduce=total, combine=operator.add, empty=float)
+    value = SequentialRunner().run(plan).value
+    assert value == pytest.approx(float(ak.nansum(expected.float64)))
