@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import warnings
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -355,6 +356,27 @@ def test_an_error_of_opening_ahead_is_the_workers(nano: Path, tmp_path: Path) ->
     queue._opens.shutdown()
     with pytest.raises(FileNotFoundError, match=r"other\.root"):
         queue.take(items[4], no_file)
+
+
+def test_an_open_that_did_not_succeed_is_begun_again(nano: Path, tmp_path: Path) -> None:
+    """What failed or was cancelled counted as under way for good: nothing of the file's other
+    chunks was read ahead any more."""
+    other = write(tmp_path / "other.root", seed=2)
+    queue, items, reader = begun(nano, other)
+    table = farroot.open({other: "Events"})
+    queue.read_ahead(items[0], reader, {"run"}, opened=no_file)
+    queue._opens.shutdown()
+    assert queue._opening == {}
+    ended = threading.Event()
+    queue._opens = ThreadPoolExecutor(1)
+    queue._opens.submit(ended.wait, 60)
+    queue.read_ahead(items[0], reader, {"run"}, opened=lambda _: table)
+    assert queue.take(items[4], lambda _: table).names() == set(), "its open is cancelled"
+    assert queue._opening == {}
+    ended.set()
+    queue.read_ahead(items[0], reader, {"run"}, opened=lambda _: table)
+    queue._opens.shutdown()
+    assert queue.take(items[5], no_file).names() == {"run"}
 
 
 def test_a_new_process_knows_what_the_processor_read(nano: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ _OPENS_MAX = 16
 
 @dataclass
 class _Opening:
-    """A file that is being opened, or that could not be opened."""
+    """A file that is being opened."""
 
     future: Future[None]
     #: Columns to read of each of its chunks.
@@ -60,7 +60,11 @@ class Queue:
         """
         with self._lock:
             opening = self._opening.get(_file(item))
-        if opening is not None and not opening.future.cancel():
+            if opening is not None and opening.future.cancel():
+                # The next to read ahead opens it for the chunks that remain.
+                del self._opening[_file(item)]
+                opening = None
+        if opening is not None:
             wait([opening.future])
         with self._lock:
             self._taken.add(item)
@@ -141,9 +145,10 @@ class Queue:
         except Error:
             # The worker that takes a chunk of it opens the file itself, and reports the error.
             return
-        with self._lock:
-            wanted = self._opening.pop(_file(item)).wanted
-        for each, names in wanted.items():
+        finally:
+            with self._lock:
+                opening = self._opening.pop(_file(item))
+        for each, names in opening.wanted.items():
             self._want(each, table, names)
 
 
