@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -119,9 +120,9 @@ def skim(
         progress: As for :meth:`Tree.arrays`.
 
     Raises:
-        InvalidArgumentError: the target exists already, a formula cannot be parsed, or a new
-            column has the name of another one, or not exactly one value an entry; ``as_`` or
-            ``keep_rest`` with a Parquet file, or one at an address.
+        InvalidArgumentError: the target exists already, or has been made meanwhile; a formula
+            cannot be parsed, or a new column has the name of another one, or not exactly one value
+            an entry; ``as_`` or ``keep_rest`` with a Parquet file, or one at an address.
         ModuleNotFoundError: a Parquet file without pyarrow.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
@@ -157,7 +158,7 @@ def _to_parquet(
         while (batch := batches.next()) is not None:
             writer.write(batch)
         writer.finish()
-        part.replace(path)
+        _give_name(part, path, choice.overwrite)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -183,6 +184,53 @@ def _parquet_path(target: str, choice: _Choice) -> Path:
         what = "Parquet files are written to this machine: farroot.copy takes them elsewhere"
         raise InvalidArgumentError(f"{target}: {what}")
     path = Path(target)
-    if path.exists() and not choice.overwrite:
-        raise InvalidArgumentError(f"{target} is there already: overwrite=True replaces it")
+    if os.path.lexists(path) and not choice.overwrite:
+        raise _is_there(path)
     return path
+
+
+def _is_there(path: Path) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{path} is there already: overwrite=True replaces it")
+
+
+def _give_name(part: Path, path: Path, overwrite: bool) -> None:
+    """Gives a file that is complete its name, once its bytes are on the disk.
+
+    Raises:
+        InvalidArgumentError: another file has got the name meanwhile, and is not to be replaced.
+    """
+    _sync(part)
+    if overwrite:
+        part.replace(path)
+    else:
+        _link(part, path)
+        part.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # Not all file systems sync folders.
+        _sync(path.parent)
+
+
+def _link(part: Path, path: Path) -> None:
+    try:
+        os.link(part, path)
+    except FileExistsError as error:
+        raise _is_there(path) from error
+    except OSError:
+        # Without hard links, an empty file holds the name until the other one takes its place.
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError as error:
+            raise _is_there(path) from error
+        try:
+            part.replace(path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _sync(path: Path) -> None:
+    """Waits until the bytes of a file, or the names in a folder, are on the disk."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import farroot
+from farroot._parquet import ParquetWriter
 
 from .test_merge import made_of
 
@@ -85,6 +89,61 @@ def test_what_is_there_stays_without_being_asked(tmp_path: Path) -> None:
     done = by_shell(FIELDS, output, "-c", "i64", "--force")
     assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(output).column_names == ["i64"]
+
+
+def unlinkable(*_: Any) -> None:
+    raise OSError(errno.EOPNOTSUPP, "no hard links")
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool, overwrite: bool
+) -> None:
+    """The name was looked at before the first byte only: what another program had written there
+    until the end was replaced."""
+    output = tmp_path / "out.parquet"
+    finish = ParquetWriter.finish
+
+    def finishing(writer: ParquetWriter) -> None:
+        finish(writer)
+        output.write_text("of another program")
+
+    monkeypatch.setattr(ParquetWriter, "finish", finishing)
+    if not has_links:
+        monkeypatch.setattr(os, "link", unlinkable)
+    if overwrite:
+        farroot.skim(FIELDS, output, "i32", overwrite=True)
+        assert pq.read_table(output).column_names == ["i32"]
+    else:
+        with pytest.raises(farroot.InvalidArgumentError, match="there already"):
+            farroot.skim(FIELDS, output, "i32")
+        assert output.read_text() == "of another program"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_file_gets_its_name_once_it_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool, overwrite: bool
+) -> None:
+    """After a crash of the machine there could have been an empty file of that name."""
+    output, there = tmp_path / "out.parquet", list[bool]()
+    fsync = os.fsync
+
+    def syncing(file: int) -> None:
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            there.append(output.exists())
+            assert os.fstat(file).st_size > 0
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    if not has_links:
+        monkeypatch.setattr(os, "link", unlinkable)
+    skimmed = farroot.skim(FIELDS, output, "i32", overwrite=overwrite)
+    assert there == [False]
+    assert skimmed.size == output.stat().st_size
+    assert list(tmp_path.iterdir()) == [output]
 
 
 @pytest.mark.parametrize(
