@@ -44,12 +44,15 @@ class Error(Exception):
         byte_range: The bytes concerned, half open, in the file, or None.
         source: The server that was asked, or None.
         retryable: Whether the same call may succeed later.
+        retry_after: Seconds until then, where the server says so, or for which this process
+            remembers the error and asks nobody; otherwise None.
     """
 
     url: str | None = None
     byte_range: tuple[int, int] | None = None
     source: str | None = None
     retryable: bool = False
+    retry_after: float | None = None
 
     def __str__(self) -> str:
         # KeyError would show the message quoted and escaped.

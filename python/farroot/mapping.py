@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from dataclasses import dataclass
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from .scaleout import Partition, Partitions
 
 R = TypeVar("R")
+
+#: Seconds between two tries of a partition at the most, for servers that ask for hours.
+_PAUSE_MAX = 60.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ def map(  # noqa: A001
             ``dask.distributed``, loky's, Parsl's, that of mpi4py. None calls the function here.
         retries: How often a partition is tried again, as a whole, after an error that may pass:
             those of connections and servers, never those of the function or of a changed file.
+            Where the error says ``retry_after``, so many seconds pass in between, 60 at the most,
+            in which other partitions are read.
         on_error: ``"report"`` goes on after errors.
 
     Returns:
@@ -123,26 +130,33 @@ class _Calls:
         self._retries = retries
         self._goes_on = goes_on
         self._tries = dict.fromkeys(range(len(partitions)), 0)
+        #: What is to be called, as a heap: not before which time of the monotonic clock, and which.
+        self._due = [(0.0, number) for number in self._tries]
 
     def here(self) -> None:
         """Calls one after the other."""
-        for number, partition in enumerate(self._partitions):
-            again = True
-            while again:
-                again = False
-                try:
-                    self.results[number] = self._function(partition)
-                except Exception as error:
-                    again = self._is_tried_again(number, error)
+        while self._due:
+            if left := self._left():
+                time.sleep(left)
+            _, number = heapq.heappop(self._due)
+            try:
+                self.results[number] = self._function(self._partitions[number])
+            except Exception as error:
+                self._note(number, error)
 
     def by(self, executor: Executor) -> None:
         """Has an executor call them side by side."""
         running: dict[Future[Any], int] = {}
         try:
-            for number in self._tries:
-                running[executor.submit(self._function, self._partitions[number])] = number
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+            while self._due or running:
+                while self._due and not self._left():
+                    _, number = heapq.heappop(self._due)
+                    running[executor.submit(self._function, self._partitions[number])] = number
+                if not running:
+                    time.sleep(self._left())
+                    continue
+                left = self._left() if self._due else None
+                done, _ = wait(running, left, return_when=FIRST_COMPLETED)
                 for future in done:
                     number = running.pop(future)
                     error = future.exception()
@@ -151,22 +165,29 @@ class _Calls:
                     elif not isinstance(error, Exception) or isinstance(error, BrokenExecutor):
                         # No other call can succeed.
                         raise error
-                    elif self._is_tried_again(number, error):
-                        again = executor.submit(self._function, self._partitions[number])
-                        running[again] = number
+                    else:
+                        self._note(number, error)
         finally:
             for future in running:
                 future.cancel()
 
-    def _is_tried_again(self, number: int, error: Exception) -> bool:
-        """Takes note of an error; raises it where nothing else is to be done about it."""
+    def _left(self) -> float:
+        """Seconds until the next call is due."""
+        when, _ = self._due[0]
+        return max(when - time.monotonic(), 0.0) if when else 0.0
+
+    def _note(self, number: int, error: Exception) -> None:
+        """Has a partition tried again; raises the error where nothing else is to be done."""
         self._tries[number] += 1
         if self._tries[number] <= self._retries and _may_pass(error):
-            return True
-        if not self._goes_on:
+            # With a cache, a process remembers unreachable servers: until then it asks nobody.
+            pause = error.retry_after if isinstance(error, Error) else None
+            when = time.monotonic() + min(pause, _PAUSE_MAX) if pause else 0.0
+            heapq.heappush(self._due, (when, number))
+        elif self._goes_on:
+            self.failed[number] = Failed(self._partitions[number], error, self._tries[number])
+        else:
             raise error
-        self.failed[number] = Failed(self._partitions[number], error, self._tries[number])
-        return False
 
 
 def _may_pass(error: Exception) -> bool:

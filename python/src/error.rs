@@ -17,6 +17,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     state.set_item("byte_range", error.range().map(|range| (range.start, range.end)))?;
     state.set_item("source", error.source_name())?;
     state.set_item("retryable", error.is_retryable())?;
+    state.set_item("retry_after", error.retry_after().map(|pause| pause.as_secs_f64()))?;
     value.getattr("__dict__")?.call_method1("update", (state,))?;
     Ok(PyErr::from_value(value))
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,26 @@ def test_settings_are_checked() -> None:
         farroot.config(cache_check="trust=long")
     assert farroot.config() == before
     assert before["cache"] == 0
+
+
+#: What each of two opens of a server that is not there says of a later one.
+REFUSED = """
+import sys, farroot
+for _ in range(2):
+    try:
+        farroot.open(sys.argv[1])
+    except farroot.ConnectionFailedError as error:
+        print(error.retryable, error.retry_after is not None and 0 < error.retry_after <= 30)
+"""
+
+
+def test_a_remembered_error_says_until_when(tmp_path: Path) -> None:
+    """Only its text did: a program that tried again got it again, and no server was asked."""
+    cache = {"FARROOT_CACHE": "1 GB", "FARROOT_CACHE_FOLDER": str(tmp_path / "cache")}
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"root://127.0.0.1:{closed.getsockname()[1]}//f.root"
+        command = [sys.executable, "-W", "error", "-c", REFUSED, address]
+        environment = {**os.environ, **cache, "FARROOT_CACHE_FREE": "0", "FARROOT_STORE": "0"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\nTrue True\n"

@@ -16,6 +16,7 @@ import pytest
 import uproot
 
 import farroot
+from farroot import mapping
 
 from .conftest import BASKET, write
 from .same import same_awkward
@@ -204,6 +205,52 @@ def test_what_may_pass_is_tried_again(made: Path, threads: int) -> None:
     assert [each.partition for each in failed] == list(parts)
     assert {each.tries for each in failed} == {2}
     assert failed[0].as_dict()["error"] == "ConnectionFailedError"
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1000.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize(("asked", "pause"), [(30.0, 30.0), (7200.0, 60.0)])
+def test_a_try_waits_until_the_server_is_asked_again(
+    made: Path, monkeypatch: pytest.MonkeyPatch, threads: int, asked: float, pause: float
+) -> None:
+    """With a cache, a process remembers for 30 s that a server was unreachable: all tries of a
+    partition were over at once, and none but the first had asked the server."""
+    clock, calls = Clock(), list[tuple[int, float]]()
+    monkeypatch.setattr(mapping, "time", clock)
+    parts = farroot.partitions(f"{made}:events", ["int32"], step_size=BASKET)
+    remembered_until = clock.now + asked
+
+    def function(part: farroot.Partition) -> int:
+        first = part.entries == parts[0].entries
+        calls.append((parts.index(part), clock.now))
+        if first and clock.now < min(remembered_until, 1000.0 + pause):
+            error = passing()
+            error.retry_after = remembered_until - clock.now
+            raise error
+        return parts.index(part)
+
+    if threads:
+        with ThreadPoolExecutor(threads) as pool:
+            results = farroot.map(function, parts, pool, retries=1)
+    else:
+        results = farroot.map(function, parts, retries=1)
+    assert results == list(range(6))
+    others = [(number, 1000.0) for number in range(6)]
+    assert calls == [*others, (0, 1000.0 + pause)], "the others do not wait for the first"
+    assert clock.slept == [pause]
 
 
 def killed(part: farroot.Partition) -> None:
