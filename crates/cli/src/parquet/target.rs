@@ -1,5 +1,6 @@
 //! A Parquet file that is written under a temporary name.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use engine::{Array, ArrayParameter, Batch};
@@ -35,11 +36,13 @@ impl<'a> Target<'a> {
         self.writer.write(batch).map_err(|error| cannot_write(self.path, error))
     }
 
-    /// Writes the footer, and gives the file its name.
+    /// Writes the footer, and gives the file its name once the disk has it.
     pub fn finish(self) -> Outcome {
         let Target { path, writer, unfinished, .. } = self;
         writer.finish().map_err(|error| cannot_write(path, error))?;
-        std::fs::rename(&unfinished.0, path).map_err(|error| cannot_write(path, error.to_string()))
+        let synced = File::open(&unfinished.0).and_then(|file| file.sync_all());
+        let named = synced.and_then(|()| std::fs::rename(&unfinished.0, path));
+        named.map_err(|error| cannot_write(path, error.to_string()))
     }
 }
 
