@@ -55,9 +55,9 @@ impl Memory {
     }
 
     /// Whether a client has found no room since the last call.
-    fn was_short(&self) -> bool {
+    fn take_shortage(&self) -> bool {
         let Memory { answers, far, far_long } = self;
-        [answers, far, far_long].map(Common::was_short).contains(&true)
+        [answers, far, far_long].map(Common::take_shortage).contains(&true)
     }
 }
 
@@ -262,11 +262,11 @@ impl Clients {
     fn end_late(&self) {
         let mut state = self.state.lock();
         let Limits { opening, idle, stalled, stalled_when_full, .. } = self.limits;
-        let is_full = self.memory.was_short();
-        let is_address_full = |(address, there): (&IpAddr, &Address)| {
-            (there.memory.was_short() || is_full).then_some(*address)
+        let is_full = self.memory.take_shortage();
+        let full_address = |(address, there): (&IpAddr, &Address)| {
+            (there.memory.take_shortage() || is_full).then_some(*address)
         };
-        let full: BTreeSet<IpAddr> = state.addresses.iter().filter_map(is_address_full).collect();
+        let full: BTreeSet<IpAddr> = state.addresses.iter().filter_map(full_address).collect();
         let is_late = |client: &Connected| {
             let now = client.activity.now.lock();
             let limit = match now.phase {

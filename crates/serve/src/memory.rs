@@ -32,7 +32,7 @@ pub struct Room {
 pub struct Common {
     bytes: usize,
     free: Arc<Semaphore>,
-    /// A client has found no room since the last call of [`Common::was_short`].
+    /// A client has found no room since the last call of [`Common::take_shortage`].
     is_short: Arc<AtomicBool>,
 }
 
@@ -42,7 +42,7 @@ impl Common {
     }
 
     /// Whether a client has found no room since the last call.
-    pub fn was_short(&self) -> bool {
+    pub fn take_shortage(&self) -> bool {
         self.is_short.swap(false, Ordering::Relaxed)
     }
 
@@ -188,12 +188,14 @@ mod tests {
         let room = || Room::for_far(&limits, shared.clone(), long.clone());
         let (all, first, second, third) = (room(), room(), room(), room());
         let _held = all.reserve(2 * LONG).await;
-        assert!(!shared[0].was_short());
+        assert!(!shared[0].take_shortage());
         let pieces = [first.reserve(LONG).await, second.reserve(LONG).await];
-        assert!(shared[0].was_short() && !shared[1].was_short() && !long[0].was_short());
+        assert!(
+            shared[0].take_shortage() && !shared[1].take_shortage() && !long[0].take_shortage()
+        );
         assert!(now(first.reserve(1)).await.is_none(), "one piece a connection");
         let waiting = tokio::time::timeout(2 * SAY_AGAIN, third.reserve(LONG));
-        assert!(waiting.await.is_err() && long[0].was_short() && !long[1].was_short());
+        assert!(waiting.await.is_err() && long[0].take_shortage() && !long[1].take_shortage());
         assert!(now(third.reserve(PIECE_BYTES)).await.is_some());
         drop(pieces);
         let whole = third.reserve(5 * LONG).await;
