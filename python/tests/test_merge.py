@@ -14,7 +14,7 @@ import uproot
 
 import farroot
 
-from .skips import need_root
+from .root import by_root
 
 #: Files of the corpus with many kinds of branches.
 KINDS = (
@@ -278,17 +278,9 @@ def shifts(path: Path) -> list[int]:
     return [int.from_bytes(content[seek + 26 : seek + 28], "big") for seek in map(int, seeks)]
 
 
-def by_root(script: str, *arguments: object) -> str:
-    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 @pytest.mark.interop
 def test_references_name_the_process_of_their_input(tmp_path: Path) -> None:
     """Those of later inputs were taken for the first one's, without a word."""
-    need_root()
     paths = [tmp_path / f"{name}.root" for name in "abc"]
     a, b, c = (by_root(REFERENCES, path).strip() for path in paths)
     two, all_of_them = tmp_path / "two.root", tmp_path / "all.root"
@@ -322,7 +314,6 @@ for entry in range(after.GetEntries()):
 @pytest.mark.interop
 @pytest.mark.parametrize("name", ["uproot-HZZ.root", "uproot-HZZ-zstd.root"])
 def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> None:
-    need_root()
     path = corpus / name
     farroot.merge(tmp_path / "twice.root", [path, path])
     by_root(BY_ROOT, path, tmp_path / "twice.root")

@@ -18,9 +18,8 @@ import farroot
 
 from . import filled
 from .filled import ENTRIES, LISTS
-from .root import written_by
-from .skips import need_root
-from .test_merge import by_root, with_threads
+from .root import by_root, written_by
+from .test_merge import with_threads
 
 #: Columns of every kind of field, each with the value that fills entries without it.
 COLUMNS: filled.Columns = {
@@ -191,7 +190,6 @@ def test_other_encodings_are_other_representations(tmp_path: Path) -> None:
 
 @pytest.mark.interop
 def test_root_reads_what_was_filled_and_other_encodings(tmp_path: Path) -> None:
-    need_root()
     names = [name for name in COLUMNS if name not in ("maybe", "either")]
     few = written(tmp_path / "few.root", ("number",))
     plain = written(tmp_path / "plain.root", tuple(names), compression=None)

@@ -12,8 +12,7 @@ import uproot
 
 import farroot
 
-from .skips import need_root
-from .test_merge import by_root
+from .root import by_root
 
 ENTRIES = 400
 
@@ -115,7 +114,6 @@ print(*map(int, all), tree.GetEntries('text == "xx"'))
 
 @pytest.mark.interop
 def test_root_reads_what_was_joined(tmp_path: Path) -> None:
-    need_root()
     inputs = [small_baskets(tmp_path / f"{at}.root", at * ENTRIES) for at in range(3)]
     said = []
     ways: dict[str, dict[str, Any]] = {

@@ -12,8 +12,8 @@ import pytest
 
 import farroot
 
+from .root import by_root
 from .skips import need_root
-from .test_merge import by_root
 
 pytestmark = pytest.mark.interop
 

@@ -14,8 +14,7 @@ import farroot
 
 from . import filled
 from .filled import ENTRIES, LISTS
-from .skips import need_root
-from .test_merge import by_root
+from .root import by_root
 
 #: Columns of every kind of branch, and what stands for an entry that is lacking.
 COLUMNS: filled.Columns = {"HLT_bit": (filled.BITS, False), **filled.COLUMNS}
@@ -109,7 +108,6 @@ assert tree.GetEntries('text == "xx"') == 1
 @pytest.mark.interop
 @pytest.mark.parametrize("jagged", ["counter", "vector"])
 def test_root_reads_what_was_filled(tmp_path: Path, jagged: str) -> None:
-    need_root()
     few = written(tmp_path / "few.root", ("number",))
     names = ("HLT_bit", "number", "list", "text", "nested")
     more = written(tmp_path / "more.root", names, jagged=jagged)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from .root import by_root
 from .skips import need_root
-from .test_merge import by_root
 
 pytestmark = pytest.mark.interop
 

@@ -13,8 +13,7 @@ import uproot
 import farroot
 
 from .filled import ENTRIES
-from .skips import need_root
-from .test_merge import by_root
+from .root import by_root
 from .test_merge_remade import small_baskets
 from .test_merge_union import COLUMNS, written
 
@@ -117,7 +116,6 @@ assert tree.GetEntries('text == "xxxx"') == 1
 @pytest.mark.interop
 @pytest.mark.parametrize("jagged", ["counter", "vector"])
 def test_root_reads_what_was_taken(tmp_path: Path, jagged: str) -> None:
-    need_root()
     names: tuple[Any, ...] = ("HLT_bit", "number", "list", "text", "nested")
     one = written(tmp_path / "one.root", names, jagged=jagged)
     farroot.skim(f"{one}:Events", tmp_path / "out.root", cut="HLT_bit")

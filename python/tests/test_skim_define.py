@@ -13,8 +13,7 @@ import uproot
 
 import farroot
 
-from .skips import need_root
-from .test_merge import by_root
+from .root import by_root
 from .test_skim import skimmed
 
 #: New columns: formulas and functions.
@@ -174,7 +173,6 @@ print(frame.Filter("is_high").Count().GetValue(), third.Count().GetValue())
 @pytest.mark.parametrize("cut", [None, "is_high & (x < 0.9)"])
 @pytest.mark.parametrize("kind", ["tree", "rntuple"])
 def test_root_reads_new_columns(tmp_path: Path, kind: str, cut: str | None) -> None:
-    need_root()
     path, output = made(tmp_path / "in.root", kind), tmp_path / "out.root"
     farroot.skim({path: "t"}, output, cut=cut, define=DEFINED)
     values = expected([path], CUTS[cut])

@@ -29,3 +29,12 @@ def written_by(script: str, folder: Path, *arguments: object) -> Path:
             break
     done.check_returncode()
     return folder
+
+
+def by_root(script: str, *arguments: object) -> str:
+    """What a script printed in a process of its own; skips where ROOT is not installed."""
+    need_root()
+    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
