@@ -729,6 +729,27 @@ EXPERIMENTS = {
             Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
         ),
     ),
+    "merge-small": Experiment(
+        about="1,000 files of 1,000 entries each into one on a local disk",
+        file="small",
+        copies=1000,
+        peers=(
+            Peer("hadd -ff", "hadd", "local", ("--flags=-ff",)),
+            Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
+            Peer("farroot merge", "farroot_merge", "local"),
+            Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
+        ),
+    ),
+    "merge-far": Experiment(
+        about="8 files of 110 MB from a server 100 ms away into one on a local disk, 1 Gbit/s",
+        file="write100",
+        copies=8,
+        links=(Link(100),),
+        peers=(
+            Peer("hadd -ff", "hadd", options=("--flags=-ff",)),
+            Peer("farroot merge", "farroot_merge"),
+        ),
+    ),
     "merge-directories": Experiment(
         about="8 files of 1,000 directories of 20 histograms each into one: memory at its highest",
         file="directories",
