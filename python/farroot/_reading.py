@@ -152,7 +152,7 @@ class Selection:
 
         Args:
             report: Says with each step which entries it holds.
-            progress: Who is told how far it is.
+            progress: Receives the progress of the read.
         """
         if not self.chosen:
             return Steps(iter(()), [], 0)

@@ -290,7 +290,7 @@ def no_name(name: str, known: Iterable[str]) -> NoAttributeError:
     return NoAttributeError(f"farroot has no {name}{hint}")
 
 
-#: What the parts of the package ask of each other's objects, and nobody else.
+#: Attributes for the package's own modules only.
 HELPERS = frozenset(
     ("chosen", "decoder", "fill", "find", "itself", "lack", "leaf", "no_such", "of_friend")
 )

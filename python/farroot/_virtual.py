@@ -23,7 +23,7 @@ _FORM_KEY = "node{id}"
 
 
 class Accessed(NamedTuple):
-    """What an access log is told: a buffer of a branch or field has been looked at."""
+    """An entry of an access log: a buffer of a branch or field was read."""
 
     branch: str
     buffer_key: str

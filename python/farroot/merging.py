@@ -126,7 +126,7 @@ def merge(
 
 
 def told(progress: Wanted, now: _core.Merging, call: Callable[[], T]) -> T:
-    """What a call gives; how far it is is told meanwhile, where that is wanted."""
+    """The result of a call, which reports its progress if the caller wants that."""
     if not is_wanted(progress):
         return call()
     telling = Telling(progress, Progress())

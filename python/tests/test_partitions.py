@@ -208,7 +208,7 @@ def test_what_may_pass_is_tried_again(made: Path, threads: int) -> None:
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only in `sleep`."""
 
     def __init__(self) -> None:
         self.now, self.slept = 1000.0, list[float]()

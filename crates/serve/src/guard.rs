@@ -45,12 +45,13 @@ struct Wanted {
     has_users: bool,
 }
 
-/// Who may read over one connection of HTTP.
+/// Which clients may read over one HTTP connection.
 pub enum HttpEntry {
+    /// Every client.
     Open,
-    /// Within TLS: who shows what is wanted.
+    /// Within TLS: clients that send a credential which the guard accepts.
     Guarded(Guard),
-    /// Outside of it nobody, where something is wanted.
+    /// No client: a credential is required, and would be readable without TLS.
     Closed,
 }
 

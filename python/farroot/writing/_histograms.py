@@ -213,7 +213,7 @@ def _profile(
     found = sums(weights[within], squared[within], edges)
     found[f"fTsumw{letter}"] = float(contents[within].sum())
     found[f"fTsumw{letter}2"] = float(squares[within].sum())
-    # boost_histogram warns where it is asked for metadata that nobody has set.
+    # boost_histogram warns about metadata that the histogram does not have.
     metadata = getattr(histogram, "__dict__", {}).get("metadata")
     entries = metadata.get("fEntries") if isinstance(metadata, dict) else None
     found["fEntries"] = float(weights.sum() if entries is None else entries)

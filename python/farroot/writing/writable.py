@@ -268,7 +268,7 @@ class WritableFile:
             self.give_up()
 
     def give_up(self) -> None:
-        """Abandons a file that nobody has closed, and says so."""
+        """Abandons a file that was not closed, with a warning."""
         said = "has not been closed, so there is no such file: use it in `with`, or close() it"
         warn(f"{self._address} {said}", UnfinishedWarning)
         self.abandon()

@@ -54,7 +54,7 @@ impl UploadPlace {
         self.part = Some(random_name(&self.url));
     }
 
-    /// Whether it is: nobody else has that name.
+    /// Whether it is: no other writer has that name.
     pub fn is_beside(&self) -> bool {
         self.part.is_some()
     }

@@ -5,7 +5,7 @@ use crate::write::compression::{Compression, CompressionAlgorithm};
 /// How an RNTuple is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RNTupleOptions {
-    /// What a reader is told about it.
+    /// Description in the header, for readers.
     pub description: String,
     pub compression: Compression,
     /// A cluster ends with the entry that brings it to so many bytes, before compression.

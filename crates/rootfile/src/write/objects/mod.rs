@@ -3,7 +3,7 @@
 //! Each has the members that a user sets, and writes the rest as ROOT's constructors leave it.
 //! What could be inconsistent (the cells of a histogram and its axes) is checked when the data
 //! become an object. (Source: the streamer infos of ROOT 6.40; `TH1.cxx`, `TProfileHelper.h`,
-//! `TGraph.cxx` for the values of members that nobody sets.)
+//! `TGraph.cxx` for the default values of members.)
 
 mod axis;
 mod collection;
@@ -87,7 +87,7 @@ fn write_counted(to: &mut Buffer, numbers: &[f64]) {
     numbers.iter().for_each(|number| to.f64(*number));
 }
 
-/// A list without objects (ROOT: `TList`), for functions that nobody has fitted.
+/// A list without objects (ROOT: `TList`), for the functions of an object without fits.
 fn write_empty_list(to: &mut Buffer) {
     let count = to.begin(5);
     to.tobject(BITS);

@@ -17,7 +17,7 @@ const TREE_BITS: u32 = 1 << 3;
 const BASKETS_MIN: usize = 10;
 /// What a tree has as long as it was not flushed: after 30 MB.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
-/// What ROOT writes where nobody chooses.
+/// ROOT's defaults.
 const AUTO_SAVE: i64 = -300_000_000;
 const ENTRIES_MAX: i64 = 1_000_000_000_000;
 const ESTIMATE: i64 = 1_000_000;
