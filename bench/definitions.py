@@ -130,6 +130,13 @@ def led(peer: Peer) -> tuple[Peer, Peer]:
     return without, replace(without, name=f"{name}, cached", is_cached=True)
 
 
+def trusting(peer: Peer) -> Peer:
+    """With a cache that does not ask the origin whether the file has changed, as XCache's."""
+    return replace(
+        peer, name=f"{peer.name}, trusted", environment={"FARROOT_CACHE_CHECK": "trust=7d"}
+    )
+
+
 def behind_xcache(peer: Peer) -> tuple[Peer, Peer]:
     """A program through XRootD's own cache on its side of the link, empty and filled.
 
@@ -290,10 +297,12 @@ EXPERIMENTS = {
             ROOT_TRAINED,
             *behind_xcache(ROOT_TRAINED),
             *led(ROOT_TRAINED),
+            trusting(led(ROOT_TRAINED)[1]),
             UPROOT,
             *led(UPROOT),
             FARROOT,
             FARROOT_CACHED,
+            trusting(FARROOT_CACHED),
         ),
     ),
     "led-reads": Experiment(

@@ -123,8 +123,30 @@ PAGES = {
                 "The same by programs that are not changed",
                 "ROOT and uproot as they are, and led through farroot by `farroot run`, without a "
                 "cache and with one that an earlier run has filled; the start of the proxy does "
-                "not count.",
+                "not count. XCache is XRootD's own cache, which does not ask the origin whether "
+                "a file has changed; farroot does, unless it is set to trust.",
                 ("led", "led-rdataframe"),
+                "peers",
+            ),
+            Question(
+                "20 reads of 2 kB by a program that is not changed",
+                "At random places of h42, sent at once by XRootD's Python: directly, through "
+                "XRootD's own cache (XCache) that is empty, and by `farroot run`.",
+                ("led-reads",),
+                "peers",
+            ),
+            Question(
+                "Eight programs at once",
+                "The three branches of h42 by one process of ROOT, and by eight at the same time: "
+                "the time of the slowest. Two processors carry eight ROOTs.",
+                ("led-clients",),
+                "peers",
+            ),
+            Question(
+                "Ten files one after the other",
+                "The three branches of ten files like h42 in one process of ROOT, which keeps its "
+                "connection: the time of each file but the first.",
+                ("led-files",),
                 "peers",
             ),
             Question(
@@ -353,6 +375,19 @@ PAGES = {
                 "peers",
             ),
             Question(
+                "Sizes of buffers, clusters and baskets",
+                "The same columns on two threads, as CMS varied them in 2017: what is flushed at "
+                "once, the size of baskets, and the number of `extend` calls.",
+                ("write-buffers",),
+                "peers",
+            ),
+            Question(
+                "Memory while 10 GB are written",
+                "20 branches of `float` in batches of 8 MB.",
+                ("write-memory",),
+                "memory",
+            ),
+            Question(
                 "10,000 branches",
                 "10,000 entries of 10,000 branches of `float`, on a machine of two processors.",
                 ("write-wide",),
@@ -368,6 +403,18 @@ PAGES = {
                 "Merging eight files",
                 "Files of 110 MB on a local disk into one; `cat` only copies the bytes.",
                 ("merge",),
+                "peers",
+            ),
+            Question(
+                "Merging a thousand small files",
+                "1,000 files of 425 kB, 100 branches and 1,000 entries each.",
+                ("merge-small",),
+                "peers",
+            ),
+            Question(
+                "Merging files 100 ms away",
+                "Eight files of 110 MB to a local disk; 880 MB take 7.0 s at 1 Gbit/s.",
+                ("merge-far",),
                 "peers",
             ),
             Question(
