@@ -94,11 +94,13 @@ def size_of(layout: Any) -> int:
     """Bytes of what the entries have, about: of lists that are a part of others not all."""
     if layout.is_record:
         return sum(size_of(content) for content in layout.contents)
+    # The buffers themselves: what Awkward has around them takes longer than a small batch.
     if isinstance(layout, ak.contents.ListOffsetArray):
-        items = int(layout.offsets[-1]) - int(layout.offsets[0])
+        offsets = layout.offsets.data
+        items = int(offsets[-1]) - int(offsets[0])
         inner = size_of(layout.content) * items // max(len(layout.content), 1)
-        return int(layout.offsets.data.nbytes) + inner
-    return int(layout.nbytes)
+        return int(offsets.nbytes) + inner
+    return int(layout.data.nbytes if layout.is_numpy else layout.nbytes)
 
 
 def is_in_order(layout: Any) -> bool:
