@@ -28,6 +28,7 @@ use crate::fetch::failed::FailedOpens;
 use crate::fetch::trace::Trace;
 
 pub use content::Content;
+pub use local::LocalPart;
 
 /// Bytes of the name that a temporary one repeats: with the rest it is within the 255 that file
 /// systems take.

@@ -4,6 +4,7 @@
 //! blocking is allowed, one run at a time. While it writes one, the next is gathered, and another
 //! thread syncs earlier runs to the disk. Disk space is reserved ahead of the writes ([`room`]).
 
+mod part;
 mod room;
 
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 use tempfile::TempPath;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+pub use self::part::LocalPart;
 use self::room::DiskRoom;
 use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
 use crate::checksum::Algorithm;
@@ -368,12 +370,12 @@ impl Disk {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Beside { part, overwrite } => {
                 let named = match overwrite {
-                    true => part.persist(&self.target),
-                    false => part.persist_noclobber(&self.target),
+                    true => part.persist(&self.target).map_err(|error| error.error),
+                    false => name_new(part, &self.target),
                 };
-                named.map_err(|error| match error.error.kind() {
+                named.map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists => is_there(),
-                    _ => cannot_begin(&self.target, &error.error),
+                    _ => cannot_begin(&self.target, &error),
                 })?;
                 let folder = self.target.parent().map(File::open);
                 // Not all file systems sync folders.
@@ -413,6 +415,25 @@ impl Disk {
         let error = Error::new(ErrorKind::Io, text).with_advice(advice);
         error.with_url(self.target.to_string_lossy())
     }
+}
+
+/// Gives a file a name that no other file has.
+fn name_new(part: TempPath, target: &Path) -> io::Result<()> {
+    match part.persist_noclobber(target) {
+        Ok(()) => Ok(()),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(error.error),
+        // The file system may have neither hard links nor a rename that replaces nothing.
+        Err(error) => name_held(error.path, target),
+    }
+}
+
+/// The same by an empty file, which holds the name until the other file takes its place.
+fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
+    File::options().write(true).create_new(true).open(target)?;
+    part.persist(target).map_err(|error| {
+        let _ = fs::remove_file(target);
+        error.error
+    })
 }
 
 /// Waits for the end of a thread, if there is one.

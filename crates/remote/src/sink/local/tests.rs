@@ -103,6 +103,51 @@ async fn a_file_that_appears_meanwhile_is_not_replaced() {
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
+#[test]
+fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let part = |text: &str| {
+        let path = folder.path().join("part");
+        fs::write(&path, text).unwrap();
+        TempPath::try_from_path(path).unwrap()
+    };
+    name_held(part("ours"), &target).unwrap();
+    assert_eq!(fs::read(&target).unwrap(), b"ours");
+    let error = name_held(part("later"), &target).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(fs::read(&target).unwrap(), b"ours");
+    let gone = part("gone");
+    fs::remove_file(&gone).unwrap();
+    name_held(gone, &folder.path().join("g.root")).unwrap_err();
+    assert_eq!(names(folder.path()), ["f.root"]);
+}
+
+#[tokio::test]
+async fn a_file_of_another_library_has_its_name_when_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.parquet");
+    let part = LocalPart::create(&target, false).await.unwrap();
+    fs::write(part.path(), "ours").unwrap();
+    let second = LocalPart::create(&target, false).await.err().unwrap();
+    assert!(second.to_string().contains("another writer"), "{second}");
+    assert!(!target.exists());
+    let written = part.finish().await.unwrap();
+    assert_eq!((written.size, written.checksum), (4, None));
+    assert_eq!(names(folder.path()), ["f.parquet"]);
+    let refused = LocalPart::create(&target, false).await.err().unwrap();
+    assert!(refused.to_string().contains("is there already"), "{refused}");
+    drop(LocalPart::create(&target, true).await.unwrap());
+    assert_eq!(names(folder.path()), ["f.parquet"]);
+    fs::remove_file(&target).unwrap();
+    let part = LocalPart::create(&target, false).await.unwrap();
+    fs::write(&target, "theirs").unwrap();
+    let error = part.finish().await.unwrap_err();
+    assert!(error.to_string().contains("is there already"), "{error}");
+    assert_eq!(fs::read(&target).unwrap(), b"theirs");
+    assert_eq!(names(folder.path()), ["f.parquet"]);
+}
+
 #[tokio::test]
 async fn one_writer_has_a_file() {
     let folder = tempfile::tempdir().unwrap();

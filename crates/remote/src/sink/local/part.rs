@@ -1,0 +1,49 @@
+//! A file of this machine that another library writes.
+
+use std::path::{Path, PathBuf};
+
+use super::{LocalFile, Place, blocking, create_at};
+use crate::error::Result;
+use crate::sink::{CreateOptions, Written};
+
+/// A file of this machine that another library writes, under a temporary name beside its own until
+/// it is whole. Dropped without [`LocalPart::finish`], it is removed.
+pub struct LocalPart(LocalFile);
+
+impl LocalPart {
+    /// Creates an empty file beside `target`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the target exists and is not to be replaced, and while another
+    /// writer has it; why the file cannot be created.
+    pub async fn create(target: &Path, overwrite: bool) -> Result<LocalPart> {
+        let target = target.to_owned();
+        let options = CreateOptions { overwrite, ..CreateOptions::default() };
+        blocking(move || create_at(&target, options)).await.map(LocalPart)
+    }
+
+    /// The temporary name.
+    pub fn path(&self) -> PathBuf {
+        match &*self.0.disk.place.lock() {
+            Place::Beside { part, .. } => part.to_path_buf(),
+            Place::Under(_) | Place::Behind { .. } | Place::Over => self.0.disk.target.clone(),
+        }
+    }
+
+    /// Syncs the file to the disk, then gives it its name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where another file has got the name meanwhile and is not to be replaced;
+    /// why the file cannot be synced or renamed. Nothing of it is then kept.
+    pub async fn finish(self) -> Result<Written> {
+        let disk = self.0.disk.clone();
+        let address = disk.target.to_string_lossy().into_owned();
+        let size = blocking(move || {
+            let synced = disk.file.sync_all().and_then(|()| disk.file.metadata());
+            let size = synced.map_err(|error| disk.failed(&error, 0))?.len();
+            disk.give_name().map(|()| size)
+        })
+        .await?;
+        Ok(Written { address, size, checksum: None })
+    }
+}
