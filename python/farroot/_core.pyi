@@ -64,7 +64,6 @@ __all__ = [
     "Record",
     "Regular",
     "Request",
-    "SkimBatches",
     "Skipped",
     "SkippedColumn",
     "Source",
@@ -103,7 +102,6 @@ __all__ = [
     "report",
     "shown_address",
     "skim",
-    "skim_batches",
     "slices",
     "split_tree",
     "strings",
@@ -684,21 +682,6 @@ def merge(
 def skim(
     places: Sequence[TableLocation], target: str, choice: Any, progress: Merging
 ) -> tuple[Any, ...]: ...
-
-@final
-class SkimBatches:
-    def next(self) -> list[tuple[str, Column]] | None:
-        """The next batch; None after the last one."""
-
-    def nothing(self) -> list[tuple[str, Column]]:
-        """A batch without entries."""
-
-    def account(self) -> tuple[str, list[tuple[str, int, int]], list[str]]:
-        """Path of the table; address, entries and kept entries of each input; notes."""
-
-def skim_batches(
-    places: Sequence[TableLocation], choice: Any, progress: Merging
-) -> SkimBatches: ...
 def credentials_found() -> list[str]:
     """Where credentials are looked for and what is there, a line of JSON a place."""
 

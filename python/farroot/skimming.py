@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
@@ -138,99 +135,4 @@ def skim(
     new = [definition(name, how, as_) for name, how in (define or {}).items()]
     choice = _Choice(names, cut, new, as_, keep_rest, overwrite, reproducible, chosen)
     now, to = _core.Merging(), os.fspath(target)
-    if to.endswith(".parquet"):
-        return told(progress, now, lambda: _to_parquet(places, to, choice, now))
     return told(progress, now, lambda: Skimmed(*_core.skim(places, to, choice, now)))
-
-
-def _to_parquet(
-    places: list[_core.TableLocation], target: str, choice: _Choice, now: _core.Merging
-) -> Skimmed:
-    """Writes the kept columns and entries to a Parquet file, which gets its name when complete."""
-    from ._parquet import ParquetWriter
-
-    path, begun = _parquet_path(target, choice), time.monotonic()
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    writer = ParquetWriter(part)
-    try:
-        batches = _core.skim_batches(places, choice, now)
-        writer.write(batches.next() or batches.nothing())
-        while (batch := batches.next()) is not None:
-            writer.write(batch)
-        writer.finish()
-        _give_name(part, path, choice.overwrite)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    table, inputs, notes = batches.account()
-    seconds, size = time.monotonic() - begun, path.stat().st_size
-    return Skimmed(
-        output=str(path),
-        size=size,
-        table=table,
-        inputs=inputs,
-        is_copied=False,
-        clusters=None,
-        notes=notes,
-        seconds=seconds,
-    )
-
-
-def _parquet_path(target: str, choice: _Choice) -> Path:
-    if choice.format is not None or choice.keep_rest:
-        what = "a Parquet file holds columns only: leave as_ and keep_rest out"
-        raise InvalidArgumentError(f"{target}: {what}")
-    if "://" in target:
-        what = "Parquet files are written to this machine: farroot.copy takes them elsewhere"
-        raise InvalidArgumentError(f"{target}: {what}")
-    path = Path(target)
-    if os.path.lexists(path) and not choice.overwrite:
-        raise _is_there(path)
-    return path
-
-
-def _is_there(path: Path) -> InvalidArgumentError:
-    return InvalidArgumentError(f"{path} is there already: overwrite=True replaces it")
-
-
-def _give_name(part: Path, path: Path, overwrite: bool) -> None:
-    """Gives a file that is complete its name, once its bytes are on the disk.
-
-    Raises:
-        InvalidArgumentError: another file has got the name meanwhile, and is not to be replaced.
-    """
-    _sync(part)
-    if overwrite:
-        part.replace(path)
-    else:
-        _link(part, path)
-        part.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # Not all file systems sync folders.
-        _sync(path.parent)
-
-
-def _link(part: Path, path: Path) -> None:
-    try:
-        os.link(part, path)
-    except FileExistsError as error:
-        raise _is_there(path) from error
-    except OSError:
-        # Without hard links, an empty file holds the name until the other one takes its place.
-        try:
-            path.touch(exist_ok=False)
-        except FileExistsError as error:
-            raise _is_there(path) from error
-        try:
-            part.replace(path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-
-def _sync(path: Path) -> None:
-    """Waits until the bytes of a file, or the names in a folder, are on the disk."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

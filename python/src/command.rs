@@ -10,7 +10,7 @@ use crate::parquet::PyArrow;
 /// Runs the command line; returns its exit code.
 #[pyfunction]
 pub fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
-    let code = py.detach(|| cli::run(argv.into_iter(), &PyArrow));
+    let code = py.detach(|| cli::run(argv.into_iter(), &PyArrow::default()));
     // An exit code can be compared, but not asked for its number.
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(u8::MAX)
 }

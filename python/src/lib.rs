@@ -88,7 +88,7 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, flush_cache};
     #[pymodule_export]
-    use super::skim::{SkimBatches, skim, skim_batches};
+    use super::skim::skim;
     #[pymodule_export]
     use super::steps::Batches;
     #[pymodule_export]

@@ -1,38 +1,62 @@
-//! `farroot cat --parquet` of the package: `farroot/_parquet.py` writes the file, by pyarrow.
+//! Parquet files by pyarrow: `farroot/_parquet.py` writes them.
 
 use std::path::Path;
 
-use cli::parquet::{ParquetLibrary, ParquetWriter};
+use engine::{Batch, Error, ErrorKind, ParquetLibrary, ParquetWriter};
 use pyo3::prelude::*;
 
-use crate::skim::named;
+use crate::columns::column;
+use crate::cut::{Raised, shut_down};
 
-pub struct PyArrow;
+/// Python's class `ParquetWriter`; `raised` keeps its exceptions.
+#[derive(Default)]
+pub struct PyArrow {
+    pub raised: Raised,
+}
 
-/// An instance of the Python class `ParquetWriter`.
-struct Writer(Py<PyAny>);
+/// An instance of that class.
+struct Writer {
+    writer: Py<PyAny>,
+    raised: Raised,
+}
 
 impl ParquetLibrary for PyArrow {
-    fn create(&self, path: &Path) -> Result<Box<dyn ParquetWriter>, String> {
-        attached(|py| {
+    fn create(&self, path: &Path) -> engine::Result<Box<dyn ParquetWriter>> {
+        attached(&self.raised, |py| {
             let class = py.import("farroot._parquet")?.getattr("ParquetWriter")?;
-            let writer = class.call1((path,))?.unbind();
-            Ok(Box::new(Writer(writer)) as Box<dyn ParquetWriter>)
+            let (writer, raised) = (class.call1((path,))?.unbind(), self.raised.clone());
+            Ok(Box::new(Writer { writer, raised }) as Box<dyn ParquetWriter>)
         })
     }
 }
 
 impl ParquetWriter for Writer {
-    fn write(&mut self, batch: engine::Batch) -> Result<(), String> {
-        attached(|py| self.0.call_method1(py, "write", (named(py, batch)?,)).map(drop))
+    fn write(&mut self, batch: Batch) -> engine::Result<()> {
+        attached(&self.raised, |py| {
+            self.writer.call_method1(py, "write", (named(py, batch)?,)).map(drop)
+        })
     }
 
-    fn finish(self: Box<Self>) -> Result<(), String> {
-        attached(|py| self.0.call_method0(py, "finish").map(drop))
+    fn finish(self: Box<Self>) -> engine::Result<()> {
+        attached(&self.raised, |py| self.writer.call_method0(py, "finish").map(drop))
     }
 }
 
-/// Work in the interpreter; an exception as its text.
-fn attached<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, String> {
-    Python::attach(|py| work(py).map_err(|error| error.value(py).to_string()))
+/// The columns of a batch with their names.
+fn named(py: Python<'_>, batch: Batch) -> PyResult<Vec<(String, Py<PyAny>)>> {
+    let columns = batch.columns.into_iter();
+    columns.map(|(name, array)| Ok((name, column(py, array)?))).collect()
+}
+
+/// Work in the interpreter; the error has the text of the exception.
+fn attached<T>(raised: &Raised, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> engine::Result<T> {
+    let done = Python::try_attach(|py| {
+        work(py).map_err(|error| {
+            let text = error.value(py).to_string();
+            raised.keep("pyarrow", error);
+            Error::new(ErrorKind::Io, text)
+        })
+    });
+    // `None` while the interpreter shuts down.
+    done.unwrap_or_else(|| Err(shut_down()))
 }

@@ -108,6 +108,19 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
     assert not (tmp_path / "none.root").exists()
 
 
+@pytest.mark.parametrize("as_", ["tree", "rntuple"])
+@pytest.mark.parametrize("kind", ["tree", "rntuple"])
+def test_a_table_without_entries_has_its_columns(tmp_path: Path, kind: str, as_: Any) -> None:
+    """Encoded anew, there was no table."""
+    path, output = tmp_path / "in.root", tmp_path / "out.root"
+    with farroot.recreate(path) as file:
+        make = file.mktree if kind == "tree" else file.mkrntuple
+        make("t", {"n": np.zeros(0, "i4"), "x": np.zeros(0)})
+    skimmed = farroot.skim({path: "t"}, output, as_=as_)
+    assert (skimmed.entries, skimmed.is_copied) == (0, kind == as_)
+    assert farroot.open(output)["t"].keys() == ["n", "x"]
+
+
 def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(tmp_path: Path) -> None:
     path, numbers = tmp_path / "in.root", np.random.default_rng(1)
     with uproot.recreate(path) as file:

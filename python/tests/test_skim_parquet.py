@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +80,7 @@ def test_what_is_there_stays_without_being_asked(tmp_path: Path) -> None:
     with pytest.raises(farroot.InvalidArgumentError, match="there already"):
         farroot.skim(FIELDS, output, "i32")
     done = by_shell(FIELDS, output, "-c", "i32")
-    assert (done.returncode, "--force" in done.stderr) == (1, True)
+    assert (done.returncode, "-f replaces it" in done.stderr) == (1, True)
     assert output.read_text() == "before"
     farroot.skim(FIELDS, output, "i32", overwrite=True)
     assert pq.read_table(output).column_names == ["i32"]
@@ -91,14 +89,9 @@ def test_what_is_there_stays_without_being_asked(tmp_path: Path) -> None:
     assert pq.read_table(output).column_names == ["i64"]
 
 
-def unlinkable(*_: Any) -> None:
-    raise OSError(errno.EOPNOTSUPP, "no hard links")
-
-
-@pytest.mark.parametrize("has_links", [True, False])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool, overwrite: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
     """The name was looked at before the first byte only: what another program had written there
     until the end was replaced."""
@@ -110,8 +103,6 @@ def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
         output.write_text("of another program")
 
     monkeypatch.setattr(ParquetWriter, "finish", finishing)
-    if not has_links:
-        monkeypatch.setattr(os, "link", unlinkable)
     if overwrite:
         farroot.skim(FIELDS, output, "i32", overwrite=True)
         assert pq.read_table(output).column_names == ["i32"]
@@ -122,27 +113,25 @@ def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
     assert list(tmp_path.iterdir()) == [output]
 
 
-@pytest.mark.parametrize("has_links", [True, False])
-@pytest.mark.parametrize("overwrite", [True, False])
-def test_a_file_gets_its_name_once_it_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool, overwrite: bool
+def test_of_two_threads_that_skim_to_one_target_the_second_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a crash of the machine there could have been an empty file of that name."""
-    output, there = tmp_path / "out.parquet", list[bool]()
-    fsync = os.fsync
+    """Both wrote to one temporary file, whose name had the number of the process only."""
+    output, refused = tmp_path / "out.parquet", list[str]()
+    finish = ParquetWriter.finish
 
-    def syncing(file: int) -> None:
-        if stat.S_ISREG(os.fstat(file).st_mode):
-            there.append(output.exists())
-            assert os.fstat(file).st_size > 0
-        fsync(file)
+    def finishing(writer: ParquetWriter) -> None:
+        monkeypatch.setattr(ParquetWriter, "finish", finish)
+        with ThreadPoolExecutor(1) as other:
+            second = other.submit(farroot.skim, FIELDS, output, "i64")
+            refused.append(str(second.exception()))
+        finish(writer)
 
-    monkeypatch.setattr(os, "fsync", syncing)
-    if not has_links:
-        monkeypatch.setattr(os, "link", unlinkable)
-    skimmed = farroot.skim(FIELDS, output, "i32", overwrite=overwrite)
-    assert there == [False]
-    assert skimmed.size == output.stat().st_size
+    monkeypatch.setattr(ParquetWriter, "finish", finishing)
+    farroot.skim(FIELDS, output, "i32")
+    assert len(refused) == 1
+    assert "another writer" in refused[0]
+    assert pq.read_table(output).column_names == ["i32"]
     assert list(tmp_path.iterdir()) == [output]
 
 

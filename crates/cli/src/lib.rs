@@ -30,8 +30,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use self::parquet::ParquetLibrary;
+use engine::ParquetLibrary;
 
 /// Reads ROOT data that is far away as if it were near
 ///

@@ -1,22 +1,18 @@
 //! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
 
 use std::io::{self, Write};
-use std::path::Path;
-use std::time::Instant;
 
 use clap::Args;
 use engine::{
-    ClusterCounts, Cut, Definition, Engine, MergeProgress, SkimOptions, SkimReport, TableFormat,
-    TableLocation,
+    ClusterCounts, Cut, Definition, MergeProgress, ParquetLibrary, SkimOptions, SkimReport,
+    TableFormat, TableLocation,
 };
-use remote::Written;
 use remote::address::split_tree;
 use remote::report::size;
 use serde_json::json;
 
 use crate::merge::bar;
-use crate::outcome::{Failure, Outcome};
-use crate::parquet::{ParquetLibrary, Target};
+use crate::outcome::Outcome;
 use crate::reading::with_engine;
 
 /// Write some columns and entries of a tree or RNTuple to a new file
@@ -98,7 +94,6 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
         reproducible: arguments.reproducible,
         ..SkimOptions::default()
     };
-    let parquet = arguments.parquet(output)?;
     with_engine(async |engine| {
         let mut places = Vec::new();
         for source in sources {
@@ -113,9 +108,10 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
             bar.set_length(now.total_bytes);
             bar.set_position(now.copied_bytes);
         };
-        let report = match parquet {
-            Some(path) => to_parquet(engine, (library, path), &places, &options).await,
-            None => Ok(engine.skim(output, &places, &options, &show).await?),
+        let report = if output.ends_with(".parquet") {
+            engine.skim_to_parquet((library, output), &places, &options, &show).await
+        } else {
+            engine.skim(output, &places, &options, &show).await
         };
         bar.finish_and_clear();
         arguments.account(&report?)?;
@@ -126,56 +122,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
     })
 }
 
-/// A skim as a Parquet file.
-async fn to_parquet(
-    engine: &Engine,
-    (library, path): (&dyn ParquetLibrary, &Path),
-    places: &[TableLocation],
-    options: &SkimOptions,
-) -> Result<SkimReport, Failure> {
-    let begun = Instant::now();
-    // What the library lacks is said before anything is read.
-    let mut target = Target::create(library, path)?;
-    let mut batches = engine.skim_batches(places, options).await?;
-    while let Some(batch) = batches.next().await {
-        target.write(batch?)?;
-    }
-    if !target.is_begun() {
-        target.write(batches.nothing()?)?;
-    }
-    target.finish()?;
-    let (address, size) = (path.display().to_string(), std::fs::metadata(path)?.len());
-    Ok(SkimReport {
-        table: batches.table().to_owned(),
-        inputs: batches.inputs().to_vec(),
-        is_copied: false,
-        clusters: None,
-        notes: batches.notes(),
-        written: Written { address, size, checksum: None },
-        time: begun.elapsed(),
-    })
-}
-
 impl SkimArguments {
-    /// The path of the Parquet file to write; `None` for a ROOT file.
-    fn parquet<'a>(&self, output: &'a str) -> Result<Option<&'a Path>, Failure> {
-        if !output.ends_with(".parquet") {
-            return Ok(None);
-        }
-        let what = if self.tree || self.rntuple {
-            "a Parquet file is no --tree and no --rntuple"
-        } else if self.keep_rest {
-            "a Parquet file has no place for other objects (--keep-rest)"
-        } else if output.contains("://") {
-            "Parquet files are written to this machine: write it here, then `farroot cp` it"
-        } else if !self.force && Path::new(output).exists() {
-            "there is a file of that name already: --force replaces it"
-        } else {
-            return Ok(Some(Path::new(output)));
-        };
-        Err(format!("{output}: {what}").into())
-    }
-
     fn account(&self, report: &SkimReport) -> io::Result<()> {
         let mut out = io::stdout().lock();
         for note in &report.notes {

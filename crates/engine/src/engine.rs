@@ -33,7 +33,8 @@ use crate::read::watch::opens::Opens;
 use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
-use crate::write::skim::{SkimBatches, SkimOptions, SkimReport, skim};
+use crate::write::parquet::ParquetLibrary;
+use crate::write::skim::{SkimOptions, SkimReport, skim, skim_to_parquet};
 use crate::write::{FileOutput, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
@@ -353,17 +354,19 @@ impl Engine {
         skim(&self.inner.session, output, sources, options, progress)
     }
 
-    /// The columns, new columns and entries that [`Engine::skim`] keeps of tables, as batches of
-    /// arrays, for files of other formats.
+    /// The same as [`Engine::skim`] to a Parquet file of this machine, which `library` writes.
     ///
     /// # Errors
-    /// As [`Engine::scan`].
-    pub async fn skim_batches(
-        &self,
-        sources: &[TableLocation],
-        options: &SkimOptions,
-    ) -> Result<SkimBatches> {
-        SkimBatches::open(&self.inner.session, sources, options).await
+    /// As [`Engine::scan`]; `InvalidArgument` for an output that is no path, and for options that a
+    /// Parquet file does not have; why the library cannot write it.
+    pub fn skim_to_parquet<'a>(
+        &'a self,
+        (library, output): (&'a dyn ParquetLibrary, &'a str),
+        sources: &'a [TableLocation],
+        options: &'a SkimOptions,
+        progress: &'a (dyn Fn(MergeProgress) + Sync),
+    ) -> impl Future<Output = Result<SkimReport>> + 'a {
+        skim_to_parquet(&self.inner.session, (library, output), sources, options, progress)
     }
 
     /// Goes the way to a file step by step, and says what was found, also whether it is a whole

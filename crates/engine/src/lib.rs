@@ -66,5 +66,6 @@ pub use write::{
     ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
 };
 pub use write::{FileOutput, TableOutput, TablePart, TableReport};
-pub use write::{SkimBatches, SkimOptions, SkimReport, TableFormat};
+pub use write::{ParquetFile, ParquetLibrary, ParquetWriter};
+pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

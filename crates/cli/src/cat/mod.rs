@@ -9,14 +9,13 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::{Batch, Columns, Cut, Engine, Step};
+use engine::{Batch, Columns, Cut, Engine, ParquetFile, ParquetLibrary, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 use remote::display;
 use remote::report::size;
 
 use self::rows::Rows;
 use crate::outcome::Outcome;
-use crate::parquet::{ParquetLibrary, Target};
 use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
@@ -52,8 +51,10 @@ pub struct CatArguments {
 pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
         // What the library lacks is said before anything is read.
-        let path = arguments.parquet.as_deref();
-        let target = path.map(|path| Target::create(library, path)).transpose()?;
+        let target = match arguments.parquet.as_deref() {
+            Some(path) => Some(ParquetFile::create(library, path, true).await?),
+            None => None,
+        };
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
         let source = arguments.selection.selected(engine, cut.as_ref()).await?;
         if source.names().is_empty() {

@@ -1,16 +1,15 @@
 //! Columns as a Parquet file.
 
-use engine::{Batch, Columns, Cut, Engine, Step};
+use engine::{Batch, Columns, Cut, Engine, ParquetFile, Step};
 use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
 use crate::outcome::Outcome;
-use crate::parquet::Target;
 use crate::reading::Selection;
 
 /// Reads the columns into the file.
 pub async fn fill(
-    mut target: Target<'_>,
+    mut target: ParquetFile,
     engine: &Engine,
     selection: &Selection,
     source: &dyn Columns,
@@ -32,7 +31,7 @@ pub async fn fill(
     if !target.is_begun() {
         target.write(empty(source))?;
     }
-    target.finish()?;
+    target.finish().await?;
     bar.finish_and_clear();
     Ok(())
 }

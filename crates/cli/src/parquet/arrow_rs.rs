@@ -4,13 +4,11 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow_schema::SchemaRef;
-use engine::{Batch, Reader};
+use engine::{Batch, Error, ErrorKind, ParquetLibrary, ParquetWriter, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-
-use super::{ParquetLibrary, ParquetWriter};
 
 /// Encoded bytes of a row group: the writer holds so much in memory, readers skip by it.
 const GROUP_BYTES: usize = 64 << 20;
@@ -18,8 +16,8 @@ const GROUP_BYTES: usize = 64 << 20;
 pub struct ArrowRs;
 
 impl ParquetLibrary for ArrowRs {
-    fn create(&self, path: &Path) -> Result<Box<dyn ParquetWriter>, String> {
-        let file = File::create(path).map_err(|error| error.to_string())?;
+    fn create(&self, path: &Path) -> Result<Box<dyn ParquetWriter>> {
+        let file = File::create(path).map_err(|error| Error::from_io(&error))?;
         Ok(Box::new(Writer::Created(file)))
     }
 }
@@ -31,29 +29,29 @@ enum Writer {
 }
 
 impl ParquetWriter for Writer {
-    fn write(&mut self, batch: Batch) -> Result<(), String> {
+    fn write(&mut self, batch: Batch) -> Result<()> {
         match self {
             Writer::Created(file) => {
-                let record = batch.into_arrow().map_err(|error| of_engine(&error))?;
+                let record = batch.into_arrow()?;
                 let schema = record.schema();
-                let file = file.try_clone().map_err(|error| error.to_string())?;
-                let mut writer =
-                    ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(text)?;
-                writer.write(&record).map_err(text)?;
+                let file = file.try_clone().map_err(|error| Error::from_io(&error))?;
+                let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties()))
+                    .map_err(failed)?;
+                writer.write(&record).map_err(failed)?;
                 *self = Writer::Begun(schema, Box::new(writer));
                 Ok(())
             }
             Writer::Begun(schema, writer) => {
-                let record = batch.into_arrow_as(schema).map_err(|error| of_engine(&error))?;
-                writer.write(&record).map_err(text)
+                let record = batch.into_arrow_as(schema)?;
+                writer.write(&record).map_err(failed)
             }
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<(), String> {
+    fn finish(self: Box<Self>) -> Result<()> {
         match *self {
             Writer::Created(_) => Ok(()),
-            Writer::Begun(_, writer) => writer.close().map(drop).map_err(text),
+            Writer::Begun(_, writer) => writer.close().map(drop).map_err(failed),
         }
     }
 }
@@ -66,10 +64,6 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-fn of_engine(error: &engine::Error) -> String {
-    error.said_to(Reader::Shell)
-}
-
-fn text(error: ParquetError) -> String {
-    error.to_string()
+fn failed(error: ParquetError) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot be written: {error}"))
 }

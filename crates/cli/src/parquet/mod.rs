@@ -3,36 +3,11 @@
 
 #[cfg(feature = "parquet")]
 mod arrow_rs;
-mod target;
 
+#[cfg(not(feature = "parquet"))]
 use std::path::Path;
 
-use engine::Batch;
-pub(crate) use target::Target;
-
-/// Creates Parquet files.
-pub trait ParquetLibrary: Sync {
-    /// Creates the file, or replaces one of that name.
-    ///
-    /// # Errors
-    /// Why the library cannot be used, or the file cannot be created, for the person at the shell.
-    fn create(&self, path: &Path) -> Result<Box<dyn ParquetWriter>, String>;
-}
-
-/// A Parquet file that is being written.
-pub trait ParquetWriter {
-    /// Writes one batch of a read. The first one, which may have no entries, decides the types.
-    ///
-    /// # Errors
-    /// Why it cannot be written, or that it has other types than the first.
-    fn write(&mut self, batch: Batch) -> Result<(), String>;
-
-    /// Writes the footer.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
-    fn finish(self: Box<Self>) -> Result<(), String>;
-}
+use engine::ParquetLibrary;
 
 /// The library that is compiled in: arrow-rs with the feature `parquet`, none without.
 pub fn compiled_in() -> &'static dyn ParquetLibrary {
@@ -47,10 +22,13 @@ struct NotCompiled;
 
 #[cfg(not(feature = "parquet"))]
 impl ParquetLibrary for NotCompiled {
-    fn create(&self, _: &Path) -> Result<Box<dyn ParquetWriter>, String> {
-        Err("this farroot was built without Parquet: build it with `cargo build --release -p \
-             farroot-cli --features parquet`, or use the farroot of the Python package, which \
-             writes Parquet with pyarrow (`pip install 'farroot[arrow]'`)"
-            .into())
+    fn create(&self, _: &Path) -> engine::Result<Box<dyn engine::ParquetWriter>> {
+        let what = "this farroot was built without Parquet";
+        let error = engine::Error::new(engine::ErrorKind::Unsupported, what);
+        Err(error.with_advice(
+            "build it with `cargo build --release -p farroot-cli --features parquet`, or use the \
+             farroot of the Python package, which writes Parquet with pyarrow (`pip install \
+             'farroot[arrow]'`)",
+        ))
     }
 }

@@ -15,6 +15,7 @@ mod flow;
 pub(crate) mod merge;
 mod options;
 mod output;
+pub(crate) mod parquet;
 mod parts;
 mod report;
 pub(crate) mod skim;
@@ -27,6 +28,7 @@ pub use merge::{
 };
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
+pub use parquet::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use parts::TablePart;
 pub use report::{TableReport, WriteReport};
-pub use skim::{SkimBatches, SkimOptions, SkimReport, TableFormat};
+pub use skim::{SkimOptions, SkimReport, TableFormat};

@@ -1,10 +1,12 @@
 //! What a skim keeps, batch by batch.
 
-use remote::Result;
+use std::time::Duration;
+
+use remote::{Result, Written};
 
 use super::columns::EncodedColumns;
 use super::first::First;
-use super::options::SkimOptions;
+use super::options::{SkimOptions, SkimReport};
 use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
@@ -12,7 +14,7 @@ use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
 /// What a skim keeps of tables, in their order: the columns of the tables, then the new columns. A
 /// batch may have no entries.
 pub struct SkimBatches {
-    pub(super) first: First,
+    pub first: First,
     batches: ScanBatches,
     columns: EncodedColumns,
     inputs: Vec<(String, u64, u64)>,
@@ -20,16 +22,7 @@ pub struct SkimBatches {
 }
 
 impl SkimBatches {
-    pub(crate) async fn open(
-        session: &Session,
-        sources: &[TableLocation],
-        options: &SkimOptions,
-    ) -> Result<SkimBatches> {
-        let first = First::open(session, sources, options).await?;
-        SkimBatches::new(session, sources, options, first).await
-    }
-
-    pub(super) async fn new(
+    pub async fn new(
         session: &Session,
         sources: &[TableLocation],
         options: &SkimOptions,
@@ -64,11 +57,6 @@ impl SkimBatches {
         self.columns.nothing(&*self.first.table)
     }
 
-    /// The path of the first table in its file.
-    pub fn table(&self) -> &str {
-        &self.first.path
-    }
-
     /// For each source its address, and its entries in the batches so far: all, and those kept.
     pub fn inputs(&self) -> &[(String, u64, u64)] {
         &self.inputs
@@ -79,8 +67,16 @@ impl SkimBatches {
         self.current
     }
 
-    /// Notes on what the skim leaves out.
-    pub fn notes(&self) -> Vec<String> {
-        self.first.note.iter().cloned().collect()
+    /// The report on the file that all batches have been written to; its time is for the caller.
+    pub fn report(self, written: Written) -> SkimReport {
+        SkimReport {
+            table: self.first.path,
+            inputs: self.inputs,
+            is_copied: false,
+            clusters: None,
+            notes: self.first.note.into_iter().collect(),
+            written,
+            time: Duration::ZERO,
+        }
     }
 }

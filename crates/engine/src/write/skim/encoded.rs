@@ -1,8 +1,7 @@
-//! A skim that reads what passes the cut, and encodes it anew.
+//! What passes the cut as a new file, with all columns encoded anew.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use remote::{Result, Written};
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
@@ -13,56 +12,96 @@ use super::batches::SkimBatches;
 use super::first::First;
 use super::options::{SkimOptions, SkimReport, TableFormat};
 use crate::located::Located;
+use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::write::merge::MergeProgress;
 use crate::write::options::WriteOptions;
 use crate::write::output::{FileOutput, TableOutput};
+use crate::write::parquet::ParquetFile;
+use crate::write::report::WriteReport;
 
-/// A skim that reads what passes the cut, and encodes it anew.
-pub async fn encoded(
-    session: &Session,
-    output: &str,
-    (options, mut batches): (&SkimOptions, SkimBatches),
+/// A file that is written from the batches of a skim.
+pub trait SkimTarget: Send {
+    /// Writes a batch; the first one, which may have no entries, decides the types.
+    fn write(&mut self, batch: Batch, first: &First) -> impl Future<Output = Result<()>> + Send;
+
+    /// Writes the rest, and gives the file its name.
+    fn finish(self) -> impl Future<Output = Result<Written>> + Send;
+}
+
+/// Writes what passes the cut to a file.
+pub async fn encode(
+    mut batches: SkimBatches,
+    mut target: impl SkimTarget,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
-    let write = WriteOptions {
-        overwrite: options.overwrite,
-        compression: options.compression,
-        reproducible: options.reproducible,
-        ..WriteOptions::default()
-    };
-    let file = FileOutput::create(session, output, write).await?;
-    let mut table: Option<TableOutput> = None;
     let mut now = MergeProgress { inputs: batches.inputs().len(), ..MergeProgress::default() };
+    let mut is_begun = false;
     while let Some(batch) = batches.next().await {
-        let (names, arrays): (Vec<String>, Vec<_>) = batch?.columns.into_iter().unzip();
-        let first = &batches.first;
-        let to = match &table {
-            Some(table) => table,
-            None => {
-                let columns = table_columns(&names, &arrays, first).located(output)?;
-                let writer = writer(columns, options, first).located(output)?;
-                table.insert(file.make_table(&first.path, writer).await?)
-            }
-        };
-        to.extend(arrays.into_iter().map(Arc::new).collect()).await?;
+        target.write(batch?, &batches.first).await?;
+        is_begun = true;
         now.read = batches.current();
         progress(now);
     }
-    let written = file.finish().await?;
-    Ok(SkimReport {
-        table: batches.table().to_owned(),
-        inputs: batches.inputs().to_vec(),
-        is_copied: false,
-        clusters: None,
-        notes: batches.notes(),
-        written: Written {
-            address: written.address,
-            size: written.size,
-            checksum: written.checksum,
-        },
-        time: Duration::ZERO,
-    })
+    if !is_begun {
+        target.write(batches.nothing()?, &batches.first).await?;
+    }
+    Ok(batches.report(target.finish().await?))
+}
+
+/// A ROOT file with one table.
+pub struct RootFile<'a> {
+    file: FileOutput,
+    table: Option<TableOutput>,
+    output: &'a str,
+    options: &'a SkimOptions,
+}
+
+impl<'a> RootFile<'a> {
+    pub async fn create(
+        session: &Session,
+        output: &'a str,
+        options: &'a SkimOptions,
+    ) -> Result<RootFile<'a>> {
+        let write = WriteOptions {
+            overwrite: options.overwrite,
+            compression: options.compression,
+            reproducible: options.reproducible,
+            ..WriteOptions::default()
+        };
+        let file = FileOutput::create(session, output, write).await?;
+        Ok(RootFile { file, table: None, output, options })
+    }
+}
+
+impl SkimTarget for RootFile<'_> {
+    async fn write(&mut self, batch: Batch, first: &First) -> Result<()> {
+        let (names, arrays): (Vec<String>, Vec<_>) = batch.columns.into_iter().unzip();
+        let to = match &self.table {
+            Some(table) => table,
+            None => {
+                let columns = table_columns(&names, &arrays, first).located(self.output)?;
+                let writer = writer(columns, self.options, first).located(self.output)?;
+                self.table.insert(self.file.make_table(&first.path, writer).await?)
+            }
+        };
+        to.extend(arrays.into_iter().map(Arc::new).collect()).await
+    }
+
+    async fn finish(self) -> Result<Written> {
+        let WriteReport { address, size, checksum, .. } = self.file.finish().await?;
+        Ok(Written { address, size, checksum })
+    }
+}
+
+impl SkimTarget for ParquetFile {
+    async fn write(&mut self, batch: Batch, _: &First) -> Result<()> {
+        ParquetFile::write(self, batch)
+    }
+
+    async fn finish(self) -> Result<Written> {
+        ParquetFile::finish(self).await
+    }
 }
 
 /// The columns of the output: what the input's are called and say about themselves.

@@ -12,18 +12,20 @@ mod encoded;
 mod first;
 mod options;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use remote::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result, address};
 use rootfile::tree::BranchId;
 use rootfile::write::copy;
 
 use super::merge::{ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge};
+use super::parquet::{ParquetFile, ParquetLibrary};
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
 use crate::read::many::scan::TableLocation;
-pub use batches::SkimBatches;
-use encoded::encoded;
+use batches::SkimBatches;
+use encoded::{RootFile, encode};
 use first::First;
 pub use options::{SkimOptions, SkimReport, TableFormat};
 
@@ -51,10 +53,49 @@ pub(crate) async fn skim(
         }
         None => {
             let batches = SkimBatches::new(session, sources, options, first).await?;
-            encoded(session, output, (options, batches), progress).await
+            encode(batches, RootFile::create(session, output, options).await?, progress).await
         }
     };
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
+}
+
+/// Writes what is kept of tables to a new Parquet file of this machine, by a library.
+pub(crate) async fn skim_to_parquet(
+    session: &Session,
+    (library, output): (&dyn ParquetLibrary, &str),
+    sources: &[TableLocation],
+    options: &SkimOptions,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<SkimReport> {
+    let begun = session.remote().trace().now();
+    let path = parquet_path(output, options)?;
+    // What the library lacks is said before anything is read.
+    let file = ParquetFile::create(library, &path, options.overwrite).await?;
+    let first = First::open(session, sources, options).await?;
+    let batches = SkimBatches::new(session, sources, options, first).await?;
+    let report = encode(batches, file, progress).await?;
+    Ok(SkimReport { time: session.remote().trace().now() - begun, ..report })
+}
+
+/// The path of a Parquet file to write.
+///
+/// # Errors
+/// `InvalidArgument` for addresses that are no paths, and options that a Parquet file does not have.
+fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
+    let wrong = |text| Error::new(ErrorKind::InvalidArgument, text).with_url(output);
+    if options.format != TableFormat::Same || options.keep_rest {
+        let error = wrong("a Parquet file holds columns only, no other objects");
+        let shell = "leave --tree, --rntuple and --keep-rest out";
+        return Err(error.with_advice_for(shell, "leave as_ and keep_rest out"));
+    }
+    if let [only] = &address::parse(output)?[..]
+        && let Some(path) = only.to_local()
+    {
+        return Ok(path.to_owned());
+    }
+    let error = wrong("Parquet files are written to this machine");
+    let python = "write it here; farroot.copy takes it elsewhere";
+    Err(error.with_advice_for("write it here, then `farroot cp` it", python))
 }
 
 /// The columns to copy, as [`Only::columns`]; `None` where columns are encoded anew.
