@@ -161,27 +161,6 @@ def test_clusters_that_pass_are_copied_undecoded(tmp_path: Path) -> None:
         assert (stored[:4096] in after) == (cluster in (1, 3))
 
 
-def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(tmp_path: Path) -> None:
-    path, numbers = tmp_path / "in.root", np.random.default_rng(1)
-    with uproot.recreate(path) as file:
-        ntuple = file.mkrntuple("t", {"n": np.int32, "x": np.float64})
-        for cluster in range(10):
-            ntuple.extend({"n": np.full(20_000, cluster, "i4"), "x": numbers.random(20_000)})
-    size = 20_000 * 8
-
-    def received(cut: str) -> int:
-        with farroot.reporting() as report:
-            farroot.skim({path: "t"}, tmp_path / "out.root", cut=cut, overwrite=True)
-        return int(report["bytes_received"])
-
-    none = received("n < 0")
-    # These bytes include the metadata, which are read ahead.
-    assert none < 2 * size
-    one = received("n == 4") - none
-    assert 0.9 * size < one < 1.01 * size
-    assert abs(received("(n > 4) & (n < 7)") - none - 2 * one) < 0.02 * size
-
-
 def test_the_shell_counts_clusters(source: Path, tmp_path: Path) -> None:
     cut = "(cluster == 1) | ((cluster >= 2) & (number < 3))"
     command = [sys.executable, "-m", "farroot", "skim", "--cut", cut, f"{source}:Events"]
