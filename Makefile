@@ -78,10 +78,13 @@ interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs
 	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest -m interop
 
-coffea: $(VENV)/.ready ## the tests under coffea and graphed, which this installs into .venv (570 MB)
+coffea: $(VENV)/.coffea-ready ## the tests under coffea and graphed, which this installs into .venv (570 MB)
 	$(MAKE) extension
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coffea~=2026.9.0' graphed
-	cd python && $(BIN)/python -m pytest tests/test_coffea.py tests/test_deferred.py
+	cd python && $(BIN)/python -m pytest tests/test_coffea.py tests/test_deferred.py tests/test_analyses.py
+
+$(VENV)/.coffea-ready: python/requirements-coffea.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
 
 RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
 # Of the whole workspace, so that what other tests share is not compiled with other features again.

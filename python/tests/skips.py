@@ -48,6 +48,12 @@ def need_dask_awkward() -> None:
         pytest.skip("THIS DASK IS TOO NEW for dask-awkward 2026.2: not tested under it")
 
 
+def need_vector() -> None:
+    """Skips without vector."""
+    if importlib.util.find_spec("vector") is None:
+        pytest.skip("VECTOR IS NOT INSTALLED: not tested under it (make coffea installs it)")
+
+
 def need_graphed() -> None:
     """Skips without graphed."""
     if importlib.util.find_spec("graphed") is None:

@@ -1,7 +1,8 @@
 """Analyses that were written for uproot give the same through farroot.
 
-Each runs three times: with uproot on files of a disk; with nothing but its import changed, on a
-server; and without any change there, with uproot reading through `farroot.install()`.
+Each runs three times: with uproot on files of a disk; with nothing but its import (and a call of
+`uproot.dask`) changed, on a server; and without any change there, with uproot reading through
+`farroot.install()`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ import uproot
 
 import farroot
 
+from .skips import need_dask_awkward, need_vector
 from .test_remote import serving
 
 ANALYSES = sorted((Path(__file__).parent / "analyses").glob("[a-z]*.py"))
 IMPORT = "import uproot\n"
+#: What some of them need beside the other packages.
+NEEDS = {"dask_columns": need_dask_awkward, "four_vectors": need_vector}
+#: What has to be written in another way for farroot, beside the import.
+CHANGES = {"uproot.dask(": "uproot.dask(awkward=True, files="}
 
 
 def write_nano(path: Path, seed: int, entries: int = 500) -> None:
@@ -98,14 +104,26 @@ def result(program: str, place: str) -> Any:
     return names["analyse"](files, f"{place}histograms.root")
 
 
+def for_farroot(program: str) -> str:
+    """The program with farroot in uproot's place."""
+    program = program.replace(IMPORT, "import farroot as uproot\n")
+    for uproots, farroots in CHANGES.items():
+        program = program.replace(uproots, farroots)
+    return program
+
+
+def nothing() -> None:
+    """Needs nothing more."""
+
+
 @pytest.mark.parametrize("path", ANALYSES, ids=lambda path: path.stem)
 def test_an_analysis_gives_the_same(path: Path, data: Path, host: str) -> None:
+    NEEDS.get(path.stem, nothing)()
     program = path.read_text()
     assert program.count(IMPORT) == 1
     expected = result(program, f"{data}/")
     with farroot.reporting() as report:
-        changed = program.replace(IMPORT, "import farroot as uproot\n")
-        assert result(changed, f"root://{host}//") == expected
+        assert result(for_farroot(program), f"root://{host}//") == expected
     assert report["bytes_received"] > 0
     with farroot.reporting() as report, farroot.install():
         assert result(program, f"root://{host}//") == expected
