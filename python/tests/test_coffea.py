@@ -166,6 +166,21 @@ def test_what_a_file_may_be(nano: Path) -> None:
         from_root({nano: "Events"}, schemaclass=lambda form: form)
 
 
+def test_the_file_of_a_factory_is_that_of_coffea(nano: Path) -> None:
+    """Of an address it was a file of farroot, where programs for coffea expect one of uproot."""
+    made = from_root(f"{nano}:Events", schemaclass=BaseSchema)
+    assert made._mapping._handle is None, "it is opened when it is asked for"
+    for factory in (made, pickle.loads(pickle.dumps(made))):
+        assert isinstance(factory.file_handle, uproot.reading.ReadOnlyFile)
+        assert isinstance(factory.file_handle.source, farroot.Source)
+        assert factory.file_handle.root_directory["Events"].num_entries == ENTRIES
+        assert factory.file_handle is factory.file_handle
+    opened = farroot.open(nano)
+    assert from_root(opened, treepath="Events").file_handle is opened
+    tree = opened["Events"]
+    assert from_root(tree).file_handle is tree.file
+
+
 def test_what_was_looked_at_comes_together_with_the_next_chunk(nano: Path) -> None:
     tree = farroot.open({nano: "Events"})
     begun = []
@@ -239,8 +254,9 @@ def test_buffers_go_into_a_cache_and_come_from_there(nano: Path) -> None:
         made = from_root(tree, buffer_cache=cache)
         pt = ak.materialize(made.events().Muon.pt)
         assert made._mapping._reader._layouts == {}
-    assert cache
-    assert same_awkward(pt, ak.materialize(theirs(nano).Muon.pt))
+    coffeas: dict[str, Any] = {}
+    assert same_awkward(pt, ak.materialize(theirs(nano, buffer_cache=coffeas).Muon.pt))
+    assert cache.keys() == coffeas.keys(), "a cache on disk serves both"
 
 
 def test_a_factory_goes_to_other_processes(nano: Path, tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ def from_root(
     Columns that were accessed in the last chunks of the same dataset (``metadata["dataset"]``) and
     schema are read ahead for this chunk, in one read; others are read when they are accessed.
 
+    The factory's ``file_handle`` is the open file that was given. Of an address it is a file of
+    uproot, as in coffea, which reads through farroot and is opened when it is asked for.
+
     Args:
         file: An address with ``:tree`` after it, or a dict of one address and the path of the tree
             in it; an open tree, RNTuple, file or directory of farroot; or an open file of uproot,
@@ -94,7 +97,7 @@ def from_root(
         iteritems_options=iteritems_options or {},
         buffer_cache=buffer_cache,
         access_log=access_log,
-        file_handle=file if _is_open(file) else table.file,
+        file_handle=_handle(file),
     )
 
 
@@ -134,7 +137,7 @@ def factory(
         virtual=mode == "virtual",
         **options,
     )
-    partition = uuid_text(table), table._object_path, "{}-{}".format(*reader.entries)
+    partition = uuid_text(table), table.object_path, "{}-{}".format(*reader.entries)
     return NanoEventsFactory(schema, mapping, tuple_to_key(partition), mode=mode)
 
 
@@ -177,6 +180,13 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
 def _is_open(file: Any) -> bool:
     """Whether it is an open file or directory of farroot or uproot, not an address."""
     return not is_table(file) and hasattr(file, "file_path") and hasattr(file, "object_path")
+
+
+def _handle(file: Any) -> Any:
+    """The open file of the events; None for an address."""
+    if is_table(file):
+        return file.file
+    return file if _is_open(file) else None
 
 
 def _required(treepath: str | None) -> str:

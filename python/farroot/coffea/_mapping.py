@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import awkward as ak
 import numpy as np
+import uproot
 from coffea.nanoevents.mapping.base import BaseSourceMapping, UUIDOpener
 
 from .._kinds import open_table
 from ..errors import ChangedError
+from ..handler import Source
 from ._forms import columns_of
 from ._reader import Reader
 
@@ -42,7 +44,7 @@ class _Tables:
         self._uuid, self._url = uuid, url
 
     def __getitem__(self, path: str) -> Tree | RNTuple:
-        table = open_table(self._url, path)
+        table = open_table(self._url, path.strip("/"))
         if uuid_text(table) != self._uuid:
             error = ChangedError(
                 f"another file than that of which the NanoEvents are; in {table.url}"
@@ -55,6 +57,9 @@ class _Tables:
 class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
     """The buffers of a range of entries of a tree or an RNTuple, by coffea's keys."""
 
+    #: The open file of the events; None until it is asked for, if an address was given.
+    _handle: Any
+
     def __init__(
         self,
         reader: Reader,
@@ -63,7 +68,7 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         table = reader.table
-        self._uuid, self._path = uuid_text(table), table._object_path
+        self._uuid, self._path, self._url = uuid_text(table), table.object_path, table._url
         super().__init__(Opener(self._uuid, table._url), *reader.entries, cache={}, **options)
         self.preload_column_source(self._uuid, self._path, table)
         self._reader: Reader | None = reader
@@ -75,6 +80,21 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
         cls, source: Tree | RNTuple, iteritems_options: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         return columns_of(source, iteritems_options or {}).base_form
+
+    @property
+    def _file_handle(self) -> Any:
+        """The open file that coffea's factories have as ``file_handle``.
+
+        For an address it is a file of uproot, as in coffea's own mapping. It reads through
+        farroot, and is opened when it is first asked for.
+        """
+        if self._handle is None:
+            self._handle = uproot.open({self._url: None}, handler=Source).file
+        return self._handle
+
+    @_file_handle.setter
+    def _file_handle(self, handle: Any) -> None:
+        self._handle = handle
 
     @property
     def table(self) -> Tree | RNTuple:

@@ -266,7 +266,6 @@ class _Chunk:
                 mode="virtual",
                 preload=item.preload,
                 metadata=metadata,
-                file_handle=reader.table.file,
                 **options,
             )
         except Exception as error:
