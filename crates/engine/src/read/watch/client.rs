@@ -100,7 +100,7 @@ impl Reader {
         let early = std::mem::take(&mut self.early);
         self.read(places, &early);
         for (predictor, table) in self.predictors.iter_mut().zip(&places.tables) {
-            if let Some(habit) = Habit::load(shared.notes(), table) {
+            if let Some(habit) = shared.habits.load(&shared.notes, table) {
                 let advice = predictor.begin(&habit.columns_in(table), habit.bytes);
                 begun.fetch.extend(advice.fetch);
             }
@@ -190,8 +190,8 @@ impl Drop for Client {
         let mut advice = Advice::default();
         for predictor in &mut reader.predictors {
             if let Some((columns, bytes)) = predictor.habit() {
-                let table = predictor.table();
-                Habit::of(table, &columns, bytes).save(self.shared.notes(), table);
+                let (table, Shared { habits, notes, .. }) = (predictor.table(), &*self.shared);
+                habits.save(notes, table, Habit::of(table, &columns, bytes));
             }
             advice.drop.extend(predictor.end());
         }

@@ -1,7 +1,11 @@
-//! What clients read of a table's shape, for the next file that has it. Kept as a note.
+//! What clients read of a table's shape, for the next file that has it. Kept in memory, and as a
+//! note for later processes.
 
+use std::collections::VecDeque;
 use std::hash::Hasher;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use remote::store::Notes;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
@@ -10,6 +14,8 @@ use super::places::TablePlaces;
 
 /// Hashes of shapes differ from those that other notes are kept under.
 const SEED: u64 = 1;
+/// Maximum of habits in memory, some kilobytes each.
+const KEPT_MAX: usize = 64;
 
 /// The columns of a client's last fill, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,18 +25,38 @@ pub struct Habit {
     pub bytes: u64,
 }
 
-impl Habit {
-    pub fn load(notes: &Notes, table: &TablePlaces) -> Option<Self> {
-        notes.load(shape(table))
+/// The habits of the clients of one engine, by shape. A clone shares them.
+#[derive(Debug, Clone, Default)]
+pub struct Habits {
+    /// The last one saved is the last.
+    in_memory: Arc<Mutex<VecDeque<(u64, Habit)>>>,
+}
+
+impl Habits {
+    /// The habit of a table's shape: of a client of this engine, else of an earlier process.
+    pub fn load(&self, notes: &Notes, table: &TablePlaces) -> Option<Habit> {
+        let shape = shape(table);
+        let here = self.in_memory.lock().iter().find(|(of, _)| *of == shape).cloned();
+        here.map(|(_, habit)| habit).or_else(|| notes.load(shape))
     }
 
-    /// Keeps it. Where that fails, nothing is kept.
-    pub fn save(&self, notes: &Notes, table: &TablePlaces) {
-        if Habit::load(notes, table).as_ref() != Some(self) {
-            notes.save(shape(table), self);
+    /// Keeps it. Where a note cannot be written, it is kept in memory only.
+    pub fn save(&self, notes: &Notes, table: &TablePlaces, habit: Habit) {
+        let is_new = self.load(notes, table).as_ref() != Some(&habit);
+        let shape = shape(table);
+        if is_new {
+            notes.save(shape, &habit);
+        }
+        let mut in_memory = self.in_memory.lock();
+        in_memory.retain(|(of, _)| *of != shape);
+        in_memory.push_back((shape, habit));
+        if in_memory.len() > KEPT_MAX {
+            in_memory.pop_front();
         }
     }
+}
 
+impl Habit {
     pub fn of(table: &TablePlaces, columns: &[u32], bytes: u64) -> Self {
         let name = |column: &u32| table.names.get(*column as usize).cloned();
         let mut columns: Vec<String> = columns.iter().filter_map(name).collect();
@@ -55,4 +81,24 @@ fn shape(table: &TablePlaces) -> u64 {
         hasher.write_u8(0);
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: habits were only kept in the store, which a process may be without.
+    #[test]
+    fn habits_are_kept_without_a_store() {
+        let table = |name: String| TablePlaces { names: vec![name], ..TablePlaces::default() };
+        let (habits, notes) = (Habits::default(), Notes::default());
+        let of = |number: usize| Habit { columns: Vec::new(), bytes: number as u64 };
+        for number in 0..=KEPT_MAX {
+            habits.clone().save(&notes, &table(format!("t{number}")), of(number));
+        }
+        let load = |number: usize| habits.load(&notes, &table(format!("t{number}")));
+        assert_eq!((load(0), load(1), load(KEPT_MAX)), (None, Some(of(1)), Some(of(KEPT_MAX))));
+        habits.save(&notes, &table("t1".to_owned()), of(7));
+        assert_eq!(load(1), Some(of(7)));
+    }
 }

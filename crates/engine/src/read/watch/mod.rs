@@ -33,6 +33,7 @@ use remote::source::FileInfo;
 use crate::read::file::session::Session;
 use arrivals::Arrivals;
 use client::Client;
+use habit::Habits;
 use opens::{OpenTally, Opens};
 use shared::Shared;
 use used::{Tally, Used};
@@ -47,6 +48,7 @@ pub(crate) struct Watches {
     files: Mutex<HashMap<String, WeakShared<OpenFuture>>>,
     tally: Tally,
     opens: OpenTally,
+    habits: Habits,
 }
 
 /// A far file as one client reads it. Cheap to clone; the file is closed with the last handle of
@@ -98,8 +100,10 @@ impl Watches {
             return opening;
         }
         let (session, name) = (session.clone(), address.to_owned());
-        let (tally, opens) = (self.tally.of_file(), self.opens.clone());
-        let opening = async move { Shared::open(&session, &name, cache_use, tally, &opens).await };
+        let (tally, opens, habits) =
+            (self.tally.of_file(), self.opens.clone(), self.habits.clone());
+        let opening =
+            async move { Shared::open(&session, &name, cache_use, tally, &opens, habits).await };
         let opening = opening.boxed().shared();
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
             files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));

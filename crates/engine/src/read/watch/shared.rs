@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::client::Client;
+use super::habit::Habits;
 use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
@@ -34,7 +35,8 @@ pub struct Shared {
     pub opened_before: u64,
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
-    notes: Notes,
+    pub habits: Habits,
+    pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
     places: OnceLock<Places>,
     pieces: Mutex<Pieces>,
@@ -59,6 +61,7 @@ impl Shared {
         cache_use: CacheUse,
         tally: Tally,
         opens: &OpenTally,
+        habits: Habits,
     ) -> Result<Arc<Self>> {
         let bytes = session.open_bytes(address, cache_use).await;
         if let Err(error) = &bytes
@@ -72,6 +75,7 @@ impl Shared {
             tally,
             opened_before: opens.succeeded(),
             known: bytes.known.clone(),
+            habits,
             notes: bytes.profiles.notes().clone(),
             places: OnceLock::new(),
             pieces: Mutex::default(),
@@ -103,10 +107,6 @@ impl Shared {
     /// Where its tables' baskets and pages are, once that is known.
     pub fn places(&self) -> Option<&Places> {
         self.places.get()
-    }
-
-    pub fn notes(&self) -> &Notes {
-        &self.notes
     }
 
     /// The links to the engine's servers.

@@ -138,7 +138,8 @@ impl Predictor {
         self.proofs_missing = 0;
         self.pace.begin(bytes);
         self.followed = columns.to_vec();
-        Advice { fetch: self.extend(bytes), drop: Vec::new() }
+        // The same fill of another file may be somewhat larger.
+        Advice { fetch: self.extend(self.pace.fill()), drop: Vec::new() }
     }
 
     /// The client reads a basket or page.
