@@ -128,9 +128,12 @@ impl Reader {
     }
 
     /// Keeps bytes that the client may read again, where it reads one column after the other.
-    fn keep(&mut self, places: &Places, range: &Range<u64>, bytes: &Bytes) {
+    fn keep(&mut self, places: &Places, shared: &Shared, range: &Range<u64>, bytes: &Bytes) {
         match self.predictors.iter().all(Predictor::reads_alone) {
-            true => self.last.keep(places, range, bytes),
+            true => {
+                let share = |bytes| shared.kept_total.share(bytes, shared.remote.fetcher());
+                self.last.keep(places, range, bytes, share);
+            }
             false => self.last.clear(),
         }
     }
@@ -153,7 +156,7 @@ impl Answering {
     pub fn has_come(&self, index: usize, bytes: &Bytes) {
         let Client { shared, reader, .. } = &*self.client;
         let (Some(places), Some(range)) = (shared.places(), self.ranges.get(index)) else { return };
-        reader.lock().keep(places, range, bytes);
+        reader.lock().keep(places, shared, range, bytes);
     }
 
     /// The file is another one now.

@@ -33,9 +33,8 @@ use remote::source::FileInfo;
 use crate::read::file::session::Session;
 use arrivals::Arrivals;
 use client::Client;
-use habit::Habits;
-use opens::{OpenTally, Opens};
-use shared::Shared;
+use opens::Opens;
+use shared::{EngineShared, Shared};
 use used::{Tally, Used};
 
 type OpenFuture = BoxFuture<'static, Result<Arc<Shared>>>;
@@ -47,8 +46,7 @@ type Opening = SharedFuture<OpenFuture>;
 pub(crate) struct Watches {
     files: Mutex<HashMap<String, WeakShared<OpenFuture>>>,
     tally: Tally,
-    opens: OpenTally,
-    habits: Habits,
+    engine: EngineShared,
 }
 
 /// A far file as one client reads it. Cheap to clone; the file is closed with the last handle of
@@ -83,7 +81,7 @@ impl Watches {
 
     /// Numbers of opens of all files, succeeded and failed.
     pub fn opens(&self) -> Opens {
-        self.opens.opens()
+        self.engine.opens.opens()
     }
 
     /// The open of an address: a present one that this client may share, or a new one.
@@ -100,10 +98,8 @@ impl Watches {
             return opening;
         }
         let (session, name) = (session.clone(), address.to_owned());
-        let (tally, opens, habits) =
-            (self.tally.of_file(), self.opens.clone(), self.habits.clone());
-        let opening =
-            async move { Shared::open(&session, &name, cache_use, tally, &opens, habits).await };
+        let (tally, engine) = (self.tally.of_file(), self.engine.clone());
+        let opening = async move { Shared::open(&session, &name, cache_use, tally, engine).await };
         let opening = opening.boxed().shared();
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
             files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::client::Client;
 use super::habit::Habits;
+use super::last_baskets::KeptTotal;
 use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
@@ -26,6 +27,14 @@ use super::predict::pace::Way;
 use super::used::Tally;
 use crate::read::file::session::Session;
 use crate::read::file::{File, OpenBytes};
+
+/// What the watched files of an engine share. A clone shares it.
+#[derive(Debug, Clone, Default)]
+pub struct EngineShared {
+    pub opens: OpenTally,
+    pub habits: Habits,
+    pub kept_total: KeptTotal,
+}
 
 #[derive(Debug)]
 pub struct Shared {
@@ -36,6 +45,7 @@ pub struct Shared {
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
     pub habits: Habits,
+    pub kept_total: KeptTotal,
     pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
     places: OnceLock<Places>,
@@ -60,9 +70,9 @@ impl Shared {
         address: &str,
         cache_use: CacheUse,
         tally: Tally,
-        opens: &OpenTally,
-        habits: Habits,
+        engine: EngineShared,
     ) -> Result<Arc<Self>> {
+        let EngineShared { opens, habits, kept_total } = engine;
         let bytes = session.open_bytes(address, cache_use).await;
         if let Err(error) = &bytes
             && cache_use != CacheUse::Only
@@ -76,6 +86,7 @@ impl Shared {
             opened_before: opens.succeeded(),
             known: bytes.known.clone(),
             habits,
+            kept_total,
             notes: bytes.profiles.notes().clone(),
             places: OnceLock::new(),
             pieces: Mutex::default(),
