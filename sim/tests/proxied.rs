@@ -78,33 +78,75 @@ fn eight_clients_of_one_file_cost_the_server_what_one_does() {
     assert_eq!(opens, 1);
 }
 
+/// An engine, and a round trip from it a server with files at the addresses of [`numbered`].
+fn with_files(files: usize) -> Engine {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    let content = Bytes::from_static(EVENTS);
+    let files = (0..files).map(|file| (format!("/{file}"), content.clone())).collect();
+    xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
+    farroot_sim::engine(&world)
+}
+
+/// Opens files one after the other, plays ROOT's requests with some work after each, and returns
+/// the time of each file beside that work.
+async fn play_files(engine: &Engine, files: &[usize], work: Duration) -> Vec<Duration> {
+    let (content, requests) = (Bytes::from_static(EVENTS), vectors(TRAINED));
+    let mut times = Vec::new();
+    // As in a proxy, a file stays open for a while after its client.
+    let mut kept = Vec::new();
+    for file in files {
+        let begun = Instant::now();
+        let watched = engine.watch(&numbered(*file)).await.expect("opens");
+        let played = play(&watched, &content, &requests, work).await;
+        times.push(begun.elapsed() - played.work);
+        kept.push(watched.keeper());
+    }
+    times
+}
+
 /// Without a proxy a client waits ten round trips: for the open and for each of nine requests.
 /// Regression: what a client read of one file was known for the next ones with a store only.
 #[test]
 fn files_of_one_shape_take_three_tenths_of_the_round_trips_after_the_first() {
-    let requests = vectors(TRAINED);
-    let directly = RTT * (1 + requests.len() as u32);
-    let times = farroot_sim::run(async {
-        let content = Bytes::from_static(EVENTS);
-        let world = World::default();
-        let accepted = world.host("server", 1094, Link::delay(RTT));
-        let files = (0..10).map(|file| (format!("/{file}"), content.clone())).collect();
-        xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
-        let engine = farroot_sim::engine(&world);
-        let mut times = Vec::new();
-        // As in a proxy, a file stays open for a while after its client.
-        let mut kept = Vec::new();
-        for file in 0..10 {
-            let begun = Instant::now();
-            let watched = engine.watch(&numbered(file)).await.expect("opens");
-            play(&watched, &content, &requests, Duration::ZERO).await;
-            times.push(begun.elapsed());
-            kept.push(watched.another());
-        }
-        times
-    });
+    let directly = RTT * (1 + vectors(TRAINED).len() as u32);
     assert_eq!(directly, 10 * RTT);
+    // In no order, so that the next one is not known.
+    let files = [0, 5, 3, 8, 6, 2, 9, 1, 7, 4];
+    let times =
+        farroot_sim::run(async { play_files(&with_files(10), &files, Duration::ZERO).await });
     for time in &times[1..] {
         assert!(round_trips(*time, RTT) < 3.01, "{times:?}");
     }
+}
+
+/// The third file of a series is opened, and read ahead, while a client works on the second one.
+#[test]
+fn the_next_file_of_a_series_is_here_before_it_is_opened() {
+    let files: Vec<usize> = (0..10).collect();
+    let (times, used, opens) = farroot_sim::run(async {
+        let engine = with_files(11);
+        let times = play_files(&engine, &files, RTT / 2).await;
+        (times, engine.used(), opens(&engine))
+    });
+    for time in &times[2..] {
+        assert!(round_trips(*time, RTT) < 1.01, "{times:?}");
+    }
+    assert_eq!(opens, 11, "one that no client opens");
+    assert!(used.bytes_unused * 20 <= used.bytes_read, "{used:?}");
+}
+
+#[test]
+fn a_file_that_does_not_follow_costs_one_open_and_no_error() {
+    farroot_sim::run(async {
+        let engine = with_files(8);
+        play_files(&engine, &[0, 1, 4, 5, 6], RTT).await;
+        // Files 2 and 7 were opened ahead. The next guess needs eight files in a row.
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        assert_eq!(opens(&engine), 7);
+        play_files(&engine, &[7], RTT).await;
+        assert_eq!((opens(&engine), engine.watch_opens().failed.len()), (8, 0));
+        engine.watch(&numbered(8)).await.expect_err("is absent");
+        assert_eq!(engine.watch_opens().failed["NotFound"], 1);
+    });
 }

@@ -46,7 +46,7 @@ pub struct Engine {
 
 struct Inner {
     session: Session,
-    watches: Watches,
+    watches: Arc<Watches>,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -67,16 +67,14 @@ impl Engine {
         };
         let session = Session::start(remote)?;
         Ok(Engine {
-            inner: Arc::new(Inner { session, watches: Watches::default(), runtime: Some(runtime) }),
+            inner: Arc::new(Inner { session, watches: Arc::default(), runtime: Some(runtime) }),
         })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let session = Session::start(Remote::start(config.clone(), network))?;
-        Ok(Engine {
-            inner: Arc::new(Inner { session, watches: Watches::default(), runtime: None }),
-        })
+        Ok(Engine { inner: Arc::new(Inner { session, watches: Arc::default(), runtime: None }) })
     }
 
     /// Files as ranges of bytes, over the same connections: listed, copied, read.

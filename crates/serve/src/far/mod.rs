@@ -310,7 +310,7 @@ fn close_beyond(kept: &mut BTreeMap<String, KeptOpen>, idle_max: usize) {
 impl OriginFile {
     fn new(watched: &Watched, address: &Address) -> Self {
         let (stat, shown) = (stat_of(watched), address.anonymous().to_string());
-        OriginFile { watched: watched.another(), stat, shown, opened: Instant::now() }
+        OriginFile { watched: watched.keeper(), stat, shown, opened: watched.opened() }
     }
 }
 

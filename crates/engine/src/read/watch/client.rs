@@ -168,7 +168,7 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         let Client { shared, opened, reader } = &*self.client;
-        let mut advice = Advice::default();
+        let (mut advice, mut is_at_end) = (Advice::default(), false);
         {
             let mut reader = reader.lock();
             reader.unanswered -= 1;
@@ -180,9 +180,13 @@ impl Drop for Answering {
                 let more = predictor.answered(now, way);
                 advice.fetch.extend(more.fetch);
                 advice.drop.extend(more.drop);
+                is_at_end |= predictor.is_at_end();
             }
         }
         shared.follow(advice);
+        if is_at_end {
+            shared.open_next();
+        }
     }
 }
 

@@ -5,8 +5,10 @@
 //! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that a client's reads predict
-//! its next reads (`predict`), and the first reads of clients of similar files (`habit`).
+//! its next reads (`predict`), and the first reads of clients of similar files (`habit`). The next
+//! file of a series is opened when the last bytes of one are on their way (`series`, `ahead`).
 
+mod ahead;
 pub mod arrivals;
 mod client;
 mod habit;
@@ -15,6 +17,7 @@ pub mod opens;
 mod pieces;
 mod places;
 mod predict;
+mod series;
 mod shared;
 pub mod used;
 
@@ -29,8 +32,10 @@ use remote::Result;
 use remote::address::CacheUse;
 use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
+use tokio::time::Instant;
 
 use crate::read::file::session::Session;
+use ahead::{FilesAhead, NextFile};
 use arrivals::Arrivals;
 use client::Client;
 use opens::Opens;
@@ -47,6 +52,7 @@ pub(crate) struct Watches {
     files: Mutex<HashMap<String, WeakShared<OpenFuture>>>,
     tally: Tally,
     engine: EngineShared,
+    ahead: FilesAhead,
 }
 
 /// A far file as one client reads it. Cheap to clone; the file is closed with the last handle of
@@ -62,12 +68,17 @@ pub struct Watched {
 
 impl Watches {
     pub async fn watch(
-        &self,
+        self: &Arc<Self>,
         session: &Session,
         address: &str,
         cache_use: CacheUse,
     ) -> Result<Watched> {
-        let opening = self.opening(session, address, cache_use);
+        let is_fresh = |watched: &Watched| !watched.client.shared().is_stale();
+        let ahead = self.ahead.opened(address).filter(is_fresh);
+        if let Some(watched) = ahead.filter(|_| cache_use == CacheUse::Usual) {
+            return Ok(watched);
+        }
+        let opening = self.opening(session, address, cache_use, false);
         let was_open = opening.peek().is_some();
         let shared = opening.clone().await?;
         let has_asked = !was_open && !shared.remote.is_believed();
@@ -84,8 +95,15 @@ impl Watches {
         self.engine.opens.opens()
     }
 
-    /// The open of an address: a present one that this client may share, or a new one.
-    fn opening(&self, session: &Session, address: &str, cache_use: CacheUse) -> Opening {
+    /// The open of an address: a present one that this client may share, or a new one. The failure
+    /// of a guess does not count.
+    fn opening(
+        self: &Arc<Self>,
+        session: &Session,
+        address: &str,
+        cache_use: CacheUse,
+        is_guess: bool,
+    ) -> Opening {
         let mut files = self.files.lock();
         files.retain(|_, opening| opening.upgrade().is_some());
         let is_fresh = |opening: &Opening| match opening.peek() {
@@ -99,7 +117,17 @@ impl Watches {
         }
         let (session, name) = (session.clone(), address.to_owned());
         let (tally, engine) = (self.tally.of_file(), self.engine.clone());
-        let opening = async move { Shared::open(&session, &name, cache_use, tally, engine).await };
+        let next = NextFile::new(self, &session, address);
+        let opening = async move {
+            let opened = Shared::open(&session, &name, cache_use, tally, &engine, next).await;
+            if let Err(error) = &opened
+                && cache_use != CacheUse::Only
+                && !is_guess
+            {
+                engine.opens.failed(error);
+            }
+            opened
+        };
         let opening = opening.boxed().shared();
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
             files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));
@@ -125,6 +153,11 @@ impl Watched {
         self.has_asked
     }
 
+    /// When the file was opened.
+    pub fn opened(&self) -> Instant {
+        self.client.shared().opened
+    }
+
     /// The open file that all its clients share.
     pub fn remote_file(&self) -> &RemoteFile {
         &self.client.shared().remote
@@ -135,11 +168,11 @@ impl Watched {
         self.client.shared().missing(range)
     }
 
-    /// A further client of the same open file.
+    /// A handle that keeps the same file open. Nothing is fetched ahead for it.
     #[must_use]
-    pub fn another(&self) -> Self {
-        let (client, opening) = (self.client.shared().client(), self.opening.clone());
-        Watched { client, has_asked: false, opening }
+    pub fn keeper(&self) -> Self {
+        let (shared, opening) = (self.client.shared().clone(), self.opening.clone());
+        Watched { client: Client::new(shared), has_asked: false, opening }
     }
 
     /// Whether both are clients of the same open file.

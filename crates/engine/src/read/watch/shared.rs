@@ -15,7 +15,9 @@ use rootfile::Known;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::ahead::NextFile;
 use super::client::Client;
 use super::habit::Habits;
 use super::last_baskets::KeptTotal;
@@ -40,6 +42,7 @@ pub struct EngineShared {
 pub struct Shared {
     pub remote: Arc<RemoteFile>,
     pub tally: Tally,
+    pub opened: Instant,
     /// Number of opens of the engine that had succeeded before this one.
     pub opened_before: u64,
     /// Bytes of metadata that are here.
@@ -55,6 +58,8 @@ pub struct Shared {
     clients: Mutex<Vec<Weak<Client>>>,
     /// Whether the file has been replaced since its open, or cannot be read.
     is_stale: AtomicBool,
+    /// `None` when it has been looked for.
+    next: Mutex<Option<NextFile>>,
     runtime: Handle,
     /// What goes on beside the reads; it ends with this.
     tasks: Mutex<JoinSet<()>>,
@@ -70,19 +75,15 @@ impl Shared {
         address: &str,
         cache_use: CacheUse,
         tally: Tally,
-        engine: EngineShared,
+        engine: &EngineShared,
+        next: NextFile,
     ) -> Result<Arc<Self>> {
-        let EngineShared { opens, habits, kept_total } = engine;
-        let bytes = session.open_bytes(address, cache_use).await;
-        if let Err(error) = &bytes
-            && cache_use != CacheUse::Only
-        {
-            opens.failed(error);
-        }
-        let bytes = bytes?;
+        let EngineShared { opens, habits, kept_total } = engine.clone();
+        let bytes = session.open_bytes(address, cache_use).await?;
         let shared = Arc::new(Shared {
             remote: bytes.remote.clone(),
             tally,
+            opened: Instant::now(),
             opened_before: opens.succeeded(),
             known: bytes.known.clone(),
             habits,
@@ -93,6 +94,7 @@ impl Shared {
             batches: AtomicU64::new(0),
             clients: Mutex::default(),
             is_stale: AtomicBool::new(false),
+            next: Mutex::new(Some(next)),
             runtime: Handle::current(),
             tasks: Mutex::default(),
         });
@@ -191,6 +193,12 @@ impl Shared {
         self.tally.ahead(added.iter().map(|range| range.end - range.start).sum());
         let starts = added.iter().map(|range| range.start).collect();
         self.spawn(bring(Arc::downgrade(self), wants, receiver, starts));
+    }
+
+    /// All that its clients will probably read is on its way: a client may open the next file soon.
+    pub fn open_next(&self) {
+        let next = self.next.lock().take();
+        next.iter().for_each(|next| next.open(&self.runtime));
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {

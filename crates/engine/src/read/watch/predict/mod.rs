@@ -270,6 +270,16 @@ impl Predictor {
         self.proofs_missing == 0
     }
 
+    /// Whether the client has read, and all that it will probably read is read or expected.
+    pub fn is_at_end(&self) -> bool {
+        let is_at_end = |column: &u32| {
+            let end = self.columns.get(column).map_or(0, |cursor| cursor.ahead.max(cursor.next));
+            self.table.unit(*column, end).is_none()
+        };
+        let is_followed = self.is_proven() && self.fills > 0 && !self.followed.is_empty();
+        is_followed && self.followed.iter().all(is_at_end)
+    }
+
     /// Whether the client reads one column after the other, and not several together.
     pub fn reads_alone(&self) -> bool {
         self.fill.columns <= 1 && self.alone_since <= self.fills

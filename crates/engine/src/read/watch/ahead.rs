@@ -1,0 +1,122 @@
+//! Files that are opened before a client asks for them: the next one of a series.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use remote::address::CacheUse;
+
+use super::series::Series;
+use super::{Watched, Watches};
+use crate::read::file::session::Session;
+
+/// Maximum of files that are open for clients to come.
+const FILES_MAX: usize = 4;
+/// How long such a file is kept open.
+const KEPT_OPEN: Duration = Duration::from_secs(30);
+
+/// The files of an engine that were opened ahead.
+#[derive(Debug, Default)]
+pub struct FilesAhead {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    series: Series,
+    files: Vec<FileAhead>,
+}
+
+#[derive(Debug)]
+struct FileAhead {
+    address: String,
+    /// A client that has not asked for anything; `None` until the file is open.
+    watched: Option<Watched>,
+}
+
+/// What opens the file that follows a watched one.
+pub struct NextFile {
+    watches: Weak<Watches>,
+    session: Session,
+    address: String,
+}
+
+impl FilesAhead {
+    /// A client opens a file. Returns the handle of one that is open ahead, whose first fill is
+    /// under way.
+    pub fn opened(&self, address: &str) -> Option<Watched> {
+        let mut state = self.state.lock();
+        state.series.opened(address);
+        let at = state.files.iter().position(|file| file.address == address)?;
+        state.series.guessed(true);
+        state.files.swap_remove(at).watched
+    }
+
+    /// The address of the file to open ahead after this one, if any. Until
+    /// [`FilesAhead::give_up`] it is one of at most [`FILES_MAX`].
+    fn begin(&self, after: &str) -> Option<String> {
+        let mut state = self.state.lock();
+        let next = state.series.next(after).filter(|_| state.files.len() < FILES_MAX)?;
+        if state.files.iter().any(|file| file.address == next) {
+            return None;
+        }
+        state.files.push(FileAhead { address: next.clone(), watched: None });
+        Some(next)
+    }
+
+    /// The file is open.
+    fn keep(&self, address: &str, watched: impl FnOnce() -> Watched) {
+        let mut state = self.state.lock();
+        if let Some(file) = state.files.iter_mut().find(|file| file.address == address) {
+            file.watched = Some(watched());
+        }
+    }
+
+    /// The file cannot be opened, or was kept long enough: it was not what follows.
+    fn give_up(&self, address: &str) {
+        let mut state = self.state.lock();
+        if let Some(at) = state.files.iter().position(|file| file.address == address) {
+            state.series.guessed(false);
+            let file = state.files.swap_remove(at);
+            drop(state);
+            drop(file);
+        }
+    }
+}
+
+impl NextFile {
+    pub fn new(watches: &Arc<Watches>, session: &Session, address: &str) -> Self {
+        let watches = Arc::downgrade(watches);
+        NextFile { watches, session: session.clone(), address: address.to_owned() }
+    }
+
+    /// Opens the file that clients will probably open after this one, if there is reason to think
+    /// so, and fetches what such clients begin with.
+    pub fn open(&self, runtime: &tokio::runtime::Handle) {
+        let Some(watches) = self.watches.upgrade() else { return };
+        let Some(next) = watches.ahead.begin(&self.address) else { return };
+        let opening = watches.opening(&self.session, &next, CacheUse::Usual, true);
+        let watches = self.watches.clone();
+        runtime.spawn(async move {
+            let opened = opening.clone().await;
+            if let (Some(watches), Ok(shared)) = (watches.upgrade(), &opened) {
+                let has_asked = false;
+                let client = || Watched { client: shared.client(), has_asked, opening };
+                watches.ahead.keep(&next, client);
+            }
+            if opened.is_ok() {
+                drop(opened);
+                tokio::time::sleep(KEPT_OPEN).await;
+            }
+            if let Some(watches) = watches.upgrade() {
+                watches.ahead.give_up(&next);
+            }
+        });
+    }
+}
+
+impl std::fmt::Debug for NextFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NextFile")
+    }
+}
