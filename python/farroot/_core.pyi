@@ -20,6 +20,7 @@ from ._core_ranges import ByteFile as ByteFile
 from ._core_ranges import Ranges as Ranges
 from ._core_ranges import listed as listed
 from ._core_ranges import open_bytes as open_bytes
+from ._core_ranges import servers as servers
 from ._core_ranges import watch as watch
 from ._core_writing import Array as Array
 from ._core_writing import FileOptions as FileOptions
@@ -100,6 +101,7 @@ __all__ = [
     "remember",
     "remembered",
     "report",
+    "servers",
     "shown_address",
     "skim",
     "slices",

@@ -38,3 +38,6 @@ def watch(address: str) -> ByteFile:
 def listed(directory: str) -> list[tuple[str, int | None, bool | None, float | None]]:
     """Name, bytes, whether it is a directory, and seconds since 1970 of the last change, of all
     that is in a directory, by name."""
+
+def servers(addresses: Sequence[str]) -> list[list[str]]:
+    """The servers that have each of these files, as XRootD's servers say it."""

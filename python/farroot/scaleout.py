@@ -79,7 +79,8 @@ class Partition:
     decoded_bytes: int | None = None
     #: The file that was looked into.
     identity: Identity | None = None
-    #: The servers that held the file when it was planned, after redirection; none if it is local.
+    #: The servers that held the file when it was planned: the one that it was read from, after
+    #: redirection, or with ``locate=True`` all that a redirector names; none if it is local.
     servers: tuple[str, ...] = ()
     #: Tables whose entries are joined to these: name, address and path of each.
     friends: tuple[tuple[str, str, str | None], ...] = ()
@@ -281,6 +282,7 @@ def partitions(
     blind: int | None = None,
     metadata: Literal["none", "embed"] = "none",
     friends: Mapping[str, Files] | None = None,
+    locate: bool = False,
     **credentials: Unpack[Credentials],
 ) -> Partitions:
     """Plans a read of many files for many processes: which entries are read together.
@@ -299,6 +301,9 @@ def partitions(
         metadata: With ``"embed"`` the partitions of a remote file contain its metadata, 20 to
             100 kB a file: a new process that reads one need not fetch them.
         friends: Files of friends by name, as for :func:`farroot.iterate`.
+        locate: Asks the XRootD servers of the addresses which servers have each file, one question
+            a file, all at once: a redirector names every one (``kXR_locate``). They are the
+            :attr:`Partition.servers`, also of blind partitions.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -318,24 +323,45 @@ def partitions(
     is_embedded = metadata == "embed"
     if is_embedded:
         check_kept()
+    if blind is not None and is_embedded:
+        raise InvalidArgumentError("blind=... opens no file, so that no metadata are known")
+    located = _located(places) if locate else {}
     if blind is not None:
-        if is_embedded:
-            raise InvalidArgumentError("blind=... opens no file, so that no metadata are known")
-        return Partitions(_blind(places, names, cut, blind))
-    planned = _Planned(names, cut, _core.StepSize(step_size), measure, is_embedded)
+        return Partitions(_blind(places, names, cut, blind, located))
+    planned = _Planned(names, cut, _core.StepSize(step_size), measure, is_embedded, located)
     return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
 
 
+#: The servers that have files, by the files' addresses.
+_Located = Mapping[str, tuple[str, ...]]
+
+
+def _located(places: list[Place]) -> _Located:
+    """The servers of each file that its own server names."""
+    urls = list(dict.fromkeys(place.url for place in places))
+    return dict(zip(urls, map(tuple, _core.servers(urls)), strict=True))
+
+
 def _blind(
-    places: list[Place], names: tuple[str, ...] | None, cut: str | None, shares: int
+    places: list[Place],
+    names: tuple[str, ...] | None,
+    cut: str | None,
+    shares: int,
+    located: _Located,
 ) -> Iterator[Partition]:
     if shares < 1:
         raise InvalidArgumentError(f"blind is a number of partitions a file, not {shares!r}")
     for place in places:
+        whole = Partition(
+            place.url,
+            place.path,
+            names,
+            cut,
+            servers=located.get(place.url, ()),
+            friends=_friends(place),
+        )
         for share in range(shares):
-            yield Partition(
-                place.url, place.path, names, cut, share=(share, shares), friends=_friends(place)
-            )
+            yield replace(whole, share=(share, shares))
 
 
 def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
@@ -374,6 +400,7 @@ class _Planned:
     step: _core.StepSize
     measure: Measure
     is_embedded: bool
+    located: _Located
 
     def of(self, place: Place, table: Tree | RNTuple) -> Iterator[Partition]:
         """The partitions of one table."""
@@ -385,7 +412,7 @@ class _Planned:
             self.names,
             self.cut,
             identity=Identity.of(table),
-            servers=_servers(table),
+            servers=self.located.get(place.url) or _servers(table),
             friends=_friends(place),
             metadata=Metadata.of(place.url) if self.is_embedded else None,
         )

@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]
-    use super::listing::listed;
+    use super::listing::{listed, servers};
     #[pymodule_export]
     use super::members::Source;
     #[pymodule_export]

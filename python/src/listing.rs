@@ -1,4 +1,4 @@
-//! What is in a directory, of a disk or of a server.
+//! What is in a directory, of a disk or of a server, and which servers have a file.
 
 use std::time::SystemTime;
 
@@ -23,4 +23,12 @@ pub fn listed(py: Python<'_>, directory: &str) -> PyResult<Vec<ListedTuple>> {
     let tuple =
         |one: Listed| (one.name, one.size, one.is_directory, one.modified.and_then(seconds));
     Ok(listed.into_iter().map(tuple).collect())
+}
+
+/// The servers that have each of these files, as XRootD's servers say it.
+#[pyfunction]
+pub fn servers(py: Python<'_>, addresses: Vec<String>) -> PyResult<Vec<Vec<String>>> {
+    let engine = engine(py)?;
+    let servers = wait(py, &engine, engine.remote().servers(&addresses))?;
+    servers.map_err(|error| exception(py, &error))
 }

@@ -126,6 +126,20 @@ def test_the_servers_of_a_file_are_named(host: str, far: Path) -> None:
     assert part.metadata is None
 
 
+def test_servers_of_files_are_located(host: str, far: Path) -> None:
+    far_away, near = f"root://{host}//far.root:tree", f"{far / 'far.root'}:tree"
+    with farroot.reporting() as report:
+        parts = farroot.partitions([far_away, near, far_away], blind=2, locate=True)
+    here, nowhere = (f"root://{host}",), ()
+    assert [part.servers for part in parts] == [here] * 2 + [nowhere] * 2 + [here] * 2
+    assert report["bytes_received"] == 0, "no file is opened"
+    (part,) = farroot.partitions(far_away, ["x3"], locate=True)
+    assert part.servers == here
+    assert part.identity is not None
+    with pytest.raises(farroot.NotFoundError, match=r"absent\.root"):
+        farroot.partitions(f"root://{host}//absent.root:tree", blind=1, locate=True)
+
+
 def test_friends_go_along(host: str, tmp_path: Path) -> None:
     for number in range(2):
         with uproot.recreate(tmp_path / f"events{number}.root") as file:

@@ -1,4 +1,6 @@
-//! From the name that a user gives a file to its locations.
+//! From the name that a user gives a file to its locations, and to the servers that have it.
+
+use std::collections::BTreeMap;
 
 use crate::Remote;
 use crate::address::{Address, FileLocations, parse};
@@ -6,6 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::metalink::{self, Metalink};
+use crate::source::locating::locate_all;
+use crate::source::xrootd::server_name;
 
 impl Remote {
     /// The locations of an address: one, or those that a Metalink lists.
@@ -26,6 +30,41 @@ impl Remote {
             locations.add(metalink.into());
         }
         Ok(locations)
+    }
+
+    /// The servers that have each of these files, as `root://host:port`: XRootD's servers are asked
+    /// (kXR_locate), of which a redirector names all that have the file now and a data server
+    /// itself. Empty for an address of another protocol, and where the server does not say it.
+    ///
+    /// # Errors
+    /// As [`Remote::locations`]; of the first file for which no server is named `NotFound`, or why
+    /// its server could not be asked.
+    pub async fn servers(&self, addresses: &[String]) -> Result<Vec<Vec<String>>> {
+        let (mut numbers, mut urls) = (Vec::new(), Vec::new());
+        for (number, address) in addresses.iter().enumerate() {
+            let locations = self.locations(address).await?.urls.into_iter();
+            for url in locations.filter(|url| url.to_xrootd().is_some()) {
+                numbers.push(number);
+                urls.push(url);
+            }
+        }
+        let settings = self.settings();
+        let found = locate_all(urls, &settings.config, &settings.network).await;
+        let mut servers: Vec<Vec<String>> = addresses.iter().map(|_| Vec::new()).collect();
+        let mut failures = BTreeMap::new();
+        for (number, found) in numbers.into_iter().zip(found) {
+            match found {
+                Ok(found) => servers[number].extend(found.iter().filter_map(server_name)),
+                Err(error) => {
+                    failures.entry(number).or_insert(error);
+                }
+            }
+        }
+        // One of several addresses may fail.
+        match failures.into_iter().find(|(number, _)| servers[*number].is_empty()) {
+            Some((_, error)) => Err(error),
+            None => Ok(servers),
+        }
     }
 
     /// A short document, whole.

@@ -151,3 +151,36 @@ fn nobody_is_asked_where_that_is_switched_off() {
         assert_eq!(federation.world.connections("b", 1094), 0);
     });
 }
+
+#[test]
+fn many_files_are_located_by_one_connection_in_the_round_trips_of_one() {
+    let took = |files: usize| {
+        farroot_sim::run(async move {
+            let federation = Federation::new(10, &[link(RTT, MB); 2]);
+            let addresses: Vec<String> = (0..files).map(|n| format!("{MANAGER}{n}")).collect();
+            let begun = Instant::now();
+            let servers = federation.engine.remote().servers(&addresses).await.unwrap();
+            assert_eq!(servers, vec![["root://a:1094", "root://b:1094"]; files]);
+            assert_eq!(federation.world.connections("manager", 1094), 1);
+            assert_eq!(federation.world.connections("a", 1094), 0, "the files are not opened");
+            begun.elapsed()
+        })
+    };
+    assert_eq!(took(200), took(1));
+    // No more than 256 questions wait for their answers.
+    assert!(took(1000) < took(1) + 4 * RTT);
+}
+
+#[test]
+fn a_server_that_locates_nothing_names_no_servers() {
+    farroot_sim::run(async {
+        let federation = Federation::new(10, &[link(RTT, MB)]);
+        federation.manager.lock().locates_nothing = true;
+        let addresses = [MANAGER.to_owned(), "/a/local/file.root".to_owned()];
+        let servers = federation.engine.remote().servers(&addresses).await.unwrap();
+        assert_eq!(servers, vec![Vec::<String>::new(); 2]);
+        federation.world.kill("manager", 1094);
+        let error = federation.engine.remote().servers(&addresses).await.unwrap_err();
+        assert!(error.to_string().contains("root://manager:1094//f"), "{error}");
+    });
+}

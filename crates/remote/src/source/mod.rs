@@ -26,6 +26,7 @@ pub mod held;
 pub mod http;
 mod identity;
 pub mod local;
+pub(crate) mod locating;
 pub mod network;
 pub mod one_shot;
 mod pelican;

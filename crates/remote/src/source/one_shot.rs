@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, timeout_at};
 
 use super::network::{Counted, Network, Stream};
@@ -81,7 +81,7 @@ pub async fn checksum(
 }
 
 /// Redirectors and Metalinks that are asked for one file, those included that the first one names.
-const ASKED_MAX: usize = 4;
+pub(super) const ASKED_MAX: usize = 4;
 
 /// Where a file is, as a redirector knows it; over HTTP, as any server says it.
 ///
@@ -257,28 +257,11 @@ async fn ask_one(
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
 ) -> Result<Answer> {
-    let come = Arc::new(AtomicU64::new(0));
-    let network = Arc::new(Counting { network, come: come.clone() });
-    let mut patience = Patience::new(config, come);
-    let server = server_for(url, config, network)?;
-    let (orders, commands) = mpsc::unbounded_channel();
-    let (events, mut inbox) = mpsc::unbounded_channel();
-    let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false }));
-    // It ends when the order's sender is dropped, at the latest with this function.
-    tokio::spawn(server.run(DriverLink { connection: ConnectionTag(0), commands, events }));
+    let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
+    let mut conversation = Conversation::begin(url, [question(file)], config, network)?;
     let mut events = Vec::new();
-    let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     loop {
-        let event = match timeout_at(patience.ends, inbox.recv()).await {
-            Ok(Some((_, event))) => event,
-            Ok(None) => return Err(lost().with_url(url.to_string())),
-            Err(_) => {
-                patience.is_rewarded().map_err(|error| error.with_url(url.to_string()))?;
-                continue;
-            }
-        };
-        match event {
-            ConnectionEvent::Wait(time) => patience.lengthen(time),
+        match conversation.next().await? {
             event @ (ConnectionEvent::Listed { .. }
             | ConnectionEvent::Checksum { .. }
             | ConnectionEvent::Located { .. }
@@ -286,10 +269,77 @@ async fn ask_one(
             ConnectionEvent::Done { .. } => return Ok(Answer::Events(events)),
             ConnectionEvent::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
             ConnectionEvent::Failed { error, .. } => return Err(error),
-            ConnectionEvent::Disconnected { error } => {
-                return Err(error.unwrap_or_else(lost).with_url(url.to_string()));
-            }
             _ => {}
+        }
+    }
+}
+
+/// A connection for questions alone. It ends when this is dropped.
+pub(super) struct Conversation {
+    commands: UnboundedSender<Command>,
+    events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
+    patience: Patience,
+    /// The address of a file there, for errors.
+    url: String,
+}
+
+impl Conversation {
+    /// Connects to the server of an address, in a task. The first questions leave with the login,
+    /// where the server allows it.
+    ///
+    /// # Errors
+    /// As [`server_for`].
+    pub fn begin(
+        url: &Address,
+        first: impl IntoIterator<Item = Command>,
+        config: &Config,
+        network: Arc<dyn Network>,
+    ) -> Result<Self> {
+        let come = Arc::new(AtomicU64::new(0));
+        let network = Arc::new(Counting { network, come: come.clone() });
+        let patience = Patience::new(config, come);
+        let server = server_for(url, config, network)?;
+        let (commands, taken) = mpsc::unbounded_channel();
+        let (sender, events) = mpsc::unbounded_channel();
+        let connection = ConnectionTag(0);
+        let conversation = Conversation { commands, events, patience, url: url.to_string() };
+        first.into_iter().for_each(|question| conversation.ask(question));
+        tokio::spawn(server.run(DriverLink { connection, commands: taken, events: sender }));
+        Ok(conversation)
+    }
+
+    /// Asks; several questions may wait for their answers.
+    pub fn ask(&self, question: Command) {
+        let _ = self.commands.send(question);
+    }
+
+    /// Waits as long for the next answer as for the first one.
+    pub fn renew_patience(&mut self) {
+        self.patience.renew();
+    }
+
+    /// The next event, but for those that ask for patience.
+    ///
+    /// # Errors
+    /// `TimedOut` where too little comes, and why the connection ended.
+    pub async fn next(&mut self) -> Result<ConnectionEvent> {
+        let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
+        loop {
+            let event = match timeout_at(self.patience.ends, self.events.recv()).await {
+                Ok(Some((_, event))) => event,
+                Ok(None) => return Err(lost().with_url(&*self.url)),
+                Err(_) => {
+                    self.patience.is_rewarded().map_err(|error| error.with_url(&*self.url))?;
+                    continue;
+                }
+            };
+            match event {
+                ConnectionEvent::Wait(time) => self.patience.lengthen(time),
+                ConnectionEvent::Disconnected { error } => {
+                    return Err(error.unwrap_or_else(lost).with_url(&*self.url));
+                }
+                event => return Ok(event),
+            }
         }
     }
 }
@@ -331,6 +381,11 @@ impl Patience {
             come,
             seen: 0,
         }
+    }
+
+    /// An answer has come, and others are waited for.
+    fn renew(&mut self) {
+        self.ends = (Instant::now() + self.silence_timeout).max(self.ends).min(self.gives_up);
     }
 
     /// The server has asked for it.

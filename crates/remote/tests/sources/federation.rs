@@ -96,6 +96,13 @@ async fn the_second_server_is_found_and_takes_over() {
     let mut expected = [Some(a.port), Some(b.port)];
     expected.sort();
     assert_eq!(ports, expected);
+    let remote = Remote::start(Config::default(), network.clone());
+    for mut servers in remote.servers(&[url.clone(), url.clone()]).await.unwrap() {
+        servers.sort_by_key(|name| name.rsplit(':').next().map(str::to_owned));
+        let is_at =
+            |(name, url): (&String, &Address)| name.ends_with(&format!(":{}", url.port().unwrap()));
+        assert!(servers.len() == 2 && servers.iter().zip(&urls).all(is_at), "{servers:?}");
+    }
 
     // While it still knows both: the second read sees one of them die.
     if xrd_http().is_some() {

@@ -215,6 +215,11 @@ impl Server for XrootdServer {
     }
 }
 
+/// Scheme, host and port of the server of an address; `None` of another protocol's.
+pub(crate) fn server_name(url: &Address) -> Option<String> {
+    url.to_xrootd().map(name)
+}
+
 fn name(parsed: &xrootd::url::Url) -> String {
     let scheme = if parsed.is_encrypted() { "roots" } else { "root" };
     format!("{scheme}://{}", parsed.address())
