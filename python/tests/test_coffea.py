@@ -300,6 +300,18 @@ def test_a_runner_makes_what_coffeas_makes(nano: Path, tmp_path: Path) -> None:
     assert metrics["bytesread"] > 0
 
 
+def test_files_of_other_formats_are_read_by_coffea(
+    nano: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not where a program had put farroot's Runner in the place of coffea's."""
+    with uproot.open(nano) as file:
+        ak.to_parquet(file["Events"].arrays(), tmp_path / "nano.parquet")
+    fileset = {"one": {"files": {str(tmp_path / "nano.parquet"): "Events"}}}
+    expected = run(processor.Runner, {"one": {"files": {str(nano): "Events"}}})
+    monkeypatch.setattr(processor, "Runner", farroot.coffea.Runner)
+    assert run(processor.Runner, fileset, format="parquet") == expected
+
+
 Taken = list[set[str]]
 
 
