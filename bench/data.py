@@ -39,6 +39,8 @@ FILES = {
     "histograms": ("histograms", None, (100, 100)),
     "directories": ("histograms", None, (1_000, 20)),
     "small": ("nano", "Events", (1_000, 500)),
+    "nano947": ("nano947", "Events", (2_000, 200, 0)),
+    "nano947-ntuple": ("nano947", "Events", (2_000, 200, 1)),
 }
 
 

@@ -19,6 +19,7 @@ class Peer:
     is_led: bool = False  # started by `farroot run`, whose own start does not count
     is_cached: bool = False  # with a cache on disk that a run before it has filled
     is_behind_xcache: bool = False  # through XRootD's own cache, empty unless `is_cached`
+    is_known: bool = False  # with the metadata that a run before it has stored
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def facts() -> dict:
         "xrootd": first_line("xrootd", "-v"),
         "root": root_release(),
         "packages": {
-            name: version(name) for name in ("root", "uproot", "awkward", "numpy", "farroot")
+            name: version(name)
+            for name in ("root", "uproot", "awkward", "numpy", "coffea", "farroot")
         },
     }
 

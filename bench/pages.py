@@ -200,6 +200,33 @@ PAGES = {
                 "peers",
             ),
             Question(
+                "First columns by uproot through farroot",
+                "(Time at 100 ms - time at 0) / 100 ms, from `uproot.open` to the first 20,000 "
+                "entries of three columns: round trips, with TCP's ramp-up in them. `file known`: "
+                "an earlier process has stored the file's metadata.",
+                ("home-first",),
+                "peers",
+            ),
+            Question(
+                "Eight steps of uproot.iterate through farroot",
+                "The same for `iterate` over three columns of 75 MB in eight steps.",
+                ("home-iterate",),
+                "peers",
+            ),
+            Question(
+                "Three scattered branches by uproot through farroot",
+                "The three branches of h42, 100 ms away at 1 Gbit/s.",
+                ("home-h42",),
+                "peers",
+            ),
+            Question(
+                "coffea's Runner over eight chunks",
+                "One worker, 25,000 entries and two columns a chunk, in seconds; `run before`: an "
+                "earlier process has stored the file's metadata and the columns of the processor.",
+                ("home-coffea",),
+                "links",
+            ),
+            Question(
                 "Whole files to a disk",
                 "A file of 75 MB, 100 ms away, in seconds, each program's own start included.",
                 ("copy",),
@@ -491,6 +518,14 @@ PAGES = {
                 "The import statement alone, in a fresh interpreter.",
                 ("import",),
                 "peers",
+            ),
+            Question(
+                "NanoEvents of a chunk",
+                "`from_root` and `events()` of a local file of 947 branches, of which none is "
+                "read, in CPU seconds a chunk.",
+                ("home-from-root", "home-from-root-ntuple"),
+                "both",
+                ("a TTree", "the same as an RNTuple"),
             ),
         ),
     ),

@@ -21,14 +21,17 @@ from urllib.parse import urlsplit
 
 import commands
 import data
+import definitions
+import home
 import machine
 import record
 import tables
-from definitions import EXPERIMENTS, Experiment, Link, Peer
+from definitions import Experiment, Link, Peer
 from xcache import XCaches
 
 BENCH = Path(__file__).resolve().parent
 INSIDE = "FARROOT_BENCH_INSIDE"
+EXPERIMENTS = definitions.EXPERIMENTS | home.EXPERIMENTS
 CACHE = data.DATA.parent / "cache"
 XCACHES = XCaches()
 #: Port of the xrootd to which peers upload.
@@ -66,7 +69,7 @@ def measure(args: argparse.Namespace) -> None:
             if link:
                 set_link(link)
             for peer in peers:
-                if peer.is_cached and number == 0:
+                if (peer.is_cached or peer.is_known) and number == 0:
                     run_peer(experiment, peer, link)
                 row = {"run": number, "link": link.label if link else "", "peer": peer.name}
                 row |= run_peer(experiment, peer, link)
@@ -204,10 +207,18 @@ def run_script(experiment: Experiment, peer: Peer, link: Link | None, root_url: 
     led_by = [python(), "-m", "farroot", "run", "--quiet", "--"] if peer.is_led else []
     script = BENCH / "peers" / f"{peer.script}.py"
     command = [*led_by, python(), str(script), *job(experiment, peer, link, root_url)]
-    # Every run is a first one, but for the cache.
-    cache = {"FARROOT_CACHE": "20 GB", "FARROOT_CACHE_FOLDER": str(CACHE / peer.name)}
-    environment = {"FARROOT_STORE": "0", **(cache if peer.is_cached else {}), **peer.environment}
+    environment = {**memory(peer), **peer.environment}
     return commands.answer_of(command, environment, experiment.timeout_s)
+
+
+def memory(peer: Peer) -> dict[str, str]:
+    """farroot's settings of what it keeps on disk: every run is a first one, unless the peer says
+    otherwise."""
+    own = CACHE / peer.name
+    if peer.is_known:
+        return {"FARROOT_STORE": "100 MB", "FARROOT_STORE_FOLDER": str(own)}
+    cache = {"FARROOT_CACHE": "20 GB", "FARROOT_CACHE_FOLDER": str(own)}
+    return {"FARROOT_STORE": "0", **(cache if peer.is_cached else {})}
 
 
 def job(experiment: Experiment, peer: Peer, link: Link | None, root_url: str | None) -> list[str]:

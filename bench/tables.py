@@ -4,8 +4,9 @@ that of docs/jobs.md from sim/record/.
     python bench/tables.py            # write them
     python bench/tables.py --check    # name the pages that are not what the records say
 
-The pages of docs/measured/ are made as a whole, from the questions in pages.py. In the other pages
-what stands between `<!-- table NAME: RECORDS -->` and `<!-- end of table -->` is made.
+The pages of docs/measured/ are made as a whole, from the questions in pages.py that have records.
+In the other pages what stands between `<!-- table NAME: RECORDS -->` and `<!-- end of table -->` is
+made.
 """
 
 from __future__ import annotations
@@ -80,10 +81,16 @@ def page(title: str, questions: tuple[Question, ...]) -> str:
         "4 %.\nBelow each table: its record, and what it was made with. "
         "[METHOD.md](../../bench/METHOD.md)\nsays how it is measured and which way it is biased.",
     ]
-    for question in questions:
+    for question in filter(is_answered, questions):
         parts += [f"## {question.heading}", wrapped(question.sentence)]
         parts += [table(FORMS[question.form](question)), caption(question)]
     return "\n\n".join(parts) + "\n"
+
+
+def is_answered(question: Question) -> bool:
+    """Whether its records are there: a new experiment is run later, on a machine without other
+    work."""
+    return all((RECORD / f"{name}.json").exists() for name in question.records)
 
 
 def caption(question: Question) -> str:

@@ -39,6 +39,33 @@ def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     return args
 
 
+#: Has uproot read through farroot.
+HANDLER = ("--handler", {"action": "store_true", "help": "through farroot.Source"})
+
+
+def through(args: argparse.Namespace) -> dict[str, Any]:
+    """uproot's options of a job with :data:`HANDLER`. What uproot imports at first use is imported
+    here, as it is no part of the job."""
+    if args.handler:
+        import farroot
+
+        return {"handler": farroot.Source}
+    if args.url.startswith("root:"):
+        import fsspec_xrootd  # noqa: F401
+    elif args.url.startswith("http"):
+        import aiohttp  # noqa: F401
+        import fsspec.implementations.http  # noqa: F401
+    return {}
+
+
+def step(text: str) -> int | str:
+    """A step of `iterate`: a number of entries, or a size in memory."""
+    return int(text) if text.isdigit() else text
+
+
+STEP = ("--step", {"default": "100 MB", "type": step})
+
+
 def many_files(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     """The job of many files: `urls` of the sample, and by what its time is to be multiplied."""
     args = arguments(

@@ -4,7 +4,7 @@ import awkward  # noqa: F401, as uproot does: farroot waits until it is asked fo
 import clock
 import farroot
 
-args = clock.arguments(("--step", {"default": "100 MB"}))
+args = clock.arguments(clock.STEP)
 
 
 def job() -> int:

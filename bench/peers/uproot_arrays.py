@@ -3,17 +3,12 @@
 import clock
 import uproot
 
-args = clock.arguments()
-# uproot would import these on first use, which is no part of the job.
-if args.url.startswith("root:"):
-    import fsspec_xrootd  # noqa: F401
-elif args.url.startswith("http"):
-    import aiohttp  # noqa: F401
-    import fsspec.implementations.http  # noqa: F401
+args = clock.arguments(clock.HANDLER)
+options = clock.through(args)
 
 
 def job():
-    tree = uproot.open(args.url)[args.tree]
+    tree = uproot.open(args.url, **options)[args.tree]
     return tree.arrays(args.columns or None, entry_stop=args.entry_stop, library="ak")
 
 

@@ -3,12 +3,13 @@
 import clock
 import uproot
 
-args = clock.arguments(("--step", {"default": "100 MB"}))
+args = clock.arguments(clock.STEP, clock.HANDLER)
+options = {"step_size": args.step, "library": "ak", **clock.through(args)}
 
 
 def job() -> int:
     source = {args.url: args.tree}
-    batches = uproot.iterate(source, args.columns or None, step_size=args.step, library="ak")
+    batches = uproot.iterate(source, args.columns or None, **options)
     return sum(len(batch) for batch in batches)
 
 

@@ -1,0 +1,101 @@
+"""The experiments home-*: uproot and coffea as they are, with farroot under them, and farroot in
+their place. Data only, as definitions.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from definitions import (
+    FARROOT,
+    H42_COLUMNS,
+    NANO_COLUMNS,
+    UPROOT,
+    UPROOT_HTTP,
+    Experiment,
+    Link,
+    Peer,
+)
+
+HANDLER = ("--handler",)
+UNDER_UPROOT = Peer("farroot.Source under uproot", "uproot_arrays", options=HANDLER)
+NEAR_AND_FAR = (Link(0), Link(100))
+# `nano` in as many chunks as it has clusters.
+CHUNKS = ("--step", "25000")
+# Entries of a chunk of `nano947`, and chunks of which the mean is taken.
+LATER = ("--step", "200", "--chunks", "4")
+
+
+def known(peer: Peer, what: str = "file known") -> Peer:
+    """The same with the metadata, and a processor's columns, that an earlier process has stored."""
+    return replace(peer, name=f"{peer.name}, {what}", is_known=True)
+
+
+def by(how: str, name: str, script: str, *options: str, scheme: str = "root") -> Peer:
+    """coffea as it is, with farroot.Source under it, or farroot.coffea."""
+    return Peer(name, script, scheme, ("--by", how, *options))
+
+
+FARROOT_COFFEA = by("farroot", "farroot.coffea", "coffea_runner", *CHUNKS)
+RUNNERS = (
+    by("coffea", "coffea", "coffea_runner", *CHUNKS),
+    by("source", "farroot.Source under coffea", "coffea_runner", *CHUNKS),
+    FARROOT_COFFEA,
+    known(FARROOT_COFFEA, "run before"),
+)
+EVENTS = (
+    by("coffea", "coffea", "coffea_from_root", *LATER, scheme="local"),
+    by("farroot", "farroot.coffea, first chunk", "coffea_from_root", *LATER[:2], scheme="local"),
+    by(
+        *("farroot", "farroot.coffea, later chunks", "coffea_from_root", *LATER, "--later"),
+        scheme="local",
+    ),
+)
+
+EXPERIMENTS = {
+    "home-first": Experiment(
+        about="(time at 100 ms - time at 0) / 100 ms: uproot.open, 20,000 entries of 3 columns",
+        file="nano",
+        columns=NANO_COLUMNS,
+        entry_stop=20_000,
+        links=NEAR_AND_FAR,
+        peers=(UPROOT, UNDER_UPROOT, known(UNDER_UPROOT), FARROOT, known(FARROOT)),
+        figure="round_trips",
+    ),
+    "home-iterate": Experiment(
+        about="(time at 100 ms - time at 0) / 100 ms: uproot.iterate of 3 columns in 8 steps",
+        file="nano",
+        columns=NANO_COLUMNS,
+        links=NEAR_AND_FAR,
+        peers=(
+            Peer("uproot root://", "uproot_iterate", options=CHUNKS),
+            Peer("farroot.Source under uproot", "uproot_iterate", options=(*CHUNKS, *HANDLER)),
+            Peer("farroot root://", "farroot_iterate", options=CHUNKS),
+        ),
+        figure="round_trips",
+    ),
+    "home-h42": Experiment(
+        about="three branches of h42 by uproot as it is and through farroot.Source, at 100 ms",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=(UPROOT, UPROOT_HTTP, UNDER_UPROOT, known(UNDER_UPROOT), FARROOT),
+    ),
+    "home-coffea": Experiment(
+        about="coffea's Runner over 8 chunks of 25,000 entries, two columns of each",
+        file="nano",
+        links=NEAR_AND_FAR,
+        peers=RUNNERS,
+    ),
+    "home-from-root": Experiment(
+        about="NanoEvents of a chunk of a local TTree of 947 branches",
+        file="nano947",
+        peers=EVENTS,
+        figure="cpu_s",
+    ),
+    "home-from-root-ntuple": Experiment(
+        about="NanoEvents of a chunk of the same as an RNTuple",
+        file="nano947-ntuple",
+        peers=EVENTS,
+        figure="cpu_s",
+    ),
+}
