@@ -8,11 +8,13 @@ use tokio::task::JoinHandle;
 
 use crate::located::Located;
 
-/// Writes on their way, of up to a few megabytes each.
-const WRITES_MAX: usize = 8;
+/// Messages on their way, and the bytes of their writes from which on a message is full: a basket
+/// may have only a few hundred bytes, and a message wakes a task.
+const MESSAGES_MAX: usize = 8;
+const MESSAGE_BYTES: usize = 1 << 20;
 
 enum Message {
-    Write(Write),
+    Write(Vec<Write>),
     Finish,
 }
 
@@ -26,16 +28,25 @@ pub struct Carrier {
 impl Carrier {
     pub fn start(upload: Upload) -> Self {
         let url = upload.address().to_owned();
-        let (messages, receiver) = mpsc::channel(WRITES_MAX);
+        let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
         Carrier { url, messages, task: tokio::spawn(carry(upload, receiver)) }
     }
 
     /// Hands over all that the file has to write.
     pub async fn drain(&mut self, file: &mut FileWriter) -> Result<()> {
+        let (mut writes, mut bytes) = (Vec::new(), 0);
         while let Some(write) = file.poll_write().located(&*self.url)? {
-            self.send(Message::Write(write)).await?;
+            bytes += write.bytes.len();
+            writes.push(write);
+            if bytes >= MESSAGE_BYTES {
+                bytes = 0;
+                self.send(Message::Write(std::mem::take(&mut writes))).await?;
+            }
         }
-        Ok(())
+        match writes.is_empty() {
+            true => Ok(()),
+            false => self.send(Message::Write(writes)).await,
+        }
     }
 
     /// Waits until all is safe, and the file has its name.
@@ -67,8 +78,10 @@ impl Carrier {
 async fn carry(mut upload: Upload, mut messages: mpsc::Receiver<Message>) -> Result<Written> {
     while let Some(message) = messages.recv().await {
         match message {
-            Message::Write(write) => {
-                upload.write(write.offset, write.bytes, write.is_replaced).await?;
+            Message::Write(writes) => {
+                for Write { offset, bytes, is_replaced } in writes {
+                    upload.write(offset, bytes, is_replaced).await?;
+                }
             }
             Message::Finish => return upload.finish().await,
         }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use futures::StreamExt;
 use remote::fetch::{Delivery, KeptBytes, MemoryReservation, RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
 use rootfile::write::copy::{
     BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, Remake, TreePart, basket,
 };
-use rootfile::write::{Encoders, RecordPlace};
+use rootfile::write::Encoders;
 use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
@@ -115,7 +115,7 @@ pub async fn run(
                 let input = plan.inputs[input].clone();
                 let copied = match &target.remaking {
                     Some(_) => target.take(&plan, &input, &chunk, &bytes),
-                    None => target.copy(&mut plan, &chunk, bytes),
+                    None => target.copy(&mut plan, &chunk, &bytes),
                 };
                 copied.located(file.url())?;
                 source.pending_bytes -= chunk.range.end - chunk.range.start;
@@ -458,63 +458,57 @@ impl Target {
         }
     }
 
-    /// Copies baskets; what lies side by side stays so.
-    fn copy(&mut self, plan: &mut MergePlan, chunk: &Chunk, bytes: Bytes) -> rootfile::Result<()> {
-        let mut rest = bytes.try_into_mut().unwrap_or_else(|bytes| BytesMut::from(&bytes[..]));
-        let mut at = chunk.range.start;
-        let mut pieces = &chunk.pieces[..];
-        while let Some(first) = pieces.first() {
-            let gap = |pair: &[Piece]| {
-                let is_other = pair[0].place.0 != pair[1].place.0;
-                is_other || pair[0].range.end != pair[1].range.start
-            };
-            let count = pieces.windows(2).position(gap).map_or(pieces.len(), |at| at + 1);
-            let (run, others) = pieces.split_at(count);
-            let end = run[count - 1].range.end;
-            let _skipped = rest.split_to((first.range.start - at) as usize);
-            let mut records = rest.split_to((end - first.range.start) as usize);
-            self.place_run(plan, run, &mut records)?;
-            plan.writer.append(records.freeze());
-            (at, pieces) = (end, others);
+    /// Copies baskets and pages; what lies side by side stays so.
+    fn copy(&mut self, plan: &mut MergePlan, chunk: &Chunk, bytes: &Bytes) -> rootfile::Result<()> {
+        let are_neighbours = |one: &Piece, next: &Piece| {
+            one.place.0 == next.place.0 && one.range.end == next.range.start
+        };
+        for run in chunk.pieces.chunk_by(are_neighbours) {
+            let start = (run[0].range.start - chunk.range.start) as usize;
+            let len: u64 = run.iter().map(Piece::len).sum();
+            self.copy_run(plan, run, bytes.slice(start..start + len as usize))?;
         }
         Ok(())
     }
 
-    fn place_run(
+    /// Copies neighbours of one table: baskets, of whose keys only the beginning is written anew,
+    /// or pages, which become one record.
+    fn copy_run(
         &mut self,
         plan: &mut MergePlan,
         run: &[Piece],
-        records: &mut [u8],
+        stored: Bytes,
     ) -> rootfile::Result<()> {
-        let start = run[0].range.start;
-        // Pages lie in a record together; baskets are records, so that no run has both.
-        let mut pages = None;
-        for piece in run {
-            let within = piece.range.start - start;
-            let record = &mut records[within as usize..(piece.range.end - start) as usize];
-            let (output, first, second) = piece.place;
-            let Output { directory, content, .. } = &mut plan.outputs[output];
-            self.records += 1;
-            match content {
-                OutputContent::Tree(tree) => {
-                    let place = plan.writer.place(*directory)?;
-                    let place = RecordPlace { offset: place.offset + within, ..place };
-                    let cycle = tree.place((first, second), record.len(), place);
-                    let cycle = (cycle, tree.process_shift(first, self.processes));
-                    basket::move_record(record, piece.range.start, place, cycle)?;
+        let Output { directory, content, .. } = &mut plan.outputs[run[0].place.0];
+        let place = plan.writer.place(*directory)?;
+        self.records += run.len() as u64;
+        match content {
+            OutputContent::Tree(tree) => {
+                let mut rest = stored;
+                let mut to = place;
+                for Piece { range, place: (_, branch, basket) } in run {
+                    let mut record = rest.split_to((range.end - range.start) as usize);
+                    let cycle = tree.place((*branch, *basket), record.len(), to);
+                    let numbers = (cycle, tree.process_shift(*branch, self.processes));
+                    let head = basket::moved_head(&record, range.start, to, numbers)?;
+                    to.offset += record.len() as u64;
+                    record.advance(head.len());
+                    plan.writer.append(head.into());
+                    plan.writer.append(record);
                 }
-                OutputContent::NTuple(ntuple) => {
-                    if pages.is_none() {
-                        let place = plan.writer.place(*directory)?;
-                        let key = CopiedNTuple::key(place, records.len())?;
-                        pages = Some(place.offset + key.len() as u64);
-                        plan.writer.append(key.into());
-                    }
-                    let begin = pages.unwrap_or_default();
-                    ntuple.place((first, second), begin + within, piece.len() as usize);
-                }
-                _ => {}
             }
+            OutputContent::NTuple(ntuple) => {
+                let key = CopiedNTuple::key(place, stored.len())?;
+                let mut offset = place.offset + key.len() as u64;
+                for piece in run {
+                    let (_, cluster, at) = piece.place;
+                    ntuple.place((cluster, at), offset, piece.len() as usize);
+                    offset += piece.len();
+                }
+                plan.writer.append(key.into());
+                plan.writer.append(stored);
+            }
+            _ => {}
         }
         Ok(())
     }

@@ -31,17 +31,33 @@ const FLAG_GENERATE_OFFSETS: u8 = 80;
 /// of processes in it (`TRef`) are now greater by `processes`.
 ///
 /// # Errors
-/// `Corrupt` for what is no record of a basket, or that of another place; `Limit` where a key of
-/// four-byte offsets would have to say a place beyond 2 GB or something of processes.
+/// As [`moved_head`].
 pub fn move_record(
     record: &mut [u8],
     from: u64,
     to: RecordPlace,
-    (cycle, processes): (u16, u16),
+    numbers: (u16, u16),
 ) -> Result<()> {
+    let head = moved_head(record, from, to, numbers)?;
+    record[..head.len()].copy_from_slice(&head);
+    Ok(())
+}
+
+/// The first bytes of the record of a basket, which was at `from` of its file, for another place.
+/// The bytes that follow stay as they are.
+///
+/// # Errors
+/// `Corrupt` for what is no record of a basket, or that of another place; `Limit` where a key of
+/// four-byte offsets would have to say a place beyond 2 GB or something of processes.
+pub fn moved_head(
+    record: &[u8],
+    from: u64,
+    to: RecordPlace,
+    (cycle, processes): (u16, u16),
+) -> Result<Vec<u8>> {
     check(record, from)?;
     let is_long = is_long(record)?;
-    let width = if is_long { 8 } else { 4 };
+    let (width, len) = if is_long { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };
     if !is_long && to.offset.max(to.directory) > BIG {
         let what = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
         return Err(Error::limit(what).at(from));
@@ -50,20 +66,22 @@ pub fn move_record(
         let what = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
         return Err(Error::limit(what).at(from));
     }
-    let before = match record.get(OFFSET_AT + 8..OFFSET_AT + 10) {
-        Some([high, low]) if is_long => u16::from_be_bytes([*high, *low]),
-        _ => 0,
+    // The record has them: its class, which follows, was compared.
+    let mut head = record[..len].to_vec();
+    let before = match is_long {
+        true => u16::from_be_bytes([head[OFFSET_AT + 8], head[OFFSET_AT + 9]]),
+        false => 0,
     };
     let process = before.checked_add(processes);
     let process = process.ok_or_else(|| Error::limit("more than 65,536 processes").at(from))?;
-    record[CYCLE_AT..CYCLE_AT + 2].copy_from_slice(&cycle.to_be_bytes());
+    head[CYCLE_AT..CYCLE_AT + 2].copy_from_slice(&cycle.to_be_bytes());
     for (n, place) in
         [to.offset, to.directory | u64::from(process) << PROCESS_SHIFT].into_iter().enumerate()
     {
         let at = OFFSET_AT + n * width;
-        record[at..at + width].copy_from_slice(&place.to_be_bytes()[8 - width..]);
+        head[at..at + width].copy_from_slice(&place.to_be_bytes()[8 - width..]);
     }
-    Ok(())
+    Ok(head)
 }
 
 /// Whether a key has offsets of eight bytes.

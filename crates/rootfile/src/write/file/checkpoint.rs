@@ -69,7 +69,7 @@ impl FileWriter {
         let interim = self.tables[table].writer.interim(place, &mut self.encoders);
         let interim = interim.map_err(|error| error.within(&name))?;
         let Some(Finished { records, object }) = interim else { return Ok(()) };
-        self.emit(vec![records.into()], false);
+        self.emit([records.into()], false);
         let compression = self.compression_of(&*object);
         self.place_object(&NamedObject { directory, name, object, compression })
     }

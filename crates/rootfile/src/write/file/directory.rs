@@ -205,7 +205,7 @@ impl FileWriter {
         head.write(&mut record, BEGIN, content, content).map_err(|e: Error| e.within("file"))?;
         record.bytes(&names.into_vec());
         record.bytes(&[0; DIRECTORY_LEN]);
-        self.emit(vec![record.into_vec().into()], true);
+        self.emit([record.into_vec().into()], true);
         Ok(())
     }
 
@@ -221,8 +221,8 @@ impl FileWriter {
         (directory.offset, directory.name_len) = (self.end, key.len());
         let key = Bytes::from(key.into_vec());
         self.directories[mother.0].list(&head.name, head.cycle, key.clone());
-        self.emit(vec![key], false);
-        self.emit(vec![vec![0; DIRECTORY_LEN].into()], true);
+        self.emit([key], false);
+        self.emit([vec![0; DIRECTORY_LEN].into()], true);
         Ok(())
     }
 

@@ -188,7 +188,7 @@ impl FileWriter {
             checkpoints: None,
             state: State::Open,
         };
-        file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
+        file.emit([Bytes::from(vec![0; BEGIN as usize])], true);
         file.add_top()?;
         Ok(file)
     }
@@ -320,7 +320,7 @@ impl FileWriter {
 
     /// Adds records, with their keys, at the place that was asked for last.
     pub fn append(&mut self, records: Bytes) {
-        self.emit(vec![records], false);
+        self.emit([records], false);
     }
 
     /// There is nothing further to be written: what is left, the metadata and the replaced bytes
@@ -513,11 +513,11 @@ impl FileWriter {
         if is_listed {
             self.directories[directory.0].list(&head.name, head.cycle, key.clone());
         }
-        self.emit(vec![key, payload], false);
+        self.emit([key, payload], false);
         Ok(())
     }
 
-    fn emit(&mut self, parts: Vec<Bytes>, is_replaced: bool) {
+    fn emit(&mut self, parts: impl IntoIterator<Item = Bytes>, is_replaced: bool) {
         for bytes in parts {
             let offset = self.end;
             self.end += bytes.len() as u64;

@@ -78,7 +78,7 @@ impl FileWriter {
             .writer
             .finish(place, &mut self.encoders)
             .map_err(|error| error.within(&name))?;
-        self.emit(vec![records.into()], false);
+        self.emit([records.into()], false);
         self.put(directory, &name, object);
         self.place_next().map(drop)
     }
