@@ -26,6 +26,8 @@ use crate::source::one_shot;
 
 /// Bytes that are kept in memory; of a longer file all are kept on a disk.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
+/// Bytes that go to the disk at a time: a basket may have only a few hundred.
+const RUN_BYTES: usize = 1 << 20;
 
 /// A file that is being written.
 pub struct HttpFile {
@@ -34,7 +36,9 @@ pub struct HttpFile {
     config: Config,
     network: Arc<dyn Network>,
     notes: Arc<dyn Fn(String) + Send + Sync>,
+    /// All bytes or, with a disk, the last ones; and the offset of the first of these.
     memory: Vec<u8>,
+    memory_at: u64,
     disk: Option<Arc<File>>,
 }
 
@@ -56,29 +60,43 @@ impl HttpFile {
             let error = Error::new(ErrorKind::InvalidArgument, "the target is there already");
             return Err(error.with_advice_for("-f replaces it", "overwrite=True replaces it"));
         }
-        Ok(HttpFile { url, options, config, network, notes, memory: Vec::new(), disk: None })
+        let (memory, memory_at, disk) = (Vec::new(), 0, None);
+        Ok(HttpFile { url, options, config, network, notes, memory, memory_at, disk })
     }
 
     async fn keep(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
-        if let Some(disk) = &self.disk {
-            return on_disk(disk.clone(), offset, bytes).await;
+        let most = if self.disk.is_some() { RUN_BYTES } else { MEMORY_BYTES_MAX };
+        // Bytes follow what is there, or replace some of it.
+        if let Some(at) = offset.checked_sub(self.memory_at) {
+            let (at, end) = (at as usize, at as usize + bytes.len());
+            if end <= most.max(self.memory.len()) {
+                self.memory.resize(self.memory.len().max(end), 0);
+                self.memory[at..end].copy_from_slice(&bytes);
+                return Ok(());
+            }
         }
-        let start = offset as usize;
-        let end = start + bytes.len();
-        if end > MEMORY_BYTES_MAX {
-            let disk = Arc::new(tempfile::tempfile().map_err(|error| Error::from_io(&error))?);
-            on_disk(disk.clone(), 0, std::mem::take(&mut self.memory).into()).await?;
-            self.disk = Some(disk.clone());
-            return on_disk(disk, offset, bytes).await;
-        }
-        self.memory.resize(self.memory.len().max(end), 0);
-        self.memory[start..end].copy_from_slice(&bytes);
-        Ok(())
+        let disk = self.spill().await?;
+        self.memory_at = self.memory_at.max(offset + bytes.len() as u64);
+        on_disk(disk, offset, bytes).await
+    }
+
+    /// Moves what is in memory to the disk.
+    async fn spill(&mut self) -> Result<Arc<File>> {
+        let disk = match &self.disk {
+            Some(disk) => disk.clone(),
+            None => Arc::new(tempfile::tempfile().map_err(|error| Error::from_io(&error))?),
+        };
+        self.disk = Some(disk.clone());
+        let memory = Bytes::from(std::mem::take(&mut self.memory));
+        let at = self.memory_at;
+        self.memory_at += memory.len() as u64;
+        on_disk(disk.clone(), at, memory).await?;
+        Ok(disk)
     }
 
     async fn send(mut self, content: Content) -> Result<Written> {
-        let spooled = match self.disk.take() {
-            Some(disk) => UploadBytes::Disk(disk, content.len()),
+        let spooled = match self.disk {
+            Some(_) => UploadBytes::Disk(self.spill().await?, content.len()),
             None => UploadBytes::Memory(std::mem::take(&mut self.memory).into()),
         };
         let changer = HttpChanger::new(&self.config, self.network.clone());
