@@ -12,14 +12,15 @@ use crate::error::{Error, ErrorKind, Result};
 const ADLER_BASE: u64 = 65_521;
 
 /// The length of a file that is being written, the places that may be replaced, and checksums of
-/// all of it: they are made of bytes as they pass, and what is replaced is put right at the end.
+/// all of it, of the kinds that its place wants: they are made of bytes as they pass, and what is
+/// replaced is put right at the end.
 #[derive(Default)]
 pub struct Content {
     /// Bytes that were there before, any of which may be replaced.
     before: u64,
     len: u64,
-    adler32: Adler32,
-    crc32c: u32,
+    adler32: Option<Adler32>,
+    crc32c: Option<u32>,
     /// What is replaced later, by its offset.
     announced: BTreeMap<u64, Announced>,
 }
@@ -31,9 +32,16 @@ struct Announced {
 }
 
 impl Content {
-    /// Of a file of which so many bytes are there.
-    pub(super) fn behind(before: u64) -> Self {
-        Content { before, len: before, ..Content::default() }
+    /// Of a file of which so many bytes are there; of a new one, with checksums of these kinds.
+    pub(super) fn behind(before: u64, kinds: &[Algorithm]) -> Self {
+        let is_made = |kind| before == 0 && kinds.contains(&kind);
+        Content {
+            before,
+            len: before,
+            adler32: is_made(Algorithm::Adler32).then(Adler32::new),
+            crc32c: is_made(Algorithm::Crc32c).then_some(0),
+            announced: BTreeMap::new(),
+        }
     }
 
     /// Bytes of the file.
@@ -55,8 +63,12 @@ impl Content {
             return self.replace(offset, bytes);
         }
         self.len += bytes.len() as u64;
-        self.adler32.write(bytes);
-        self.crc32c = crc32c::crc32c_append(self.crc32c, bytes);
+        if let Some(sum) = &mut self.adler32 {
+            sum.write(bytes);
+        }
+        if let Some(sum) = &mut self.crc32c {
+            *sum = crc32c::crc32c_append(*sum, bytes);
+        }
         if is_replaced {
             let announced = Announced { first: bytes.clone(), now: bytes.to_vec() };
             self.announced.insert(offset, announced);
@@ -80,21 +92,19 @@ impl Content {
         Err(Error::new(ErrorKind::InvalidArgument, text).with_range(offset..end))
     }
 
-    /// The checksum of all bytes as they are at the end. `None` for algorithms that cannot put
-    /// right what has passed, and for files that were there before.
+    /// The checksum of all bytes as they are at the end. `None` for kinds that the file's place does
+    /// not want or that cannot put right what has passed, and for files that were there before.
     pub fn checksum(&self, algorithm: Algorithm) -> Option<Checksum> {
         let value = match algorithm {
-            _ if self.before > 0 => return None,
-            Algorithm::Adler32 => self.adler32(),
-            Algorithm::Crc32c => self.crc32c(),
+            Algorithm::Adler32 => self.with_replaced_adler32(self.adler32.as_ref()?.finish()),
+            Algorithm::Crc32c => self.with_replaced_crc32c(self.crc32c?),
             Algorithm::Md5 => return None,
         };
         Checksum::from_bytes(algorithm, value.to_be_bytes().to_vec()).ok()
     }
 
     /// The byte at `i` of `n` counts once in the first sum, and `n - i` times in the second.
-    fn adler32(&self) -> u32 {
-        let passed = self.adler32.finish();
+    fn with_replaced_adler32(&self, passed: u32) -> u32 {
         let (mut first, mut second) = (u64::from(passed & 0xffff), u64::from(passed >> 16));
         for (start, announced) in &self.announced {
             for (at, (old, new)) in announced.first.iter().zip(&announced.now).enumerate() {
@@ -108,8 +118,8 @@ impl Content {
     }
 
     /// Of bytes of which some are flipped it is flipped by that of the flips among zeros.
-    fn crc32c(&self) -> u32 {
-        self.announced.iter().fold(self.crc32c, |crc, (start, Announced { first, now })| {
+    fn with_replaced_crc32c(&self, passed: u32) -> u32 {
+        self.announced.iter().fold(passed, |crc, (start, Announced { first, now })| {
             let flips: Vec<u8> = first.iter().zip(now).map(|(old, new)| old ^ new).collect();
             let zeros = vec![0; flips.len()];
             let flipped = crc32c::crc32c(&flips) ^ crc32c::crc32c(&zeros);
@@ -124,6 +134,8 @@ mod tests {
     use super::*;
     use crate::checksum::Hasher;
 
+    const BOTH: [Algorithm; 2] = [Algorithm::Adler32, Algorithm::Crc32c];
+
     fn bytes(len: usize, seed: u8) -> Bytes {
         (0..len).map(|at| (at as u8).wrapping_mul(31).wrapping_add(seed)).collect()
     }
@@ -131,7 +143,7 @@ mod tests {
     #[test]
     fn checksums_are_those_of_the_bytes_that_stay() {
         let parts = [(100, true), (65_600, false), (60, true), (70_001, false), (1, true)];
-        let (mut content, mut file) = (Content::default(), Vec::new());
+        let (mut content, mut file) = (Content::behind(0, &BOTH), Vec::new());
         for (at, (len, is_replaced)) in parts.into_iter().enumerate() {
             let part = bytes(len, at as u8);
             content.add(file.len() as u64, &part, is_replaced).unwrap();
@@ -143,12 +155,14 @@ mod tests {
             file[offset..offset + len].copy_from_slice(&part);
         }
         assert_eq!(content.len(), file.len() as u64);
-        for algorithm in [Algorithm::Adler32, Algorithm::Crc32c] {
+        for algorithm in BOTH {
             let mut hasher = Hasher::new(algorithm);
             hasher.update(&file);
             assert_eq!(content.checksum(algorithm), Some(hasher.finish()));
         }
         assert_eq!(content.checksum(Algorithm::Md5), None);
+        let one = Content::behind(0, &BOTH[..1]);
+        assert!(one.checksum(BOTH[0]).is_some() && one.checksum(BOTH[1]).is_none());
     }
 
     #[test]
@@ -161,7 +175,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{offset}");
         }
         assert_eq!(content.len(), 150);
-        let mut content = Content::behind(150);
+        let mut content = Content::behind(150, &BOTH);
         content.add(140, &bytes(10, 0), false).unwrap();
         assert!(content.add(149, &bytes(2, 0), false).is_err());
         assert_eq!(content.checksum(Algorithm::Adler32), None);

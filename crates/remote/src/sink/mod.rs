@@ -59,6 +59,12 @@ pub struct Written {
 
 /// One file at one place.
 pub trait Sink: Send {
+    /// The kinds of checksums that are made of its bytes: of a server's file those by which it, or
+    /// the file that it is a copy of, may be compared.
+    fn checksums(&self) -> &'static [Algorithm] {
+        &[Algorithm::Adler32, Algorithm::Crc32c]
+    }
+
     /// Takes bytes for that place: behind all earlier ones or, at the end, over bytes that came
     /// with `is_replaced`. Returns when more can be taken, not when the bytes are safe.
     fn write(&mut self, offset: u64, bytes: Bytes, is_replaced: bool) -> BoxFuture<'_, Result<()>>;
@@ -90,7 +96,7 @@ pub struct Upload {
 impl Upload {
     /// Of an address without secrets, of whose file so many bytes are there already.
     pub fn new(address: String, sink: Box<dyn Sink>, before: u64) -> Self {
-        let content = Content::behind(before);
+        let content = Content::behind(before, sink.checksums());
         let (sink, failed, trace, failed_opens) = (Some(sink), None, None, None);
         Upload { address, content, sink, failed, trace, failed_opens }
     }
