@@ -41,6 +41,15 @@ impl Session {
             .await
     }
 
+    /// Opens a file whose bytes are copied without being decoded: they come with checksums where
+    /// servers offer them.
+    pub async fn open_to_copy(&self, address: &str) -> Result<File> {
+        let Session { remote, decoders } = self;
+        let locations = FileLocations { is_opaque: true, ..remote.locations(address).await? };
+        let store = remote.store();
+        File::open(remote.fetcher(), decoders, store.as_ref(), locations, Speculation::Eager).await
+    }
+
     /// Opens a file of any kind, and understands nothing of it yet.
     pub async fn open_bytes(&self, address: &str, cache_use: CacheUse) -> Result<OpenBytes> {
         let remote = &self.remote;

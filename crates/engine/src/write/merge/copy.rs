@@ -34,8 +34,9 @@ const GAP_BYTES: u64 = 4 << 10;
 const WINDOW_BYTES: u64 = 128 << 20;
 const WINDOW_BYTES_HERE: u64 = 8 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
-/// Inputs that are opened before their turn.
-const OPEN_AHEAD: usize = 8;
+/// Inputs that are open before their turn: of small ones that are far away, as many as a link
+/// brings in a round trip.
+pub const FILES_OPEN: usize = 64;
 
 /// Position of a table among the outputs, and the two numbers of [`CopiedPart::ranges`].
 type Place = (usize, usize, usize);
@@ -88,16 +89,13 @@ enum Step {
 /// Copies all baskets, and writes the rest of the file.
 pub async fn run(
     session: &Session,
-    (plan, reads, is_here): (MergePlan, Reads, bool),
+    (plan, source): (MergePlan, Source),
     carrier: &mut Carrier,
     url: &str,
     now: &mut MergeProgress,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
-    let mut plan = plan;
-    let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
-    let window = window.min(session.config().memory_bytes_max / 2);
-    let mut source = Source::new(session.remote().clone(), reads, window, plan.remake());
+    let (mut plan, mut source) = (plan, source);
     let remaking = plan.remake().map(|remake| Remaking::new(remake, session.decoders().clone()));
     let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
     while let Some(step) = source.next(&mut plan).await? {
@@ -176,12 +174,12 @@ async fn fill(
 }
 
 /// Reads the inputs, some bytes ahead.
-struct Source {
+pub struct Source {
     remote: Remote,
     /// Inputs that are not in the plan yet.
     reads: Reads,
-    /// Files that are being opened, the next one first, and the first that is not.
-    opening: VecDeque<Opening>,
+    /// Files of the next inputs, open still or being opened, and the first input that has none.
+    files: VecDeque<NextFile>,
     next_open: usize,
     /// The input whose chunks are asked for, and those that are not.
     input: usize,
@@ -193,6 +191,12 @@ struct Source {
     window: u64,
     pending_bytes: u64,
     order: u64,
+}
+
+enum NextFile {
+    /// Since its metadata were read.
+    Open(Arc<RemoteFile>),
+    Opening(Opening),
 }
 
 /// An open that is given up with its handle.
@@ -231,18 +235,26 @@ impl Asked {
 }
 
 impl Source {
-    fn new(remote: Remote, reads: Reads, window: u64, remake: Option<Remake>) -> Self {
+    /// Of the inputs of a plan, the first of which are open, and then of those that are still to be
+    /// read. `is_here` where all are on disks of this machine.
+    pub fn new(
+        session: &Session,
+        reads: Reads,
+        (files, is_here): (VecDeque<Arc<RemoteFile>>, bool),
+        remake: Option<Remake>,
+    ) -> Self {
+        let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
         Source {
-            remote,
+            remote: session.remote().clone(),
             reads,
-            opening: VecDeque::new(),
-            next_open: 0,
+            next_open: files.len(),
+            files: files.into_iter().map(NextFile::Open).collect(),
             input: 0,
             file: None,
             tasks: VecDeque::new(),
             held: remake.map(|_| BTreeMap::new()),
             steps: VecDeque::new(),
-            window,
+            window: window.min(session.config().memory_bytes_max / 2),
             pending_bytes: 0,
             order: 0,
         }
@@ -286,26 +298,27 @@ impl Source {
         self.steps.push_back(Step::Copy(Box::new(asked)));
     }
 
-    /// Begins the next input; `false` after the last one, and while the next one is being read and
-    /// steps of earlier ones remain.
+    /// Begins the next input; `false` after the last one, and while the next one is being read or
+    /// opened and steps of earlier ones remain.
     async fn next_input(&mut self, plan: &mut MergePlan) -> Result<bool> {
         let at = self.input;
-        let file = match plan.inputs.get(at).cloned() {
-            Some(input) => self.open(&plan.inputs, &input).await?.map(Arc::new),
-            None if !self.steps.is_empty() && !self.reads.is_ready() => return Ok(false),
-            None => match self.reads.next(&mut plan.notes).await? {
-                Some(mut input) => {
-                    let file = input.file.take();
-                    plan.add(input)?;
-                    plan.complete(at)?;
-                    file
-                }
-                None => None,
-            },
+        let file = if at < plan.inputs.len() {
+            self.open_ahead(&plan.inputs);
+            if !self.steps.is_empty() && !self.is_next_open() {
+                return Ok(false);
+            }
+            self.next_file(&plan.inputs[at]).await?
+        } else if !self.steps.is_empty() && !self.reads.is_ready() {
+            return Ok(false);
+        } else {
+            let Some(input) = self.reads.next(&mut plan.notes).await? else { return Ok(false) };
+            let file = plan.add(input)?;
+            plan.complete(at)?;
+            file
         };
-        let Some(input) = plan.inputs.get(at).filter(|_| file.is_some()) else { return Ok(false) };
         self.input += 1;
-        self.file = file;
+        self.file = Some(file);
+        let input = &plan.inputs[at];
         self.tasks = match &mut self.held {
             Some(held) => tasks_in_order(input, held).into(),
             None => tasks(input).into(),
@@ -314,23 +327,33 @@ impl Source {
         Ok(true)
     }
 
-    /// The file of the next input of the plan, `None` after the last. Opens further ones ahead.
-    async fn open(
-        &mut self,
-        all: &[Arc<PlannedInput>],
-        input: &PlannedInput,
-    ) -> Result<Option<RemoteFile>> {
-        while self.next_open < all.len() && self.opening.len() < OPEN_AHEAD {
+    /// Opens the files of the next inputs of a plan.
+    fn open_ahead(&mut self, all: &[Arc<PlannedInput>]) {
+        while self.next_open < all.len() && self.files.len() < FILES_OPEN {
             let (remote, address) = (self.remote.clone(), all[self.next_open].address.clone());
             let open = async move { remote.open_bytes(&address).await };
-            self.opening.push_back(Opening(tokio::spawn(open)));
+            self.files.push_back(NextFile::Opening(Opening(tokio::spawn(open))));
             self.next_open += 1;
         }
-        let Some(mut opening) = self.opening.pop_front() else { return Ok(None) };
-        let opened = (&mut opening.0).await;
-        let file = opened.map_err(|_| Error::new(ErrorKind::Cancelled, "given up"))??;
+    }
+
+    fn is_next_open(&self) -> bool {
+        match self.files.front() {
+            Some(NextFile::Opening(opening)) => opening.0.is_finished(),
+            Some(NextFile::Open(_)) | None => true,
+        }
+    }
+
+    async fn next_file(&mut self, input: &PlannedInput) -> Result<Arc<RemoteFile>> {
+        let given_up = || Error::new(ErrorKind::Cancelled, "given up");
+        let file = match self.files.pop_front().ok_or_else(given_up)? {
+            NextFile::Open(file) => file,
+            NextFile::Opening(mut opening) => {
+                Arc::new((&mut opening.0).await.map_err(|_| given_up())??)
+            }
+        };
         input.check_same(file.info())?;
-        Ok(Some(file))
+        Ok(file)
     }
 }
 

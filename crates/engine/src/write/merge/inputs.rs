@@ -23,7 +23,7 @@ use super::options::MergeOptions;
 use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::file::session::Session;
-use crate::read::file::{File, Speculation};
+use crate::read::file::File;
 
 /// Classes whose streamer infos are the output's own.
 pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
@@ -48,8 +48,8 @@ pub struct Input {
     pub processes: Processes,
     /// Entries and new columns of the table that `MergeOptions::only` names.
     pub decided: Option<Decided>,
-    /// The open file, for a skim, which copies each input as soon as it has been read.
-    pub file: Option<Arc<RemoteFile>>,
+    /// The open file.
+    pub file: Arc<RemoteFile>,
 }
 
 /// The objects and tables of an input. Objects are decoded one by one, when they are merged:
@@ -144,7 +144,7 @@ impl Input {
     ) -> Result<Input> {
         let file = match open {
             Some(file) => file,
-            None => session.open(address, Speculation::Eager).await?,
+            None => session.open_to_copy(address).await?,
         };
         let directories = file.reading(|format, known| format.directories(known)).await?;
         if let Some((path, why)) = directories.broken.first() {
@@ -174,7 +174,7 @@ impl Input {
         };
         Ok(Input {
             decided,
-            file: only.map(|_| file.remote().clone()),
+            file: file.remote().clone(),
             address: address.to_owned(),
             url: file.url().to_owned(),
             info: file.remote().info().clone(),

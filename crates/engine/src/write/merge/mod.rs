@@ -26,6 +26,8 @@ mod reads;
 mod remake;
 mod taking;
 
+use std::collections::VecDeque;
+
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::write::{FileOptions, FileWriter};
@@ -112,10 +114,14 @@ async fn merge_to(
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let mut reads = Reads::new(session.clone(), (addresses, first), options.clone());
+    let mut files = VecDeque::new();
     // A skim copies each input once it has been read; a merge reads all of them first.
     if options.only.is_none() {
         while let Some(input) = reads.next(&mut plan.notes).await? {
-            plan.add(input)?;
+            let file = plan.add(input)?;
+            if files.len() < copy::FILES_OPEN {
+                files.push_back(file);
+            }
             (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
             progress(now);
         }
@@ -124,8 +130,8 @@ async fn merge_to(
         }
         plan.complete(0)?;
     }
-    let copied = copy::run(session, (plan, reads, is_here), carrier, output, &mut now, progress);
-    copied.await
+    let from = copy::Source::new(session, reads, (files, is_here), plan.remake());
+    copy::run(session, (plan, from), carrier, output, &mut now, progress).await
 }
 
 fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::key::Key;
@@ -126,12 +127,12 @@ impl MergePlan {
         self.total_bytes
     }
 
-    /// Adds the next input.
+    /// Adds the next input; returns its open file.
     ///
     /// # Errors
     /// `Unsupported` where it does not fit those before.
-    pub fn add(&mut self, input: Input) -> Result<()> {
-        let Input { address, url, info, infos, items, processes, decided, .. } = input;
+    pub fn add(&mut self, input: Input) -> Result<Arc<RemoteFile>> {
+        let Input { address, url, info, infos, items, processes, decided, file } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
         if let Some(new) = decided.as_ref().and_then(|decided| decided.beside.as_ref()) {
             self.writer.infos().copy(&new.infos, "the new columns").located(&*url)?;
@@ -175,7 +176,7 @@ impl MergePlan {
             self.later.push(LaterInput::new(input.clone(), later, items.file(), self.later.len()));
         }
         self.inputs.push(input);
-        Ok(())
+        Ok(file)
     }
 
     /// Creates the directories and RNTuple headers of outputs that this input is the first to have,

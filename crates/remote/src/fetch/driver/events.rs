@@ -87,10 +87,12 @@ impl Driver {
         let Some(file) = self.files.get_mut(&state.file) else { return };
         let range = offset..offset + bytes.len() as u64;
         let mut is_of_open = false;
-        // An open brings one byte of an opaque file, since some byte has to be asked for.
-        if state.is_open && file.opening.is_some() && !state.joins && !file.is_opaque {
+        // An open brings one byte of a file of which nothing is wanted yet, since some byte has to
+        // be asked for.
+        let length = bytes.len() as u64;
+        let is_wanted = !file.is_opaque || length > 1;
+        if state.is_open && file.opening.is_some() && !state.joins && is_wanted {
             // The open alone asks for the ends of the file.
-            let length = bytes.len() as u64;
             self.trace.wanted(state.file.0, length, length, true);
             is_of_open = true;
         }
