@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use remote::{Error, ErrorKind, Result};
+use rootfile::write::Compression;
 use rootfile::write::copy::{
     BesideTree, BesideWriter, NewColumns, Survivors, Taken, ends_of_clusters,
 };
-use rootfile::write::{Compression, Encoders};
 use tokio::sync::oneshot;
 
 use super::options::Only;
@@ -28,6 +28,7 @@ use crate::read::many::opener::Opener;
 use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};
 use crate::read::threads::decoders::Decoders;
 use crate::read::tree::Tree;
+use crate::write::encoders::with_encoders;
 
 /// Bytes of columns that are read at a time.
 const STEP_BYTES: u64 = 32 << 20;
@@ -107,7 +108,6 @@ pub async fn decide(
 struct Computing {
     computed: Computed,
     writer: BesideWriter,
-    encoders: Encoders,
     /// Ends of the input's clusters that are not in the batches so far.
     ends: Peekable<IntoIter<u64>>,
     /// Entries so far that pass the cut.
@@ -123,7 +123,6 @@ impl Computing {
         Computing {
             computed: Computed::new(&only.define, &requests),
             writer: BesideWriter::new(NewColumns { tree, names, compression }),
-            encoders: Encoders::default(),
             ends: ends.unwrap_or_default().into_iter().peekable(),
             entries: 0,
         }
@@ -151,14 +150,14 @@ impl Computing {
         if self.entries == 0 {
             self.write(nothing)?;
         }
-        let Computing { writer, mut encoders, .. } = *self;
-        writer.finish(&mut encoders).map_err(unlocated)
+        let Computing { writer, .. } = *self;
+        with_encoders(|encoders| writer.finish(encoders)).map_err(unlocated)
     }
 
     fn write(&mut self, batch: Batch) -> Result<()> {
         let columns = self.computed.batch(batch)?.columns;
         let arrays = columns.into_iter().map(|(_, array)| Arc::new(array)).collect();
-        self.writer.extend(arrays, &mut self.encoders).map_err(unlocated)
+        with_encoders(|encoders| self.writer.extend(arrays, encoders)).map_err(unlocated)
     }
 }
 
