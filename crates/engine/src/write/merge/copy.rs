@@ -8,10 +8,10 @@ use bytes::{Buf, Bytes};
 use futures::StreamExt;
 use remote::fetch::{Delivery, KeptBytes, MemoryReservation, RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
+use rootfile::write::Encoders;
 use rootfile::write::copy::{
     BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, Remake, TreePart, basket,
 };
-use rootfile::write::Encoders;
 use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
@@ -36,7 +36,7 @@ const WINDOW_BYTES_HERE: u64 = 8 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Inputs that are open before their turn: of small ones that are far away, as many as a link
 /// brings in a round trip.
-pub const FILES_OPEN: usize = 64;
+const FILES_OPEN: usize = 64;
 
 /// Position of a table among the outputs, and the two numbers of [`CopiedPart::ranges`].
 type Place = (usize, usize, usize);
@@ -235,20 +235,14 @@ impl Asked {
 }
 
 impl Source {
-    /// Of the inputs of a plan, the first of which are open, and then of those that are still to be
-    /// read. `is_here` where all are on disks of this machine.
-    pub fn new(
-        session: &Session,
-        reads: Reads,
-        (files, is_here): (VecDeque<Arc<RemoteFile>>, bool),
-        remake: Option<Remake>,
-    ) -> Self {
+    /// `is_here` where all inputs are on disks of this machine.
+    pub fn new(session: &Session, (reads, is_here): (Reads, bool), remake: Option<Remake>) -> Self {
         let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
         Source {
             remote: session.remote().clone(),
             reads,
-            next_open: files.len(),
-            files: files.into_iter().map(NextFile::Open).collect(),
+            files: VecDeque::new(),
+            next_open: 0,
             input: 0,
             file: None,
             tasks: VecDeque::new(),
@@ -260,22 +254,45 @@ impl Source {
         }
     }
 
+    /// Adds the next input to the plan; asks for its bytes, as far as the window has room for them.
+    /// `false` after the last input.
+    ///
+    /// # Errors
+    /// Why the input cannot be read; as [`MergePlan::add`].
+    pub async fn plan_next(&mut self, plan: &mut MergePlan) -> Result<bool> {
+        let Some(input) = self.reads.next(&mut plan.notes).await? else { return Ok(false) };
+        let file = plan.add(input)?;
+        if self.next_open + 1 == plan.inputs.len() && self.files.len() < FILES_OPEN {
+            self.files.push_back(NextFile::Open(file));
+            self.next_open += 1;
+        }
+        while self.pending_bytes < self.window && (self.next_task() || self.begin_open(plan)) {}
+        Ok(true)
+    }
+
     /// The next step; all that the window has room for is asked for before.
     async fn next(&mut self, plan: &mut MergePlan) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
-            match self.tasks.pop_front() {
-                Some(Task::Copy(chunk)) => self.ask(chunk),
-                Some(Task::Add(places)) => self.steps.push_back(Step::Add(self.input - 1, places)),
-                Some(Task::Cut(output, entry)) => self.steps.push_back(Step::Cut(output, entry)),
-                Some(Task::End) => {
-                    self.file.take().iter().for_each(|file| file.keep_no_more());
-                    self.steps.push_back(Step::End(self.input - 1));
-                }
-                None if self.next_input(plan).await? => {}
-                None => break,
+            if !self.next_task() && !self.next_input(plan).await? {
+                break;
             }
         }
         Ok(self.steps.pop_front())
+    }
+
+    /// Makes a step of the next task of the input; `false` where none is left.
+    fn next_task(&mut self) -> bool {
+        let Some(task) = self.tasks.pop_front() else { return false };
+        match task {
+            Task::Copy(chunk) => self.ask(chunk),
+            Task::Add(places) => self.steps.push_back(Step::Add(self.input - 1, places)),
+            Task::Cut(output, entry) => self.steps.push_back(Step::Cut(output, entry)),
+            Task::End => {
+                self.file.take().iter().for_each(|file| file.keep_no_more());
+                self.steps.push_back(Step::End(self.input - 1));
+            }
+        }
+        true
     }
 
     fn ask(&mut self, chunk: Chunk) {
@@ -316,15 +333,26 @@ impl Source {
             plan.complete(at)?;
             file
         };
+        self.begin(file, &plan.inputs[at]);
+        Ok(true)
+    }
+
+    /// Begins the next input, if its file is open since its metadata were read.
+    fn begin_open(&mut self, plan: &MergePlan) -> bool {
+        let is_open = |file: &mut NextFile| matches!(file, NextFile::Open(_));
+        let Some(NextFile::Open(file)) = self.files.pop_front_if(is_open) else { return false };
+        self.begin(file, &plan.inputs[self.input]);
+        true
+    }
+
+    fn begin(&mut self, file: Arc<RemoteFile>, input: &PlannedInput) {
+        self.steps.push_back(Step::Begin(self.input));
         self.input += 1;
         self.file = Some(file);
-        let input = &plan.inputs[at];
         self.tasks = match &mut self.held {
             Some(held) => tasks_in_order(input, held).into(),
             None => tasks(input).into(),
         };
-        self.steps.push_back(Step::Begin(at));
-        Ok(true)
     }
 
     /// Opens the files of the next inputs of a plan.

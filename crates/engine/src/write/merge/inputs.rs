@@ -22,8 +22,8 @@ use super::deciding::{self, Decided};
 use super::options::MergeOptions;
 use super::processes::{self, Processes};
 use crate::located::Located;
-use crate::read::file::session::Session;
 use crate::read::file::File;
+use crate::read::file::session::Session;
 
 /// Classes whose streamer infos are the output's own.
 pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
@@ -92,6 +92,11 @@ impl Items {
     /// Whether objects of the key's class are added up.
     pub fn adds(&self, key: &Key) -> bool {
         ObjectSum::adds(&self.file.format().classes.streamers, &key.class)
+    }
+
+    /// Stored bytes of the metadata, and of the objects whose records have been read.
+    pub fn held_bytes(&self) -> u64 {
+        self.known.held_bytes()
     }
 
     /// The file, to read the objects whose records have not been read.

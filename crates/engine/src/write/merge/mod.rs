@@ -4,8 +4,8 @@
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
 //! ```
 //!
-//! A merge writes nothing before the tables of all inputs are known to fit together. A skim copies
-//! each input as soon as it has been read, while the next ones are read: so it opens each input
+//! A merge writes nothing before the tables of all inputs are known to fit together; the baskets of
+//! the first ones are fetched meanwhile. A skim copies each input as soon as it has been read, while the next ones are read: so it opens each input
 //! once. Baskets are copied as they are stored, in the order in which they lie in each input;
 //! neighbours are read and written in one piece.
 //!
@@ -25,8 +25,6 @@ mod processes;
 mod reads;
 mod remake;
 mod taking;
-
-use std::collections::VecDeque;
 
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
@@ -113,15 +111,11 @@ async fn merge_to(
     let mut plan = MergePlan::new(writer(output, &options)?, options.clone(), notes);
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
-    let mut reads = Reads::new(session.clone(), (addresses, first), options.clone());
-    let mut files = VecDeque::new();
+    let reads = Reads::new(session.clone(), (addresses, first), options.clone());
+    let mut from = copy::Source::new(session, (reads, is_here), plan.remake());
     // A skim copies each input once it has been read; a merge reads all of them first.
     if options.only.is_none() {
-        while let Some(input) = reads.next(&mut plan.notes).await? {
-            let file = plan.add(input)?;
-            if files.len() < copy::FILES_OPEN {
-                files.push_back(file);
-            }
+        while from.plan_next(&mut plan).await? {
             (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
             progress(now);
         }
@@ -130,7 +124,6 @@ async fn merge_to(
         }
         plan.complete(0)?;
     }
-    let from = copy::Source::new(session, reads, (files, is_here), plan.remake());
     copy::run(session, (plan, from), carrier, output, &mut now, progress).await
 }
 

@@ -14,6 +14,10 @@ use crate::read::file::session::Session;
 /// Inputs that are read concurrently: their metadata alone, and with columns.
 const INPUTS_AHEAD: usize = 8;
 const DECIDED_AHEAD: usize = 4;
+/// Small inputs that are read concurrently, as each takes round trips and hardly any bytes; and the
+/// stored metadata of all that are, in bytes.
+const SMALL_AHEAD: u64 = 64;
+const METADATA_BYTES: u64 = 12 << 20;
 /// Inputs on a disk of this machine, which are read as fast as they are merged.
 const LOCAL_AHEAD: usize = 2;
 
@@ -25,6 +29,8 @@ pub struct Reads {
     /// The first input, if the caller has opened it already.
     first: Option<File>,
     reading: VecDeque<Reading>,
+    /// Inputs far away that are read concurrently: as many as the last one's metadata allow.
+    ahead: usize,
 }
 
 /// The task that reads an input; dropping it aborts the task.
@@ -42,7 +48,8 @@ impl Reads {
         (addresses, first): (Vec<String>, Option<File>),
         options: MergeOptions,
     ) -> Reads {
-        Reads { session, options, left: addresses.into_iter(), first, reading: VecDeque::new() }
+        let (left, reading) = (addresses.into_iter(), VecDeque::new());
+        Reads { session, options, left, first, reading, ahead: INPUTS_AHEAD }
     }
 
     /// Whether the next input has been read, or there is none.
@@ -62,7 +69,12 @@ impl Reads {
             let given_up = |_| Error::new(ErrorKind::Cancelled, "given up");
             match (&mut reading.0).await.map_err(given_up)? {
                 Err(why) if self.options.skips(&why) => notes.push(left_out(&why)),
-                input => return input.map(Some),
+                Err(why) => return Err(why),
+                Ok(input) => {
+                    let most = METADATA_BYTES / input.items.held_bytes().max(1);
+                    self.ahead = most.clamp(INPUTS_AHEAD as u64, SMALL_AHEAD) as usize;
+                    return Ok(Some(input));
+                }
             }
         }
     }
@@ -73,7 +85,7 @@ impl Reads {
             let most = match reads {
                 true => DECIDED_AHEAD,
                 false if is_local(next) => LOCAL_AHEAD,
-                false => INPUTS_AHEAD,
+                false => self.ahead,
             };
             if self.reading.len() >= most {
                 return;
