@@ -181,9 +181,22 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// `Corrupt` where it would end behind the end.
     pub fn text(&mut self) -> Result<Bytes> {
+        let len = self.text_len()?;
+        self.take(len)
+    }
+
+    fn text_len(&mut self) -> Result<usize> {
         let short = self.u8()?;
-        let len = if short == 255 { self.u32()? } else { u32::from(short) };
-        self.take(len as usize)
+        Ok(if short == 255 { self.u32()? as usize } else { usize::from(short) })
+    }
+
+    /// Moves on behind a string, as [`Cursor::text`] does.
+    ///
+    /// # Errors
+    /// As [`Cursor::text`].
+    pub fn skip_text(&mut self) -> Result<()> {
+        let len = self.text_len()?;
+        self.skip(len)
     }
 
     /// As [`Cursor::text`]; bytes that are not UTF-8 are replaced.

@@ -20,7 +20,7 @@ use crate::hole;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 use crate::ntuple;
-use crate::object::{Objects, Opaque, read_object_at};
+use crate::object::{Objects, Opaque, read_object_at, read_tree_object};
 use crate::tree::{self, Chain, ClassTable, Tree};
 
 pub use recover::Recovery;
@@ -211,7 +211,10 @@ impl File {
             let what = format!("of class {}, not a TTree", key.class);
             return Err(Error::unsupported(what).within(path));
         }
-        let objects = ready!(self.object_of(known, &key)?);
+        let record = ready!(self.record(known, &key)?);
+        let objects = self.object_by(&key, &record, &Alone, |content| {
+            read_tree_object(&self.classes.streamers, &key.class, content, key.key_len)
+        })?;
         let tree = tree::read_tree(&objects, self.header.end);
         Ok(Progress::Ready(tree.map_err(|error| error.within(path).at(key.offset))?))
     }
@@ -271,13 +274,23 @@ impl File {
         workers: &dyn Workers,
         opaque: &Opaque,
     ) -> Result<Objects> {
+        self.object_by(key, record, workers, |content| {
+            read_object_at(&self.classes.streamers, &key.class, content, key.key_len, opaque)
+        })
+    }
+
+    /// The object in the record of a key, as `read` understands its content.
+    fn object_by(
+        &self,
+        key: &Key,
+        record: &Bytes,
+        workers: &dyn Workers,
+        read: impl Fn(Cursor<'_>) -> Result<Objects>,
+    ) -> Result<Objects> {
         let read = || {
             let offset = key.offset.saturating_add(key.key_len);
             let (payload, len) = payload(record, key)?;
             let located = |error: Error| error.at(offset);
-            let read = |content: Cursor<'_>| {
-                read_object_at(&self.classes.streamers, &key.class, content, key.key_len, opaque)
-            };
             match Content::new(payload.clone(), len, workers).map_err(located)? {
                 Some(content) => read(Cursor::over(&content, offset)),
                 None => read(Cursor::new(&decompressed(payload, len).map_err(located)?, offset)),
@@ -427,5 +440,70 @@ fn decompressed(payload: Bytes, len: usize) -> Result<Bytes> {
             Ok(content) => Ok(content.into()),
             Err(error) => Err(hole::noted(error, &payload)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::read_object;
+
+    /// Files whose trees have branches of all kinds, by all who write them.
+    const FILES: [&[u8]; 7] = [
+        include_bytes!("../../testdata/split.root"),
+        include_bytes!("../../testdata/members.root"),
+        include_bytes!("../../testdata/by_geant4.root"),
+        include_bytes!("../../testdata/by_groot.root"),
+        include_bytes!("../../testdata/by_uproot.root"),
+        include_bytes!("../../testdata/clustered.root"),
+        include_bytes!("../../../../fuzz/seeds/file/branches.root"),
+    ];
+
+    /// The contents of the records of trees in a file, each with its key.
+    fn trees(file: &File, known: &Known) -> Vec<(Key, Bytes)> {
+        let keys = file.keys().iter().filter(|key| file.is_tree(key));
+        let content = |key: &Key| match file.content_of(known, key).unwrap() {
+            Progress::Ready(content) => (key.clone(), content),
+            Progress::NeedsData(needs) => panic!("{needs:?}"),
+        };
+        keys.map(content).collect()
+    }
+
+    /// A tree by its branches' metadata alone, and with all that its record has; and how many
+    /// objects each took.
+    fn both(file: &File, key: &Key, content: &Bytes) -> [(Result<Tree>, usize); 2] {
+        let streamers = &file.classes.streamers;
+        let cursor = Cursor::new(content, 0);
+        let short = read_tree_object(streamers, &key.class, cursor, key.key_len);
+        let whole = read_object(streamers, &key.class, content, key.key_len, 0);
+        [short, whole].map(|objects| {
+            let count = objects.as_ref().map_or(0, |objects| objects.iter().count());
+            (objects.and_then(|objects| tree::read_tree(&objects, file.header.end)), count)
+        })
+    }
+
+    #[test]
+    fn a_tree_is_the_same_by_the_metadata_of_its_branches_alone() {
+        for bytes in FILES {
+            let mut known = Known::new(Some(bytes.len() as u64));
+            known.supply(0, Bytes::from_static(bytes));
+            let Progress::Ready(file) = File::open(&known).unwrap() else { panic!("a whole file") };
+            let trees = trees(&file, &known);
+            assert!(!trees.is_empty());
+            for (key, content) in trees {
+                let [(short, few), (whole, many)] = both(&file, &key, &content);
+                assert_eq!(short, whole);
+                assert!(few < many, "{few} objects, {many} with all parts: {}", key.name);
+                // Whatever byte is wrong, both come to the same.
+                for at in (0..content.len()).step_by(content.len() / 60 + 1) {
+                    for change in [0x01, 0x40, 0xff] {
+                        let mut wrong = content.to_vec();
+                        wrong[at] ^= change;
+                        let [(short, _), (whole, _)] = both(&file, &key, &wrong.into());
+                        assert_eq!(short, whole, "byte {at} of {} by {change}", key.name);
+                    }
+                }
+            }
+        }
     }
 }

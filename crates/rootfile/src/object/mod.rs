@@ -1,5 +1,6 @@
 //! Objects as plain data: what was read, by the names that the streamer info gives.
 
+mod branches;
 mod collection;
 mod counted;
 pub(crate) mod marks;
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::streamer::{ClassLayout, MemberKind};
 use crate::types::special::Special;
 
+pub(crate) use branches::read_tree_object;
 pub(crate) use reader::read_object_with_marks;
 pub use reader::{read_object, read_object_at};
 
@@ -227,8 +229,9 @@ impl<'a> ObjectRef<'a> {
         let object = self.object();
         let mut members = object.layout.members.iter().zip(&object.values);
         let own = members.find(|(member, value)| {
-            let is_base = matches!((&member.kind, value), (MemberKind::Base(..), Value::Object(_)));
-            *member.name == *name && !is_base
+            let is_base =
+                || matches!((&member.kind, value), (MemberKind::Base(..), Value::Object(_)));
+            *member.name == *name && !is_base()
         });
         match own {
             Some((_, value)) => Some(value),
@@ -305,6 +308,10 @@ impl<'a> ObjectRef<'a> {
     /// # Errors
     /// As [`ObjectRef::pointed`], for the collection and for each of its objects.
     pub fn objects(self, name: &str) -> Result<Vec<Option<ObjectRef<'a>>>> {
+        // Of a branch that is not read with all its parts.
+        if let Value::List(items) = self.required(name)? {
+            return items.iter().map(|item| self.target(name, item)).collect();
+        }
         let Some(collection) = self.pointed(name)? else { return Ok(Vec::new()) };
         match collection.required(Special::ITEMS)? {
             Value::List(items) => items.iter().map(|item| self.target(name, item)).collect(),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::branches::Extent;
 use super::marks::{Marked, Marks};
 use super::numbers::{scalar, scalars};
 use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
@@ -71,7 +72,8 @@ pub fn read_object_at(
     key_len: u64,
     opaque: &Opaque,
 ) -> Result<Objects> {
-    read_marked(streamers, class, content, key_len, opaque, None).map(|(objects, _)| objects)
+    let all = Extent::All;
+    read_to_extent(streamers, class, content, key_len, opaque, all).map(|(objects, _)| objects)
 }
 
 /// As [`read_object`], and where the parts of the objects are.
@@ -87,18 +89,22 @@ pub(crate) fn read_object_with_marks(
 ) -> Result<(Objects, Marks)> {
     let cursor = Cursor::new(content, offset);
     let none = Opaque::new();
-    let read = read_marked(streamers, class, cursor, key_len, &none, Some(Marks::default()));
-    read.map(|(objects, marks)| (objects, marks.unwrap_or_default()))
+    let marked = Extent::Marked(Marks::default());
+    let read = read_to_extent(streamers, class, cursor, key_len, &none, marked);
+    read.map(|(objects, extent)| match extent {
+        Extent::Marked(marks) => (objects, marks),
+        _ => (objects, Marks::default()),
+    })
 }
 
-fn read_marked(
+pub(super) fn read_to_extent(
     streamers: &Streamers,
     class: &str,
     mut content: Cursor<'_>,
     key_len: u64,
     opaque: &Opaque,
-    marks: Option<Marks>,
-) -> Result<(Objects, Option<Marks>)> {
+    extent: Extent,
+) -> Result<(Objects, Extent)> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
         None => (Cow::Borrowed(streamers), None),
@@ -114,7 +120,7 @@ fn read_marked(
         depth: 0,
         values_left: VALUES_MAX,
         empty: Arc::new(ClassLayout::of_names("".into(), &[])),
-        marks,
+        extent,
     };
     let class = reader.class_named(class);
     let id = reader.reserve(&class)?;
@@ -125,7 +131,7 @@ fn read_marked(
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.whole(id, &class, cursor)?,
     }
-    Ok((Objects { objects: reader.objects, links: reader.links }, reader.marks))
+    Ok((Objects { objects: reader.objects, links: reader.links }, reader.extent))
 }
 
 /// The version in front of an object, and where the object ends.
@@ -183,30 +189,40 @@ pub(super) struct ObjectReader<'s> {
     depth: u32,
     values_left: usize,
     empty: Arc<ClassLayout>,
-    /// Where parts are, for those who copy them.
-    marks: Option<Marks>,
+    pub(super) extent: Extent,
 }
 
 impl ObjectReader<'_> {
     pub(super) fn start<'c>(&self, cursor: &Cursor<'c>) -> Start<'c> {
-        let marks = self.marks.as_ref().map_or(0, |marks| marks.all.len());
+        let marks = match &self.extent {
+            Extent::Marked(marks) => marks.all.len(),
+            _ => 0,
+        };
         Start { cursor: cursor.clone(), marks }
+    }
+
+    /// Where parts are, for those who copy them.
+    fn marks(&mut self) -> Option<&mut Marks> {
+        match &mut self.extent {
+            Extent::Marked(marks) => Some(marks),
+            _ => None,
+        }
     }
 
     /// Marks the beginning of a part, for [`ObjectReader::end`].
     pub(super) fn begin(&mut self, part: Marked, cursor: &Cursor<'_>) -> usize {
-        self.marks.as_mut().map_or(0, |marks| marks.begin(cursor.position(), part))
+        self.marks().map_or(0, |marks| marks.begin(cursor.position(), part))
     }
 
     pub(super) fn end(&mut self, mark: usize, cursor: &Cursor<'_>) {
-        if let Some(marks) = &mut self.marks {
+        if let Some(marks) = self.marks() {
             marks.end(mark, cursor.position());
         }
     }
 
     /// Says what a part is that was begun before that was known.
     pub(super) fn is(&mut self, mark: usize, part: Marked) {
-        if let Some(marks) = &mut self.marks {
+        if let Some(marks) = self.marks() {
             marks.all[mark].part = part;
         }
     }
@@ -215,7 +231,7 @@ impl ObjectReader<'_> {
     pub(super) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<ObjectHeader> {
         let at = cursor.clone();
         let header = ObjectHeader::read(cursor)?;
-        if let (Some(marks), Some(len)) = (&mut self.marks, header.len) {
+        if let (Some(marks), Some(len)) = (self.marks(), header.len) {
             let mark = marks.begin(at.position(), Marked::Counted);
             marks.end(mark, cursor.position() + len);
         }
@@ -417,7 +433,7 @@ impl ObjectReader<'_> {
             Err(why) if matches!(why.kind, ErrorKind::Unsupported(_) | ErrorKind::Corrupt(_)) => {
                 let Start { cursor: mut start, marks } = start;
                 let bytes = start.take(cursor.position() - start.position())?;
-                if let Some(all) = &mut self.marks {
+                if let Some(all) = self.marks() {
                     all.all.truncate(marks);
                 }
                 let object = &mut self.objects[id.0 as usize];
@@ -430,7 +446,13 @@ impl ObjectReader<'_> {
         }
     }
 
-    fn set(&mut self, id: ObjectId, version: i32, layout: &Arc<ClassLayout>, values: Vec<Value>) {
+    pub(super) fn set(
+        &mut self,
+        id: ObjectId,
+        version: i32,
+        layout: &Arc<ClassLayout>,
+        values: Vec<Value>,
+    ) {
         let object = &mut self.objects[id.0 as usize];
         object.version = version;
         object.layout = layout.clone();
@@ -454,6 +476,9 @@ impl ObjectReader<'_> {
             let values = special::read(*special, self, (id, header.version), cursor)?;
             self.set(id, version, layout, values);
             return Ok(());
+        }
+        if let Some(short) = class.id.and_then(|known| self.short_layout(known, header)) {
+            return self.short_members(id, header.version, &short, cursor);
         }
         let layout = match version {
             0 if header.len.is_some() => unversioned(known, cursor)?,

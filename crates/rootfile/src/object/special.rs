@@ -78,7 +78,7 @@ pub(super) fn read(
 }
 
 /// `TObject`: its identifier and its bits.
-fn tobject(cursor: &mut Cursor<'_>) -> Result<(Value, u32)> {
+pub(super) fn tobject(cursor: &mut Cursor<'_>) -> Result<(Value, u32)> {
     if cursor.u16()? & MEMBERWISE != 0 {
         cursor.skip(4)?;
     }
@@ -97,7 +97,7 @@ impl From<u32> for Value {
 }
 
 /// The beginning of collections: `TObject` and the name, in versions above `plain_version`.
-fn collection_name(
+pub(super) fn collection_name(
     version: u16,
     plain_version: u16,
     cursor: &mut Cursor<'_>,

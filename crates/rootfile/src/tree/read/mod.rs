@@ -1,6 +1,5 @@
 //! A tree's metadata from the object that is in the file.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,10 +41,10 @@ pub(crate) fn read_tree_and_columns(
         file_end,
         branches: Vec::new(),
         columns: Vec::new(),
-        ids: BTreeMap::new(),
-        leaves: BTreeMap::new(),
+        ids: ByObject(Vec::new()),
+        leaves: ByObject(Vec::new()),
         counts: Vec::new(),
-        seen: BTreeSet::new(),
+        seen: ByObject(Vec::new()),
     };
     for branch in tree.objects("fBranches")?.into_iter().flatten() {
         reader.branch(branch, None, (0, false))?;
@@ -91,11 +90,28 @@ struct Reader {
     /// For each of them the object that has its baskets.
     columns: Vec<ObjectId>,
     /// Which branch and which leaf an object became.
-    ids: BTreeMap<ObjectId, BranchId>,
-    leaves: BTreeMap<ObjectId, (BranchId, u32)>,
+    ids: ByObject<BranchId>,
+    leaves: ByObject<(BranchId, u32)>,
     /// Objects that count others, to be looked up when all are read.
     counts: Vec<(BranchId, Counts)>,
-    seen: BTreeSet<ObjectId>,
+    seen: ByObject<()>,
+}
+
+/// What is known of objects, by their positions.
+struct ByObject<T>(Vec<Option<T>>);
+
+impl<T: Copy> ByObject<T> {
+    /// What was known before, if anything.
+    fn insert(&mut self, object: ObjectId, known: T) -> Option<T> {
+        if self.0.len() <= object.position() {
+            self.0.resize(object.position() + 1, None);
+        }
+        self.0[object.position()].replace(known)
+    }
+
+    fn get(&self, object: ObjectId) -> Option<T> {
+        self.0.get(object.position()).copied().flatten()
+    }
 }
 
 struct Counts {
@@ -115,7 +131,7 @@ impl Reader {
         parent: Option<BranchId>,
         (depth, late): (usize, bool),
     ) -> Result<()> {
-        if depth > DEPTH_MAX || !self.seen.insert(object.id) {
+        if depth > DEPTH_MAX || self.seen.insert(object.id, ()).is_some() {
             return Err(Error::corrupt("a branch that contains itself"));
         }
         let id = BranchId(self.branches.len() as u32);
@@ -207,13 +223,12 @@ impl Reader {
     fn resolve_counts(&mut self) {
         for (id, counts) in std::mem::take(&mut self.counts) {
             let branch = &mut self.branches[id.0 as usize];
-            let [first, second] =
-                counts.branches.map(|object| object.map(|id| self.ids.get(&id).copied()));
-            let leaves = counts.leaves.iter().map(|object| object.map(|id| self.leaves.get(&id)));
+            let [first, second] = counts.branches.map(|object| object.map(|id| self.ids.get(id)));
+            let leaves = counts.leaves.iter().map(|object| object.map(|id| self.leaves.get(id)));
             let mut lost = [first, second].contains(&Some(None));
             for (leaf, count) in branch.leaves.iter_mut().zip(leaves) {
                 lost |= count == Some(None);
-                leaf.count = count.flatten().copied();
+                leaf.count = count.flatten();
             }
             if lost {
                 let why =

@@ -1,0 +1,324 @@
+//! Branches and leaves of a tree, read for their metadata alone: each is one object, with the
+//! members that a tree's metadata need and without parts for its base classes.
+//!
+//! Trees have thousands of branches, and a branch takes a dozen objects when all of it is read.
+//! What is not as expected in any of them is read with all its parts: see [`read_tree_object`].
+
+use std::sync::Arc;
+
+use super::marks::Marks;
+use super::reader::{ObjectHeader, ObjectReader, read_to_extent};
+use super::special::{collection_name, tobject};
+use super::{ObjectId, Objects, Opaque, Value};
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::streamer::{Class, ClassId, ClassLayout, Count, Member, MemberKind, Streamers};
+use crate::types::scalar::Scalar;
+
+/// The classes whose objects are read so. Others may have them as base classes.
+const CLASSES: [&str; 15] = [
+    "TBranch",
+    "TBranchElement",
+    "TLeaf",
+    "TLeafB",
+    "TLeafC",
+    "TLeafD",
+    "TLeafD32",
+    "TLeafElement",
+    "TLeafF",
+    "TLeafF16",
+    "TLeafG",
+    "TLeafI",
+    "TLeafL",
+    "TLeafO",
+    "TLeafS",
+];
+
+/// The members of branches and leaves that a tree's metadata are made from, and the one that says
+/// how long arrays are.
+const MEMBERS: [&str; 34] = [
+    "fBasketBytes",
+    "fBasketEntry",
+    "fBasketSeek",
+    "fBaskets",
+    "fBranchCount",
+    "fBranchCount2",
+    "fBranches",
+    "fCheckSum",
+    "fClassName",
+    "fClassVersion",
+    "fClonesName",
+    "fCompress",
+    "fEntries",
+    "fEntryOffsetLen",
+    "fFileName",
+    "fFirstEntry",
+    "fID",
+    "fIOFeatures",
+    "fIsUnsigned",
+    "fLeafCount",
+    "fLeaves",
+    "fLen",
+    "fLenType",
+    "fMaxBaskets",
+    "fMaximum",
+    "fName",
+    "fParentName",
+    "fStreamerType",
+    "fTitle",
+    "fTotBytes",
+    "fType",
+    "fVirtual",
+    "fWriteBasket",
+    "fZipBytes",
+];
+
+/// Base classes in base classes.
+const DEPTH_MAX: usize = 8;
+
+/// Reads the object of a tree that `content` consists of. Of its branches and leaves the members
+/// that [`read_tree`](crate::tree) looks at are the same as [`read_object`](super::read_object)
+/// gives.
+///
+/// # Errors
+/// As [`read_object`](super::read_object).
+pub(crate) fn read_tree_object(
+    streamers: &Streamers,
+    class: &str,
+    content: Cursor<'_>,
+    key_len: u64,
+) -> Result<Objects> {
+    let none = Opaque::new();
+    let short = Extent::Members(Layouts::default());
+    if let Ok((objects, Extent::Members(Layouts { has_failed: false, .. }))) =
+        read_to_extent(streamers, class, content.clone(), key_len, &none, short)
+    {
+        return Ok(objects);
+    }
+    // From the beginning: what has failed may be in the midst of what has been understood.
+    read_to_extent(streamers, class, content, key_len, &none, Extent::All)
+        .map(|(objects, _)| objects)
+}
+
+/// How much is read.
+pub(super) enum Extent {
+    All,
+    /// All, and where its parts are.
+    Marked(Marks),
+    /// Of branches and leaves the members that a tree's metadata need.
+    Members(Layouts),
+}
+
+/// Layouts of branches and leaves, found when they are first needed.
+#[derive(Default)]
+pub(super) struct Layouts {
+    known: Vec<(ClassId, u16, Option<Arc<ShortLayout>>)>,
+    /// Something is not as such a layout expects it.
+    has_failed: bool,
+}
+
+/// What of an object is read, in its order.
+pub(super) struct ShortLayout {
+    steps: Vec<Step>,
+    layout: Arc<ClassLayout>,
+}
+
+enum Step {
+    /// Bytes that nothing is needed of.
+    Skip(usize),
+    SkipText,
+    /// `TObject`.
+    Object,
+    /// The header of a base class with this version, and its end.
+    Begin(u16),
+    End,
+    /// A `TObjArray`, of which the objects are the member's value.
+    Items,
+    /// The next member of the layout.
+    Keep,
+}
+
+impl ShortLayout {
+    /// The layout of a class; `None` where a part of it may be anything.
+    fn of(streamers: &Streamers, class: &Class, version: u16) -> Option<ShortLayout> {
+        if !CLASSES.contains(&&*class.name) {
+            return None;
+        }
+        let layout = class.layout(i32::from(version))?;
+        let mut all = ShortLayouts { streamers, steps: Vec::new(), members: Vec::new() };
+        all.add(layout, 0)?;
+        let ShortLayouts { steps, members, .. } = all;
+        let layout = ClassLayout { class: class.name.clone(), version: layout.version, members };
+        Some(ShortLayout { steps, layout: Arc::new(layout) })
+    }
+}
+
+/// A layout that is being made.
+struct ShortLayouts<'s> {
+    streamers: &'s Streamers,
+    steps: Vec<Step>,
+    members: Vec<Member>,
+}
+
+impl ShortLayouts<'_> {
+    fn add(&mut self, layout: &ClassLayout, depth: usize) -> Option<()> {
+        // Of each member of this class the position among all that are kept.
+        let mut kept: Vec<Option<usize>> = Vec::with_capacity(layout.members.len());
+        for member in &layout.members {
+            let is_base = matches!(member.kind, MemberKind::Base(..));
+            let is_kept = !is_base && MEMBERS.binary_search(&&*member.name).is_ok();
+            kept.push(is_kept.then_some(self.members.len()));
+            match &member.kind {
+                MemberKind::Base(class, version) => self.base(*class, *version, depth)?,
+                kind if is_kept => self.keep(&member.name, kind, &kept)?,
+                MemberKind::Number(Scalar::Number(number)) => self.skip(number.size()),
+                MemberKind::Text => self.steps.push(Step::SkipText),
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    fn base(&mut self, class: ClassId, version: i32, depth: usize) -> Option<()> {
+        let base = self.streamers.class(class);
+        if *base.name == *"TObject" {
+            self.steps.push(Step::Object);
+            return Some(());
+        }
+        if base.special.is_some() || depth >= DEPTH_MAX {
+            return None;
+        }
+        let layout = base.layout(version)?.clone();
+        self.steps.push(Step::Begin(u16::try_from(version).ok().filter(|version| *version > 0)?));
+        self.add(&layout, depth + 1)?;
+        self.steps.push(Step::End);
+        Some(())
+    }
+
+    fn keep(&mut self, name: &Arc<str>, kind: &MemberKind, kept: &[Option<usize>]) -> Option<()> {
+        let counted = |count: &Count| match count {
+            Count::Member(name, Some(at)) => {
+                Some(Count::Member(name.clone(), Some((*kept.get(*at)?)?)))
+            }
+            _ => None,
+        };
+        let kind = match kind {
+            MemberKind::Number(_) | MemberKind::Text | MemberKind::Pointer => kind.clone(),
+            MemberKind::Numbers(scalar, count) => MemberKind::Numbers(*scalar, counted(count)?),
+            MemberKind::BasketSeeks(count) => MemberKind::BasketSeeks(counted(count)?),
+            MemberKind::Object(_) => kind.clone(),
+            _ => return None,
+        };
+        let is_array = |class: ClassId| *self.streamers.class(class).name == *"TObjArray";
+        self.steps.push(match kind {
+            MemberKind::Object(class) if is_array(class) => Step::Items,
+            _ => Step::Keep,
+        });
+        if self.members.iter().any(|known| known.name == *name) {
+            // A class and its base class have one each.
+            return None;
+        }
+        self.members.push(Member { name: name.clone(), kind });
+        Some(())
+    }
+
+    fn skip(&mut self, len: usize) {
+        match self.steps.last_mut() {
+            Some(Step::Skip(before)) => *before += len,
+            _ => self.steps.push(Step::Skip(len)),
+        }
+    }
+}
+
+impl ObjectReader<'_> {
+    /// The layout of an object of which not all is needed.
+    pub(super) fn short_layout(
+        &mut self,
+        class: ClassId,
+        header: ObjectHeader,
+    ) -> Option<Arc<ShortLayout>> {
+        let Extent::Members(Layouts { known, .. }) = &mut self.extent else { return None };
+        let version = header.version;
+        if header.len.is_none() || version == 0 {
+            return None;
+        }
+        if let Some((.., layout)) = known.iter().find(|(of, at, _)| *of == class && *at == version)
+        {
+            return layout.clone();
+        }
+        let streamers = self.streamers;
+        let layout = ShortLayout::of(streamers, streamers.class(class), version).map(Arc::new);
+        known.push((class, version, layout.clone()));
+        layout
+    }
+
+    /// Reads an object, of which `cursor` has all bytes and nothing else.
+    pub(super) fn short_members(
+        &mut self,
+        id: ObjectId,
+        version: u16,
+        short: &ShortLayout,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
+        let done = self.values_of(short, cursor);
+        if let (Err(_), Extent::Members(layouts)) = (&done, &mut self.extent) {
+            layouts.has_failed = true;
+        }
+        self.set(id, i32::from(version), &short.layout, done?);
+        Ok(())
+    }
+
+    fn values_of(&mut self, short: &ShortLayout, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+        let ShortLayout { steps, layout } = short;
+        self.charge(layout.members.len())?;
+        let mut values = Vec::with_capacity(layout.members.len());
+        let (mut ends, mut depth) = ([0; DEPTH_MAX], 0);
+        for step in steps {
+            match step {
+                Step::Skip(len) => cursor.skip(*len)?,
+                Step::SkipText => cursor.skip_text()?,
+                Step::Object => drop(tobject(cursor)?),
+                Step::Begin(version) => {
+                    let header = ObjectHeader::read(cursor)?;
+                    let Some(len) = header.len.filter(|_| header.version == *version) else {
+                        return Err(cursor.unsupported("a base class of another version"));
+                    };
+                    ends[depth] = cursor.position() + len;
+                    depth += 1;
+                }
+                Step::End => {
+                    depth -= 1;
+                    if cursor.position() != ends[depth] {
+                        return Err(cursor.unsupported("a base class of another length"));
+                    }
+                }
+                Step::Items => values.push(self.items(cursor)?),
+                Step::Keep => {
+                    let kind = &layout.members[values.len()].kind;
+                    values.push(self.value(kind, &values, layout, cursor)?);
+                }
+            }
+        }
+        match cursor.remaining() {
+            0 => Ok(values),
+            left => Err(cursor.unsupported(format!("{left} bytes more than its members"))),
+        }
+    }
+
+    /// The objects of a `TObjArray`.
+    fn items(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let header = ObjectHeader::read(cursor)?;
+        let Some(len) = header.len else {
+            return Err(cursor.unsupported("an array of unknown length"));
+        };
+        let mut content = cursor.split(len)?;
+        collection_name(header.version, 2, &mut content)?;
+        let count = content.count(4)?;
+        content.skip(4)?;
+        let all = self.many(count, &mut content, |to, at| to.pointer(at))?;
+        match content.remaining() {
+            0 => Ok(all),
+            left => Err(content.unsupported(format!("{left} bytes more than its objects"))),
+        }
+    }
+}
