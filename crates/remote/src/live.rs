@@ -91,7 +91,7 @@ mod tests {
             host: &str,
             port: u16,
         ) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
-            let reader = Slots::open(&self.folder, &format!("{host}:{port}"), 1);
+            let reader = Slots::open(&self.folder, (host, port), 1);
             let free = self.free.clone();
             Box::pin(async move {
                 free.lock().push(reader?.take(Duration::ZERO).is_some());

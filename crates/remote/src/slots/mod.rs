@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -97,16 +97,25 @@ impl Drop for Slot {
 }
 
 impl Slots {
-    /// Opens the slots of a server in farroot's own folder within `parent`, for connections that
-    /// read. Names that end with the same `host:port` name the same server.
+    /// Opens the slots of a server, given by host and port, in farroot's own folder within
+    /// `parent`, for connections that read.
     ///
     /// # Errors
     /// `Unsupported` where locks cannot be shared: on a network file system, on systems other than
     /// Linux. `PermissionDenied` where the folder, or the file in it, is not this user's alone.
-    pub fn open(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
+    /// `QuotaExceeded` where 4,096 processes share the slots. Other errors of the file system.
+    pub fn open(parent: &Path, server: (&str, u16), most: u32) -> io::Result<Arc<Self>> {
         let mut slots = Self::with(parent, server, 0..u64::from(most), QUEUE..QUEUE_BRIEF)?;
+        // No lock succeeds on such systems.
+        if cfg!(not(target_os = "linux")) {
+            return Err(ErrorKind::Unsupported.into());
+        }
         let is_free = |number: &u64| locks::lock(&slots.file, byte(PROCESSES + number));
-        let number = (0..PROCESSES_MAX).find(is_free).ok_or(io::ErrorKind::Unsupported)?;
+        let number = (0..PROCESSES_MAX).find(is_free).ok_or_else(|| {
+            let (host, port) = server;
+            let text = format!("{PROCESSES_MAX} processes of this user read from {host}:{port}");
+            io::Error::new(ErrorKind::QuotaExceeded, text)
+        })?;
         slots.number = Some(number);
         Ok(Arc::new(slots))
     }
@@ -116,7 +125,7 @@ impl Slots {
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub fn open_brief(parent: &Path, server: &str, most: u32) -> io::Result<Arc<Self>> {
+    pub fn open_brief(parent: &Path, server: (&str, u16), most: u32) -> io::Result<Arc<Self>> {
         // Readers take the first slots first.
         let places = u64::from(most.saturating_sub((most / 2).max(1)))..u64::from(most);
         Ok(Arc::new(Self::with(parent, server, places, QUEUE_BRIEF..QUEUE_END)?))
@@ -124,25 +133,25 @@ impl Slots {
 
     fn with(
         parent: &Path,
-        server: &str,
+        (host, port): (&str, u16),
         places: Range<u64>,
         queue: Range<u64>,
     ) -> io::Result<Slots> {
         runtime::claim(parent)?;
         let folder = Folder::new(parent, "connections");
-        let folder = folder.claimed().map_err(|error| foreign(parent, &error.to_string()))?;
+        let folder = folder.claimed().map_err(|error| of_path(folder.path(), error))?;
         runtime::claim(folder)?;
         if crate::cache::place::networked(folder).is_some() {
-            return Err(io::ErrorKind::Unsupported.into());
+            return Err(ErrorKind::Unsupported.into());
         }
-        let host_and_port = server.rsplit("//").next().unwrap_or_default().replace(['[', ']'], "");
-        let name = format!("{:016x}", XxHash64::oneshot(0, host_and_port.as_bytes()));
+        let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+        let name = format!("{:016x}", XxHash64::oneshot(0, format!("{host}:{port}").as_bytes()));
         let path = folder.join(name);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         // Without `O_NONBLOCK` the open of a FIFO may wait for a process at its other end.
         let opened = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
-        let file = opened.map_err(|error| foreign(&path, &error.to_string()))?;
+        let file = opened.map_err(|error| of_path(&path, error))?;
         if !file.metadata()?.is_file() {
             return Err(foreign(&path, "it is no regular file"));
         }
@@ -235,10 +244,23 @@ impl Slots {
     }
 }
 
+/// An error of the file system, with the path; where something else has a path of farroot's,
+/// [`foreign`]'s error.
+fn of_path(path: &Path, error: io::Error) -> io::Error {
+    let is_link = error.raw_os_error() == Some(libc::ELOOP);
+    match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
+            foreign(path, &error.to_string())
+        }
+        _ if is_link => foreign(path, &error.to_string()),
+        kind => io::Error::new(kind, format!("{}: {error}", path.display())),
+    }
+}
+
 /// The error where a foreign file or folder has a path of farroot's.
 fn foreign(path: &Path, why: &str) -> io::Error {
     let text = format!("{}: what is there is not farroot's: {why}", path.display());
-    io::Error::new(io::ErrorKind::PermissionDenied, text)
+    io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
 fn byte(at: u64) -> Range<u64> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::*;
 
 const NOW: Duration = Duration::from_secs(1);
+const HOST: (&str, u16) = ("host", 1094);
 
 /// A folder, and the path of farroot's own folder in it, which does not exist yet.
 fn private() -> (tempfile::TempDir, PathBuf) {
@@ -14,14 +15,14 @@ fn private() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn open(folder: &Path, most: u32) -> Arc<Slots> {
-    Slots::open(folder, "root://host:1094", most).expect("a folder")
+    Slots::open(folder, HOST, most).expect("a folder")
 }
 
 #[test]
 fn no_more_places_are_taken_than_there_are() {
     let (_parent, folder) = private();
     let (one, two) = (open(&folder, 4), open(&folder, 4));
-    let other = Slots::open(&folder, "root://other:1094", 4).unwrap();
+    let other = Slots::open(&folder, ("other", 1094), 4).unwrap();
     let mut ones: Vec<Slot> = (0..3).map(|_| one.take(NOW).unwrap()).collect();
     assert_eq!(ones.iter().map(|slot| slot.number).collect::<Vec<_>>(), [0, 1, 2]);
     let last = two.take(NOW).unwrap();
@@ -55,8 +56,8 @@ fn what_is_not_this_user_s_alone_is_refused_with_the_reason() {
         let (_parent, folder) = private();
         runtime::claim(&folder).unwrap();
         prepare(&folder);
-        let error = Slots::open(&folder, "root://host:1094", 4).expect_err("refused");
-        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        let error = Slots::open(&folder, HOST, 4).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
         error.to_string()
     };
     let own = |parent: &Path| parent.join("farroot-connections");
@@ -98,6 +99,46 @@ fn what_is_not_this_user_s_alone_is_refused_with_the_reason() {
         fs::create_dir(path).unwrap();
     };
     assert!(refusal(&folder_for_file).contains("not farroot's"));
+}
+
+/// Regression: where 4,096 processes read from a server, the next one exceeded the limit on
+/// connections without a warning.
+#[test]
+fn a_process_beyond_those_that_are_counted_is_refused_with_the_reason() {
+    let (_parent, folder) = private();
+    let one = open(&folder, 4);
+    assert!(locks::lock(&one.file, PROCESSES..PROCESSES + PROCESSES_MAX));
+    let error = Slots::open(&folder, HOST, 4).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+    assert!(error.to_string().contains("4096 processes of this user read from host:1094"));
+    drop(one);
+    assert!(Slots::open(&folder, HOST, 4).is_ok());
+}
+
+/// Regression: a full disk was said to be another program's folder.
+#[test]
+fn errors_of_the_file_system_keep_their_cause() {
+    let of = |kind: ErrorKind| of_path(Path::new("/run/x"), kind.into());
+    for kind in [ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem, ErrorKind::NotFound] {
+        let (error, cause) = (of(kind), io::Error::from(kind));
+        assert_eq!((error.kind(), error.to_string()), (kind, format!("/run/x: {cause}")));
+    }
+    for kind in [ErrorKind::AlreadyExists, ErrorKind::NotADirectory, ErrorKind::IsADirectory] {
+        let error = of(kind);
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("is not farroot's"), "{error}");
+    }
+}
+
+#[test]
+fn one_server_has_one_file_however_its_name_is_spelt() {
+    let (_parent, folder) = private();
+    let of = |host: &str| Slots::open(&folder, (host, 443), 1).unwrap();
+    for (host, same) in [("Host.org", "host.ORG"), ("[::1]", "::1")] {
+        let (one, two) = (of(host), of(same));
+        let _slot = one.take(NOW).unwrap();
+        assert!(two.take(NOW).is_none(), "{host}");
+    }
 }
 
 /// Regression: the count missed processes after one had ended and another had taken its number.
@@ -178,7 +219,7 @@ fn a_process_that_does_not_take_its_slot_is_passed() {
 fn questions_and_uploads_have_half_of_the_slots_and_a_queue_of_their_own() {
     let (_parent, folder) = private();
     let reader = open(&folder, 4);
-    let brief = || Slots::open_brief(&folder, "host:1094", 4).unwrap();
+    let brief = || Slots::open_brief(&folder, HOST, 4).unwrap();
     let [upload, question, waiting] = [(); 3].map(|()| brief());
     let slots = [upload.take(NOW).unwrap(), question.take(NOW).unwrap()];
     assert!(waiting.take(NOW).is_none(), "the other half is for reads");
@@ -196,12 +237,11 @@ fn uploads_find_slots_where_readers_have_half_of_them() {
     let (_parent, folder) = private();
     let reader = open(&folder, 4);
     let reads = [reader.take(NOW).unwrap(), reader.take(NOW).unwrap()];
-    let uploads: Vec<_> =
-        (0..2).map(|_| Slots::open_brief(&folder, "host:1094", 4).unwrap()).collect();
+    let uploads: Vec<_> = (0..2).map(|_| Slots::open_brief(&folder, HOST, 4).unwrap()).collect();
     let slots: Vec<_> = uploads.iter().map(|upload| upload.take(NOW).unwrap()).collect();
     assert_eq!((reader.share(), reader.is_crowded()), (4, false));
     drop((slots, reads));
     for most in [1, 2, 3] {
-        assert!(Slots::open_brief(&folder, "few:1094", most).unwrap().take(NOW).is_some());
+        assert!(Slots::open_brief(&folder, ("few", 1094), most).unwrap().take(NOW).is_some());
     }
 }

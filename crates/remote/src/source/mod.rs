@@ -296,6 +296,11 @@ pub trait Server: Send + Sync + 'static {
     /// Scheme, host and port, for reports and errors: `root://host:1094`.
     fn name(&self) -> &str;
 
+    /// Host and port of the next connection; `None` where bytes are read without one.
+    fn endpoint(&self) -> Option<(String, u16)> {
+        None
+    }
+
     /// What is known of the server before it has been asked.
     fn traits(&self) -> ServerTraits;
 

@@ -49,6 +49,8 @@ pub struct PelicanServer {
     config: Config,
     network: Arc<dyn Network>,
     traits: ServerTraits,
+    /// Host and port of the server that names the director.
+    discovery: Option<(String, u16)>,
     director: OnceCell<Arc<HttpServer>>,
 }
 
@@ -71,6 +73,7 @@ impl PelicanServer {
             federation: url.anonymous(),
             config: config.clone(),
             traits: itself.traits(),
+            discovery: itself.endpoint(),
             network,
             director: OnceCell::new(),
         })
@@ -90,6 +93,10 @@ impl PelicanServer {
 impl Server for PelicanServer {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn endpoint(&self) -> Option<(String, u16)> {
+        self.director.get().map_or_else(|| self.discovery.clone(), |director| director.endpoint())
     }
 
     fn traits(&self) -> ServerTraits {

@@ -48,3 +48,43 @@ pub fn server_for(
         Scheme::Root | Scheme::Roots => Ok(Arc::new(XrootdServer::new(url, config, network)?)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use credentials::{Surroundings, Wallet};
+
+    use super::*;
+    use crate::source::network::Tcp;
+
+    /// Regression: connections were counted by the names of servers. Each bucket of S3 had a count
+    /// of its own, and so had its uploads, and a federation's director.
+    #[test]
+    fn a_server_is_counted_by_the_host_and_port_of_its_connections() {
+        let endpoint = |address: &str, service: &str| {
+            let surroundings = Surroundings::new(1, None, [("AWS_ENDPOINT_URL", service)]);
+            let wallet = Wallet::new(surroundings, Choice::default());
+            let config = Config { wallet, ..Config::default() };
+            let network = Arc::new(Tcp::new(Duration::from_secs(1)));
+            let address = Address::parse(address).unwrap();
+            server_for(&address, &config, network).unwrap().endpoint()
+        };
+        for (address, service, host, port) in [
+            ("root://host//f", "", "host", 1094),
+            ("roots://user@host:1095//f", "", "host", 1095),
+            ("http://host/f", "", "host", 80),
+            ("https://host/f", "", "host", 443),
+            ("pelican://federation.org/f", "", "federation.org", 443),
+            // With the bucket in the path, and in the name of the host.
+            ("s3://one/k", "https://s3.example.org:9000/gateway", "s3.example.org", 9000),
+            ("s3://two/k", "https://s3.example.org:9000/gateway", "s3.example.org", 9000),
+            ("s3://one/k", "https://s3.example.org", "s3.example.org", 443),
+            ("s3://one/k", "", "one.s3.us-east-1.amazonaws.com", 443),
+            ("s3://o.ne/k", "", "s3.us-east-1.amazonaws.com", 443),
+        ] {
+            assert_eq!(endpoint(address, service), Some((host.to_owned(), port)), "{address}");
+        }
+        assert_eq!(endpoint("/tmp/f", ""), None);
+    }
+}

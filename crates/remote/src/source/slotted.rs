@@ -36,7 +36,7 @@ pub fn shared(network: Arc<dyn Network>, config: &Config) -> Arc<dyn Network> {
 impl Network for SlottedNetwork {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         // Where slots cannot be shared, the driver warns of it.
-        let slots = Slots::open_brief(&self.folder, &format!("{host}:{port}"), self.most).ok();
+        let slots = Slots::open_brief(&self.folder, (host, port), self.most).ok();
         let connecting = self.network.connect(host, port);
         Box::pin(async move {
             let slot = match slots {
@@ -129,7 +129,7 @@ mod tests {
             host: &str,
             port: u16,
         ) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
-            let reader = Slots::open(&self.folder, &format!("root://{host}:{port}"), self.most);
+            let reader = Slots::open(&self.folder, (host, port), self.most);
             let (free, ends) = (self.free.clone(), self.ends.clone());
             Box::pin(async move {
                 free.lock().push(reader.unwrap().take(Duration::ZERO).is_some());
@@ -164,7 +164,7 @@ mod tests {
         let _third = network.connect("h", 1).await.unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
         assert_eq!(free.lock().len(), 4);
-        let none = Slots::open(&folder.path().join("farroot"), "h:1", 1).unwrap();
+        let none = Slots::open(&folder.path().join("farroot"), ("h", 1), 1).unwrap();
         assert!(none.take(Duration::ZERO).is_none());
     }
 }

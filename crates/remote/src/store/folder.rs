@@ -51,12 +51,17 @@ impl Folder {
         Folder { path: parent.join(format!("farroot-{kind}")).into() }
     }
 
+    /// Where it is, whether it is there or not.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What is kept under a number, if that is whole and of `bytes_max` at the most.
     pub fn load(&self, number: u64, bytes_max: u64) -> Option<Bytes> {
         if !self.is_own() {
             return None;
         }
-        let (mut file, size) = open(&self.path(number)).ok()?;
+        let (mut file, size) = open(&self.file(number)).ok()?;
         if size > bytes_max {
             return None;
         }
@@ -73,7 +78,7 @@ impl Folder {
     /// farroot's.
     pub fn save(&self, number: u64, content: &[u8]) -> io::Result<()> {
         self.claim()?;
-        let path = self.path(number);
+        let path = self.file(number);
         if fs::symlink_metadata(&path).is_ok() && !is_own_file(&path) {
             return Err(ErrorKind::AlreadyExists.into());
         }
@@ -99,7 +104,7 @@ impl Folder {
 
     /// Removes what is kept under a number.
     pub fn forget(&self, number: u64) {
-        self.remove(&self.path(number));
+        self.remove(&self.file(number));
     }
 
     /// Removes the oldest files for as long as `is_too_much` says so of those that are left: their
@@ -148,7 +153,7 @@ impl Folder {
         }
     }
 
-    fn path(&self, number: u64) -> PathBuf {
+    fn file(&self, number: u64) -> PathBuf {
         self.path.join(format!("{number:016x}"))
     }
 

@@ -151,12 +151,12 @@ impl Driver {
             return Some(Permit::default());
         };
         let state = &self.servers[&server];
-        if state.server.traits().local {
+        let Some((host, port)) = state.server.endpoint() else {
             return Some(Permit::default());
-        }
+        };
         let slots = match self.slots.entry(server) {
             Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(place) => match Slots::open(folder, &state.name, most) {
+            Entry::Vacant(place) => match Slots::open(folder, (&host, port), most) {
                 Ok(slots) => place.insert(ServerSlots::new(slots, now)),
                 Err(error) => {
                     if error.kind() != ErrorKind::Unsupported {
@@ -234,7 +234,7 @@ mod tests {
     const SECOND: Time = Time::from_secs(1);
 
     fn process(folder: &tempfile::TempDir, most: u32) -> ServerSlots {
-        let slots = Slots::open(&folder.path().join("farroot"), "root://h:1", most);
+        let slots = Slots::open(&folder.path().join("farroot"), ("h", 1), most);
         ServerSlots::new(slots.unwrap(), Time::ZERO)
     }
 

@@ -57,6 +57,11 @@ impl Server for HttpServer {
         &self.name
     }
 
+    fn endpoint(&self) -> Option<(String, u16)> {
+        let (host, port, _) = self.peer();
+        Some((host, port))
+    }
+
     fn traits(&self) -> ServerTraits {
         self.traits_now()
     }

@@ -181,6 +181,10 @@ impl Server for XrootdServer {
         &self.name
     }
 
+    fn endpoint(&self) -> Option<(String, u16)> {
+        Some((self.host.clone(), self.port))
+    }
+
     fn traits(&self) -> ServerTraits {
         let limits = self.profile.lock().readv;
         ServerTraits {
