@@ -99,19 +99,36 @@ def test_settings_are_checked() -> None:
     assert before["cache"] == 0
 
 
-#: What each of two opens of a server that is not there says of a later one.
+#: What each of two opens of a server that is not there says of a later one, and the pauses of a
+#: map between its two tries of another file there.
 REFUSED = """
 import sys, farroot
+from farroot import mapping
+
+class Clock:
+    slept = []
+
+    def monotonic(self):
+        return 1000.0 + sum(self.slept)
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+
 for _ in range(2):
     try:
         farroot.open(sys.argv[1])
     except farroot.ConnectionFailedError as error:
         print(error.retryable, error.retry_after is not None and 0 < error.retry_after <= 30)
+mapping.time = Clock()
+other = sys.argv[1].replace("f.root", "g.root")
+_, failed = farroot.map(lambda _: farroot.open(other), [None], retries=1, on_error="report")
+print(failed[0].tries, Clock.slept)
 """
 
 
 def test_a_remembered_error_says_until_when(tmp_path: Path) -> None:
-    """Only its text did: a program that tried again got it again, and no server was asked."""
+    """Only its text did: a program that tried again got it again, and no server was asked. Then
+    the first error did not: the second try of a map followed at once, and was in vain."""
     cache = {"FARROOT_CACHE": "1 GB", "FARROOT_CACHE_FOLDER": str(tmp_path / "cache")}
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -119,4 +136,4 @@ def test_a_remembered_error_says_until_when(tmp_path: Path) -> None:
         command = [sys.executable, "-W", "error", "-c", REFUSED, address]
         environment = {**os.environ, **cache, "FARROOT_CACHE_FREE": "0", "FARROOT_STORE": "0"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "True False\nTrue True\n"
+    assert done.stdout == "True True\nTrue True\n2 [30.0]\n"

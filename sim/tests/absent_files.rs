@@ -75,6 +75,7 @@ fn that_a_server_is_out_of_reach_is_remembered_for_thirty_seconds() {
         let first = refused(&engine, URL).await;
         let tried = world.connections("server", 1094);
         assert_eq!((first.kind(), tried > 0), (ErrorKind::Connection, true), "{first}");
+        assert_eq!(first.retry_after(), Some(Duration::from_secs(30)), "{first}");
         world.restart("server", 1094);
         sleep(Duration::from_secs(29)).await;
         let second = refused(&engine, URL).await;
@@ -109,7 +110,7 @@ fn without_a_cache_nothing_is_remembered() {
     farroot_sim::run(async {
         let (_, control, engine) = absent(None);
         let first = refused(&engine, URL).await;
-        assert_eq!(refused(&engine, URL).await, first);
+        assert_eq!((refused(&engine, URL).await, first.retry_after()), (first, None));
         control.lock().replaced_by = Some(one_file("/nano.root", FILE));
         engine.open(URL).await.expect("the server is asked");
     });

@@ -134,7 +134,8 @@ impl Error {
         self
     }
 
-    /// The pause that the server has asked for before the next try.
+    /// The pause before the next try: the server has asked for it, or until then this process
+    /// remembers the error of an open and does not ask the server.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }

@@ -71,22 +71,25 @@ impl FailedOpens {
         Some(failure.error.clone().remembered(ago, left))
     }
 
-    /// Remembers the error of an open, if it is `NotFound`, `Connection` or `TimedOut`.
-    pub fn note(&self, key: OpenKey, error: &Error) {
+    /// Remembers the error of an open, if it is `NotFound`, `Connection` or `TimedOut`. Returns the
+    /// error; of one that is remembered, `retry_after` is at least the time for which it is.
+    pub fn note(&self, key: OpenKey, error: Error) -> Error {
         let time = match error.kind() {
             ErrorKind::NotFound => ABSENT_FOR,
             ErrorKind::Connection | ErrorKind::TimedOut => UNREACHABLE_FOR,
-            _ => return,
+            _ => return error,
         };
         let since = self.inner.clock.now();
         let mut failures = self.inner.failures.lock();
         if failures.len() >= FAILURES_MAX {
             failures.retain(|_, failure| since < failure.until);
         }
-        if failures.len() < FAILURES_MAX || failures.contains_key(&key) {
-            let (error, until) = (error.clone(), since + time);
-            failures.insert(key, Failure { error, since, until });
+        if failures.len() >= FAILURES_MAX && !failures.contains_key(&key) {
+            return error;
         }
+        failures.insert(key, Failure { error: error.clone(), since, until: since + time });
+        let pause = error.retry_after().unwrap_or_default().max(time);
+        error.with_retry_after(pause)
     }
 
     /// Forgets all failures, after this process has written a file, which readers may know by
@@ -120,7 +123,12 @@ mod tests {
             (ErrorKind::Io, 0),
         ] {
             let key = key(&failed, &format!("root://h//{kind:?}"));
-            failed.note(key, &error(kind));
+            let noted = failed.note(key, error(kind));
+            let pause = (seconds > 0).then(|| Duration::from_secs(seconds));
+            assert_eq!(
+                noted,
+                pause.map_or(error(kind), |pause| error(kind).with_retry_after(pause))
+            );
             let (time, is_kept) = (Duration::from_secs(seconds), seconds > 0);
             tokio::time::advance(time.saturating_sub(Duration::from_secs(1))).await;
             let remembered = failed.recent(key);
@@ -139,7 +147,7 @@ mod tests {
     fn other_identities_are_asked_for_themselves() {
         let failed = FailedOpens::new(Clock::start());
         let one = key(&failed, "root://h//f?authz=one");
-        failed.note(one, &error(ErrorKind::NotFound));
+        failed.note(one, error(ErrorKind::NotFound));
         assert!(failed.recent(one).is_some());
         for other in ["root://h//f?authz=two", "root://h//f", "root://u@h//f?authz=one"] {
             assert_eq!(failed.recent(key(&failed, other)), None, "{other}");
@@ -152,8 +160,9 @@ mod tests {
     async fn a_scan_of_absent_files_takes_little_memory() {
         let failed = FailedOpens::new(Clock::start());
         let key = |at: usize| key(&failed, &format!("root://h//{at}"));
-        let note = |at: usize| failed.note(key(at), &error(ErrorKind::NotFound));
-        (0..FAILURES_MAX + 10).for_each(note);
+        let note = |at: usize| failed.note(key(at), error(ErrorKind::NotFound)).retry_after();
+        let remembered = (0..FAILURES_MAX + 10).filter(|at| note(*at).is_some());
+        assert_eq!(remembered.count(), FAILURES_MAX);
         assert_eq!(failed.inner.failures.lock().len(), FAILURES_MAX);
         assert!(failed.recent(key(FAILURES_MAX)).is_none());
         tokio::time::advance(ABSENT_FOR).await;

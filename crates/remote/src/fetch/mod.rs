@@ -349,10 +349,10 @@ struct Opening {
 impl Opening {
     async fn wait(self) -> Result<Opened> {
         let opened = self.opened.await.map_err(|_| stopped())?;
-        if let (Err(error), Some((failed, key))) = (&opened, &self.failed) {
-            failed.note(*key, error);
-        }
-        opened
+        opened.map_err(|error| match self.failed {
+            Some((failed, key)) => failed.note(key, error),
+            None => error,
+        })
     }
 }
 
