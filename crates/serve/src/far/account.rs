@@ -19,8 +19,10 @@ use remote::source::held::CACHE;
 pub struct Figures {
     /// Files that clients have opened.
     pub opens: u64,
-    /// Opens at origins that have succeeded: fewer where clients share them.
+    /// Opens at origins that have succeeded, and opens that the cache has answered: together fewer
+    /// than `opens` where clients share them.
     pub origin_opens: u64,
+    pub cache_opens: u64,
     /// Opens at origins that have failed, by the kind of their error.
     pub open_errors: BTreeMap<String, u64>,
     /// Files that are open at their origins.
@@ -83,7 +85,8 @@ impl Account {
         // Read before the origins' figures, so that those include every byte counted here.
         let (delivered, ways) = *self.handed_out.lock();
         let (used, cache) = (engine.used(), remote.cache_counters());
-        let Opens { succeeded: origin_opens, failed: open_errors } = engine.watch_opens();
+        let opens = engine.watch_opens();
+        let Opens { succeeded: origin_opens, cached: cache_opens, failed: open_errors } = opens;
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {
             let metadata = records.tallies.all_files().metadata_fetched;
             (records.tallies.by_source(None), metadata)
@@ -94,6 +97,7 @@ impl Account {
         Figures {
             opens: self.opens.load(Ordering::Relaxed),
             origin_opens,
+            cache_opens,
             open_errors,
             files_open,
             used,

@@ -91,10 +91,11 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
     ]
 }
 
-fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 4] {
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 5] {
     [
         ("opens", "Files that clients have opened", figures.opens),
         ("origin_opens", "Opens at origins", figures.origin_opens),
+        ("cache_opens", "Opens that the cache has answered", figures.cache_opens),
         ("origin_requests", "Requests to origins", figures.origin_requests),
         ("origin_failures", "Requests to origins that failed", figures.origin_failures),
     ]
@@ -118,6 +119,8 @@ mod tests {
         let open_errors = [("NotFound".to_owned(), 3)].into();
         let text = text(&Figures {
             opens: 9,
+            origin_opens: 2,
+            cache_opens: 3,
             files_open: 5,
             used,
             ways,
@@ -139,6 +142,8 @@ mod tests {
             "farroot_proxy_predicted_bytes 10",
             "farroot_proxy_errors_total{kind=\"NotFound\"} 3",
             "farroot_proxy_opens_total 9",
+            "farroot_proxy_origin_opens_total 2",
+            "farroot_proxy_cache_opens_total 3",
             "farroot_proxy_files_open 5",
         ] {
             assert!(text.lines().any(|have| have == line), "{line}: {text}");

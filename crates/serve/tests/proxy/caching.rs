@@ -89,6 +89,7 @@ async fn an_answer_says_where_its_bytes_were() {
     }
 }
 
+/// Regression: opens that the cache answered counted as opens at origins.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_trusted_is_here_without_its_server() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,6 +108,10 @@ async fn what_is_trusted_is_here_without_its_server() {
         let none = get(&other, &path, ranges, "only-if-cached");
         assert_eq!((none.status, &*none.says, none.age), (504, "detail=only-if-cached", None));
     }
+    let figures = other.figures().unwrap();
+    // Four clients, which shared one open.
+    let opens = (figures.opens, figures.cache_opens, figures.origin_opens);
+    assert_eq!((opens, figures.origin_requests), ((4, 1, 0), 0), "{figures:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

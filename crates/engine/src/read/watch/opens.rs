@@ -10,8 +10,10 @@ use remote::Error;
 /// once; failures of [`CacheUse::Only`](remote::address::CacheUse::Only) do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opens {
-    /// Opens that have succeeded.
+    /// Opens that have succeeded, answered by a server.
     pub succeeded: u64,
+    /// Opens that the cache has answered, without a request to the file's server.
+    pub cached: u64,
     /// Opens that have failed, by error kind.
     pub failed: BTreeMap<String, u64>,
 }
@@ -21,11 +23,12 @@ pub struct Opens {
 pub struct OpenTally(Arc<Mutex<Opens>>);
 
 impl OpenTally {
-    /// Counts a successful open; returns the number of successful opens before it.
-    pub fn succeeded(&self) -> u64 {
+    /// Counts a successful open; returns the number of successful opens before it, of both kinds.
+    pub fn succeeded(&self, is_cached: bool) -> u64 {
         let mut opens = self.0.lock();
-        opens.succeeded += 1;
-        opens.succeeded - 1
+        let before = opens.succeeded + opens.cached;
+        *(if is_cached { &mut opens.cached } else { &mut opens.succeeded }) += 1;
+        before
     }
 
     /// Counts a failed open.

@@ -84,7 +84,7 @@ impl Shared {
             remote: bytes.remote.clone(),
             tally,
             opened: Instant::now(),
-            opened_before: opens.succeeded(),
+            opened_before: opens.succeeded(bytes.remote.is_believed()),
             known: bytes.known.clone(),
             habits,
             kept_total,
