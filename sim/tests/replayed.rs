@@ -12,6 +12,7 @@ use farroot_sim::network::World;
 use farroot_sim::replay::{Played, Vector, play, vectors};
 use farroot_sim::xrootd_host::Behaviour;
 use farroot_sim::{engine_with, log, one_file, round_trips, xrootd_host};
+use remote::address::CacheUse;
 use tokio::time::Instant;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -55,6 +56,24 @@ fn what_root_asks_for_one_after_the_other_is_here() {
         );
     }
     log::golden("replayed_root", &golden);
+}
+
+/// Regression: a client that only the cache may answer shares a file that another one has open. Its
+/// reads were followed as any other's, and the server had to answer the predictions.
+#[test]
+fn nothing_is_fetched_ahead_for_a_client_that_only_the_cache_may_answer() {
+    let ahead = |cache_use| {
+        farroot_sim::run(async {
+            let content = Bytes::from_static(EVENTS);
+            let engine = far(&content, Link::delay(RTT), Config::default());
+            let _first = engine.watch(URL).await.expect("opens");
+            let watched = engine.watch_with(URL, cache_use).await.expect("is open");
+            play(&watched, &content, &vectors(LOGS[0].1), Duration::ZERO).await;
+            watched.used().bytes_ahead
+        })
+    };
+    assert!(ahead(CacheUse::Usual) > 0);
+    assert_eq!(ahead(CacheUse::Only), 0);
 }
 
 /// A file of 16 MB, and what a client asks for whose cache holds two clusters and knows its five

@@ -101,7 +101,7 @@ impl NextFile {
             let opened = opening.clone().await;
             if let (Some(watches), Ok(shared)) = (watches.upgrade(), &opened) {
                 let has_asked = false;
-                let client = || Watched { client: shared.client(), has_asked, opening };
+                let client = || Watched { client: shared.client(false), has_asked, opening };
                 watches.ahead.keep(&next, client);
             }
             if opened.is_ok() {

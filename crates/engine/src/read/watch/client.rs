@@ -23,6 +23,8 @@ const EARLY_MAX: usize = 1 << 16;
 pub struct Client {
     shared: Arc<Shared>,
     opened: Instant,
+    /// Nothing is fetched ahead for it.
+    only_reads: bool,
     reader: Mutex<Reader>,
 }
 
@@ -45,8 +47,9 @@ pub struct Answering {
 }
 
 impl Client {
-    pub fn new(shared: Arc<Shared>) -> Arc<Self> {
-        Arc::new(Client { shared, opened: Instant::now(), reader: Mutex::default() })
+    pub fn new(shared: Arc<Shared>, only_reads: bool) -> Arc<Self> {
+        let (opened, reader) = (Instant::now(), Mutex::default());
+        Arc::new(Client { shared, opened, only_reads, reader })
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -55,7 +58,9 @@ impl Client {
 
     /// If the file's metadata are here, fetches what clients of such files begin with.
     pub fn begin(&self) {
-        let Some(places) = self.shared.places() else { return };
+        // Without predictors, no read of the client is followed.
+        let places = self.shared.places().filter(|_| !self.only_reads);
+        let Some(places) = places else { return };
         let advice = self.reader.lock().begin(places, &self.shared, self.opened.elapsed());
         self.shared.follow(advice);
     }
@@ -167,7 +172,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        let Client { shared, opened, reader } = &*self.client;
+        let Client { shared, opened, reader, .. } = &*self.client;
         let (mut advice, mut is_at_end) = (Advice::default(), false);
         {
             let mut reader = reader.lock();

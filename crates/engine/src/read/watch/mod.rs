@@ -82,7 +82,8 @@ impl Watches {
         let was_open = opening.peek().is_some();
         let shared = opening.clone().await?;
         let has_asked = !was_open && !shared.remote.is_believed();
-        Ok(Watched { client: shared.client(), has_asked, opening })
+        let client = shared.client(cache_use == CacheUse::Only);
+        Ok(Watched { client, has_asked, opening })
     }
 
     /// Bytes and ranges read by all clients of all files.
@@ -172,7 +173,7 @@ impl Watched {
     #[must_use]
     pub fn keeper(&self) -> Self {
         let (shared, opening) = (self.client.shared().clone(), self.opening.clone());
-        Watched { client: Client::new(shared), has_asked: false, opening }
+        Watched { client: Client::new(shared, true), has_asked: false, opening }
     }
 
     /// Whether both are clients of the same open file.

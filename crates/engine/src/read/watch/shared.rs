@@ -105,9 +105,9 @@ impl Shared {
         Ok(shared)
     }
 
-    /// One client more.
-    pub fn client(self: &Arc<Self>) -> Arc<Client> {
-        let client = Client::new(self.clone());
+    /// One client more; with `only_reads` one for which nothing is fetched ahead.
+    pub fn client(self: &Arc<Self>, only_reads: bool) -> Arc<Client> {
+        let client = Client::new(self.clone(), only_reads);
         let mut clients = self.clients.lock();
         clients.retain(|client| client.strong_count() > 0);
         clients.push(Arc::downgrade(&client));
