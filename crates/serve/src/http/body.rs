@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use super::heads::Heads;
 use super::incoming::FarRanges;
 use super::listing::Names;
 use crate::clients::Client;
@@ -51,6 +52,18 @@ pub struct Ranges {
 pub struct Serving {
     pub files: Files,
     pub client: Arc<Client>,
+    pub heads: Heads,
+}
+
+impl Serving {
+    /// An answer is over: the client rests, unless a part of its next request is here.
+    fn rests(&self) {
+        if self.heads.are_unfinished() {
+            self.client.goes_on_asking();
+        } else {
+            self.client.rests();
+        }
+    }
 }
 
 type Step = Pin<Box<dyn Future<Output = io::Result<(Bytes, Option<Rest>)>> + Send>>;
@@ -129,7 +142,7 @@ pub fn content_range(range: &Range<u64>, size: u64) -> String {
 impl Rest {
     /// Makes the next bytes; with them what is left then.
     async fn next(self, context: Arc<Serving>) -> io::Result<(Bytes, Option<Rest>)> {
-        let Serving { files, client } = &*context;
+        let Serving { files, client, .. } = &*context;
         match self {
             Rest::Text(text) => Ok((text, None)),
             Rest::Unsent(_) => Ok((Bytes::new(), None)),
@@ -204,6 +217,6 @@ impl hyper::body::Body for Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        self.context.client.rests();
+        self.context.rests();
     }
 }

@@ -28,7 +28,7 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
         return plain(serving, StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
     let headers = request.headers();
-    let Serving { files, client } = &**serving;
+    let Serving { files, client, .. } = &**serving;
     let name = OsStr::from_bytes(&path);
     let is_removal = request.method() == Method::DELETE;
     let Ok(files) = files.folder() else {
@@ -73,7 +73,7 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
 
 /// Writes a body as it comes; the file has its name when all of it is there.
 async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result<()> {
-    let Serving { files, client } = &**serving;
+    let Serving { files, client, .. } = &**serving;
     let files = files.folder()?;
     let mode = WriteMode::Create { may_replace: true, make_path: true };
     let file = files.open_to_write(client, path, mode).await?;
@@ -88,6 +88,7 @@ async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result
         files.write(client, &file, offset, bytes).await?;
         offset += count;
     }
+    serving.heads.end_body();
     files.finish(client, file).await
 }
 

@@ -5,6 +5,7 @@ mod asked;
 mod body;
 mod caching;
 mod change;
+mod heads;
 mod incoming;
 mod listing;
 mod range;
@@ -25,10 +26,12 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use remote::ErrorKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::io::InspectReader;
 
 use self::asked::{Asked, asked};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::caching::Directives;
+use self::heads::Heads;
 use self::incoming::FarRanges;
 use self::listing::{Names, percent_decoded};
 use super::far::known;
@@ -52,7 +55,9 @@ pub async fn serve(
     client: Arc<Client>,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
-    let serving = Arc::new(Serving { files, client });
+    let serving = Arc::new(Serving { files, client, heads: Heads::default() });
+    let followed = serving.clone();
+    let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.heads.follow(bytes));
     let entry = Arc::new(entry);
     let service = service_fn(move |request: Request<_>| {
         let (serving, entry) = (serving.clone(), entry.clone());
@@ -120,7 +125,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     let Some(path) = percent_decoded(request.uri().path()) else {
         return plain(StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
-    let Serving { files, client } = &**serving;
+    let Serving { files, client, .. } = &**serving;
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
     if let Some(text) = files.metrics(written) {
         return match text {
@@ -149,7 +154,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
 
 /// The names in a folder: with a length where they come in one piece.
 async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
-    let Serving { files, client } = &**serving;
+    let Serving { files, client, .. } = &**serving;
     let files = files.folder()?;
     let listing = files.list(client, OsStr::from_bytes(path)).await?;
     let rest = match Names::new(listing, path).next(files, client).await? {
