@@ -5,11 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use remote::address::CacheUse;
 use remote::{Algorithm, Checksum};
 
 use super::clients::Client;
-use super::far::{FarFile, FarFiles, Standing};
+use super::far::{CacheRules, FarFile, FarFiles, Standing};
 use super::folder::{FolderFile, FolderFiles, Stat};
 
 /// What is served. Cheap to clone.
@@ -85,22 +84,22 @@ impl Files {
     /// # Errors
     /// As for [`FolderFiles::open`]; what the origin says.
     pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<Opened> {
-        self.open_with(client, name, CacheUse::Usual).await
+        self.open_with(client, name, CacheRules::default()).await
     }
 
-    /// As [`open`](Self::open), with what a cache may do for this client.
+    /// As [`open`](Self::open), with what this client lets a proxy answer from.
     ///
     /// # Errors
-    /// As for [`open`](Self::open); `NotFound` where only the cache may be read and lacks the file.
+    /// As for [`open`](Self::open) and [`FarFiles::open`].
     pub async fn open_with(
         &self,
         client: &Client,
         name: Name<'_>,
-        cache_use: CacheUse,
+        rules: CacheRules,
     ) -> io::Result<Opened> {
         Ok(match self {
             Files::Folder(folder) => Opened::Folder(folder.open(client, name.path).await?),
-            Files::Far(far) => Opened::Far(far.open(client, name, cache_use).await?),
+            Files::Far(far) => Opened::Far(far.open(client, name, rules).await?),
         })
     }
 

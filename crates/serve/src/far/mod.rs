@@ -46,7 +46,7 @@ pub use self::account::Figures;
 pub use self::failure::known;
 pub use self::origins::Origin;
 pub use self::reading::Reading;
-pub use self::standing::Standing;
+pub use self::standing::{CacheRules, Standing};
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
@@ -120,6 +120,8 @@ struct ClientFile {
     origin: Arc<OriginFile>,
     /// What this client has read decides what is read ahead for it.
     watched: Watched,
+    /// The open file was too old for this client, and was opened anew.
+    was_too_old: bool,
     files: FarFiles,
     client: IpAddr,
     opened: Instant,
@@ -160,26 +162,32 @@ impl FarFiles {
         Ok(files)
     }
 
-    /// Opens a file, at its origin only where no client has it open, or where `cache_use` requires
+    /// Opens a file, at its origin only where no client has it open, or where the rules require
     /// that.
     ///
     /// # Errors
     /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
     /// is not asked; the origin's error. `NotFound` where only the cache may be read, and does not
-    /// have the file.
+    /// have the file or was told of it too long ago.
     pub async fn open(
         &self,
         client: &Client,
         name: Name<'_>,
-        cache_use: CacheUse,
+        rules: CacheRules,
     ) -> io::Result<FarFile> {
         let address = self.allowed(name).map_err(failure)?;
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let (origin, watched) = self.opened(&address, cache_use).await.map_err(failure)?;
+        let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
+        let was_too_old = is_too_old(&opened, rules.age_max);
+        let (origin, watched) = match was_too_old {
+            true => self.opened_anew(&address, rules.cache_use).await.map_err(failure)?,
+            false => opened,
+        };
         self.0.account.opened();
         let client_file = ClientFile {
             origin,
             watched,
+            was_too_old,
             files: self.clone(),
             client: client.address(),
             opened: Instant::now(),
@@ -276,6 +284,19 @@ impl FarFiles {
         Ok((file, watched))
     }
 
+    /// The same, opened anew for a client for which the open file is too old.
+    async fn opened_anew(
+        &self,
+        address: &Address,
+        cache_use: CacheUse,
+    ) -> remote::Result<(Arc<OriginFile>, Watched)> {
+        if cache_use == CacheUse::Only {
+            let text = "its server has to be asked whether it is still so";
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
+        self.opened(address, CacheUse::Verified).await
+    }
+
     /// Closes at their origins what no client has had open for a while.
     async fn close_unused(self) {
         let inner = Arc::downgrade(&self.0);
@@ -291,6 +312,12 @@ impl FarFiles {
             });
         }
     }
+}
+
+/// Whether the origin of a file has described it longer ago than a client allows.
+fn is_too_old((file, watched): &(Arc<OriginFile>, Watched), age_max: Option<u64>) -> bool {
+    let is_beyond = |most| standing::age(watched, file.opened) > most;
+    !watched.has_asked() && age_max.is_some_and(is_beyond)
 }
 
 /// Closes the least recently used files without a client, until `idle_max` of them are left.
@@ -345,7 +372,8 @@ impl FarFile {
 
     /// What the proxy has of ranges that end within the file.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
-        Standing::of(&self.0.watched, self.0.origin.opened, ranges)
+        let opened = (self.0.origin.opened, self.0.was_too_old);
+        Standing::of(&self.0.watched, opened, ranges)
     }
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {

@@ -3,10 +3,19 @@
 use std::ops::Range;
 
 use engine::Watched;
+use remote::address::CacheUse;
 use remote::clock::seconds_since_1970;
 use tokio::time::Instant;
 
 use super::pieces::first_piece;
+
+/// What a client lets a proxy answer from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheRules {
+    pub cache_use: CacheUse,
+    /// Seconds since the origin last described the file, at most.
+    pub age_max: Option<u64>,
+}
 
 /// What a proxy has of the bytes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +26,8 @@ pub struct Standing {
     pub missing: u64,
     /// The origin was asked to describe the file for this answer.
     pub has_asked: bool,
+    /// It was asked because the client's [`CacheRules::age_max`] had passed.
+    pub was_too_old: bool,
     /// Bytes that are fetched go to the cache on the disk.
     pub is_kept: bool,
     /// Seconds since the origin last described the file.
@@ -25,7 +36,11 @@ pub struct Standing {
 
 impl Standing {
     /// What the proxy has of ranges that end within a file, which was opened at `opened`.
-    pub fn of(watched: &Watched, opened: Instant, ranges: &[Range<u64>]) -> Self {
+    pub fn of(
+        watched: &Watched,
+        (opened, was_too_old): (Instant, bool),
+        ranges: &[Range<u64>],
+    ) -> Self {
         let remote = watched.remote_file();
         let wanted = ranges.iter().map(|range| range.end - range.start).sum();
         // Bytes that came with the open were fetched for this answer.
@@ -33,12 +48,16 @@ impl Standing {
             true => wanted,
             false => ranges.iter().map(|range| missing(watched, range)).sum(),
         };
-        let age = match remote.checked() {
-            Some(checked) => seconds_since_1970().saturating_sub(checked),
-            None => opened.elapsed().as_secs(),
-        };
         let (has_asked, is_kept) = (watched.has_asked(), remote.is_kept());
-        Standing { wanted, missing, has_asked, is_kept, age }
+        Standing { wanted, missing, has_asked, was_too_old, is_kept, age: age(watched, opened) }
+    }
+}
+
+/// Seconds since the origin of a file, which was opened at `opened`, last described it.
+pub fn age(watched: &Watched, opened: Instant) -> u64 {
+    match watched.remote_file().checked() {
+        Some(checked) => seconds_since_1970().saturating_sub(checked),
+        None => opened.elapsed().as_secs(),
     }
 }
 

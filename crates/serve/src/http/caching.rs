@@ -4,7 +4,7 @@
 use hyper::header::{AGE, CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use remote::address::CacheUse;
 
-use crate::far::Standing;
+use crate::far::{CacheRules, Standing};
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
@@ -17,6 +17,8 @@ pub struct Directives {
     pub no_cache: bool,
     /// The cache stores nothing of the answer.
     pub no_store: bool,
+    /// Cached bytes are used only where the origin has confirmed the file within these seconds.
+    pub max_age: Option<u64>,
 }
 
 impl Directives {
@@ -25,11 +27,15 @@ impl Directives {
         let mut directives = Directives::default();
         let lines = headers.get_all(CACHE_CONTROL).iter().filter_map(|line| line.to_str().ok());
         for item in lines.flat_map(items) {
-            let name = item.split('=').next().unwrap_or_default().trim();
-            match &*name.to_ascii_lowercase() {
+            let (name, value) = item.split_once('=').unwrap_or((item, ""));
+            match &*name.trim().to_ascii_lowercase() {
                 "only-if-cached" => directives.only_if_cached = true,
                 "no-cache" => directives.no_cache = true,
                 "no-store" => directives.no_store = true,
+                "max-age" => {
+                    let both = [directives.max_age, seconds(value)];
+                    directives.max_age = both.into_iter().flatten().min();
+                }
                 _ => {}
             }
         }
@@ -41,9 +47,14 @@ impl Directives {
         self.only_if_cached && self.no_cache
     }
 
+    /// What such a request lets the proxy answer from.
+    pub fn rules(self) -> CacheRules {
+        CacheRules { cache_use: self.cache_use(), age_max: self.max_age }
+    }
+
     /// What a cache may do for such a request. With `no-store` stored bytes could be used, too;
     /// they are not, so that the request leaves no trace in the cache.
-    pub fn cache_use(self) -> CacheUse {
+    fn cache_use(self) -> CacheUse {
         match self {
             Directives { only_if_cached: true, .. } => CacheUse::Only,
             Directives { no_store: true, .. } => CacheUse::Off,
@@ -51,6 +62,13 @@ impl Directives {
             _ => CacheUse::Usual,
         }
     }
+}
+
+/// Seconds, as a token or a quoted text (RFC 9111, section 5.2); `None` where it is no number.
+fn seconds(value: &str) -> Option<u64> {
+    let value = value.trim().trim_matches('"');
+    let is_number = !value.is_empty() && value.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then(|| value.parse().unwrap_or(u64::MAX))
 }
 
 /// The items of a list; commas in quoted texts do not end an item.
@@ -83,14 +101,14 @@ pub fn describe_none(headers: &mut HeaderMap) {
 /// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, is a hit where
 /// the origin was not asked.
 fn status(standing: &Standing, directives: Directives) -> String {
-    let Standing { wanted, missing, has_asked, is_kept, .. } = *standing;
+    let Standing { wanted, missing, has_asked, was_too_old, is_kept, .. } = *standing;
     if !has_asked && missing == 0 {
         return "farroot; hit".to_owned();
     }
     let is_here = wanted == 0 || missing < wanted;
     let why = match directives {
         Directives { no_store: true, .. } => "request",
-        Directives { no_cache: true, .. } if is_here => "request",
+        Directives { no_cache, .. } if is_here && (no_cache || was_too_old) => "request",
         _ if wanted == 0 => "miss",
         _ if missing == 0 => "stale",
         _ if is_here => "partial",
@@ -113,7 +131,15 @@ mod tests {
     fn directives_are_read_from_all_lines() {
         let none = Directives::default();
         assert_eq!(of(&[]), none);
-        assert_eq!(of(&["max-age=3, no-cach, x=\"a, no-cache\", ,"]), none);
+        assert_eq!(of(&["no-cach, x=\"a, no-cache\", max-age, ,"]), none);
+        for (lines, seconds) in [
+            ("max-age=3", Some(3)),
+            ("Max-Age = \"60\" , max-age=20", Some(20)),
+            ("max-age=99999999999999999999", Some(u64::MAX)),
+            ("max-age=-1, max-age=+1, max-age=1.5", None),
+        ] {
+            assert_eq!(of(&[lines]), Directives { max_age: seconds, ..none }, "{lines}");
+        }
         assert_eq!(of(&["No-Cache"]), Directives { no_cache: true, ..none });
         assert_eq!(
             of(&["max-stale , no-store", "x=\"\\\"\", only-if-cached=1"]).cache_use(),
@@ -142,15 +168,21 @@ mod tests {
             (10, 0, asked, anew, "fwd=request"),
             (10, 10, asked, anew, "fwd=miss; stored"),
         ] {
-            let standing = Standing { wanted, missing, has_asked, is_kept: true, age: 7 };
+            let was_too_old = false;
+            let standing =
+                Standing { wanted, missing, has_asked, was_too_old, is_kept: true, age: 7 };
             assert_eq!(status(&standing, directives), format!("farroot; {says}"), "{standing:?}");
             let mut headers = HeaderMap::new();
             describe(&mut headers, &standing, directives);
             let is_aged = headers.get(AGE).is_some_and(|age| age == "7");
             assert_eq!(is_aged, !has_asked && missing < 10, "{standing:?}");
         }
-        let standing =
-            Standing { wanted: 10, missing: 10, has_asked: true, is_kept: false, age: 0 };
-        assert_eq!(status(&standing, apart), "farroot; fwd=request");
+        let (wanted, missing, has_asked, age) = (10, 10, true, 0);
+        let new = Standing { wanted, missing, has_asked, was_too_old: false, is_kept: false, age };
+        assert_eq!(status(&new, apart), "farroot; fwd=request");
+        for (missing, says) in [(0, "request"), (3, "request"), (10, "miss")] {
+            let old = Standing { missing, was_too_old: true, ..new };
+            assert_eq!(status(&old, none), format!("farroot; fwd={says}"));
+        }
     }
 }

@@ -139,7 +139,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     if is_of_cache && directives.are_contradictory() {
         return not_cached(serving);
     }
-    match files.open_with(client, name, directives.cache_use()).await {
+    match files.open_with(client, name, directives.rules()).await {
         Ok(file) => file_answer(serving, file, request, directives),
         Err(error) if is_of_cache && error.kind() == io::ErrorKind::NotFound => not_cached(serving),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {

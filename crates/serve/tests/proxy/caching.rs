@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use farroot_serve::{Config, Content, Forwarding, Server};
 use remote::cache::counters::CacheCounters;
@@ -158,6 +159,31 @@ async fn no_cache_has_the_origin_asked() {
     assert_eq!(verified.says, "fwd=miss; stored");
     assert!(verified.body == [7; 1000]);
     assert!(get(&bed.proxy, &path, &range, "").body == [7; 1000], "later clients have it, too");
+}
+
+/// Regression: `max-age` was ignored, and a browser's reload had an old version.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
+    for has_cache in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let with_cache = with_cache(folder.path(), CacheCheck::Immutable);
+        let bed = bed(if has_cache { with_cache } else { forwarding() });
+        let (path, range) = (bed.path(true), range());
+        get(&bed.proxy, &path, &range, "max-age=0");
+        tokio::task::block_in_place(|| bed.proxy.flush());
+        // From now on its age is at least 1 s.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let only = "max-age=0, only-if-cached";
+        assert_eq!(get(&bed.proxy, &path, &range, only).status, 504);
+        let opens = || bed.proxy.figures().unwrap().origin_opens;
+        get(&bed.proxy, &path, &range, "max-age=3600");
+        assert_eq!(opens(), 1, "it is new enough");
+        let new = bed.folder().join("new");
+        fs::write(&new, vec![7; 1_500_000]).unwrap();
+        fs::rename(&new, bed.folder().join("d/f g.root")).unwrap();
+        let answer = get(&bed.proxy, &path, &range, "max-age=0");
+        assert_eq!((opens(), &answer.body[..], answer.age), (2, &[7; 1000][..], None));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
