@@ -1,9 +1,11 @@
 //! `farroot run` as a shell sees it: what its command finds, how it ends, and what stays.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
@@ -33,9 +35,13 @@ impl Runtime {
 
     /// Starts a command that prints its proxy's address and runs until its input ends.
     fn waiting(&self) -> Waiting {
-        let script = "grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf; read line; exit 5";
-        let mut child = self
-            .farroot()
+        self.waiting_after("grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf", self.farroot())
+    }
+
+    /// Starts a command that prints what the script does and runs until its input ends.
+    fn waiting_after(&self, script: &str, mut farroot: Command) -> Waiting {
+        let script = &format!("{script}; read line; exit 5");
+        let mut child = farroot
             .args(["run", "--", "sh", "-c", script])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -60,6 +66,7 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// The next line that the command prints; the first is the proxy's address.
     fn proxy(&mut self) -> String {
         self.lines.next().unwrap().unwrap()
     }
@@ -124,6 +131,60 @@ fn other_settings_and_a_command_alone_have_proxies_of_their_own() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_ne!(seen(runtime.farroot().arg("run")), proxy);
     shared.end();
+}
+
+/// The status of the answer to a request for a path.
+#[cfg(target_os = "linux")]
+fn status(proxy: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(proxy).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().to_owned()
+}
+
+/// Another user can connect to the proxy's port, but neither read its secret nor enter the folders
+/// with its configuration and socket.
+#[cfg(target_os = "linux")]
+#[test]
+fn another_user_of_the_machine_is_refused() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: only root can run a command as another user");
+    }
+    let runtime = Runtime::new();
+    // Farroot's own folders must keep the other user out, not those around them.
+    fs::set_permissions(runtime.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let temporary = runtime.0.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(0o1777)).unwrap();
+    let mut farroot = runtime.farroot();
+    farroot.env("TMPDIR", &temporary);
+    let script = "echo $FARROOT_PROXY; echo $XRD_PLUGINCONFDIR; echo $$";
+    let mut command = runtime.waiting_after(script, farroot);
+    let [with_secret, configuration, shell] = [(); 3].map(|()| command.proxy());
+    let (proxy, secret) = with_secret["http://".len()..].split_once('/').unwrap();
+    assert_eq!(status(proxy, &format!("/{secret}metrics")), "200");
+    for path in ["/metrics", "/http://127.0.0.1:1/f", "/k-/metrics"] {
+        assert_eq!(status(proxy, path), "403", "{path}");
+    }
+    let seen = Command::new("sh")
+        .args(["-c", "id -u; ls -d \"$0\"; ls \"$1\" \"$2\"; cat \"$1\"/* /proc/$3/environ"])
+        .args([temporary.as_path(), Path::new(&configuration), &runtime.0.path().join("farroot")])
+        .arg(&shell)
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(seen.stdout).unwrap();
+    assert_eq!(text, format!("{NOBODY}\n{}\n", temporary.display()));
+    // Every user can read command lines.
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&line).contains(secret.trim_matches('/')));
+    }
+    assert_eq!(command.end().0, Some(5));
 }
 
 /// The proxies that the commands of one test have started, found by their environment.

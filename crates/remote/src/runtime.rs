@@ -82,6 +82,14 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{name}");
             assert!(error.to_string().contains(why), "{name}: {error}");
         }
+        match std::os::unix::fs::chown(path("own"), Some(own_id() + 1), None) {
+            Ok(()) => {
+                let error = claim(&path("own")).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+                assert!(error.to_string().contains("belongs to another user"), "{error}");
+            }
+            Err(error) => eprintln!("SKIPPED: a folder of another user: {error}"),
+        }
         assert!(claim(&path("absent/deeper")).unwrap_err().to_string().contains("deeper"));
     }
 }
