@@ -4,14 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Step, TableLocation};
+use engine::{Engine, Step, TableLocation};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
-use farroot_sim::{http_host, one_file, round_trips, xrootd_host};
+use farroot_sim::{Files, http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const URL: &str = "root://server:1094//nano.root";
+
+/// An XRootD server with these files, a round trip away.
+fn world(files: Files) -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    xrootd_host::serve(accepted, files, Behaviour::default());
+    world
+}
+
+/// An engine beside such a server with one file.
+fn far() -> Engine {
+    farroot_sim::engine(&world(one_file("/nano.root", FILE)))
+}
 
 fn columns() -> Vec<String> {
     ["Muon_pt", "flat_0", "flat_5"].map(String::from).to_vec()
@@ -31,13 +45,8 @@ async fn three_columns(world: &World, url: &str) -> (f64, String) {
 
 #[test]
 fn over_xrootd_a_cold_read_takes_four_round_trips() {
-    let (took, log) = farroot_sim::run(async {
-        let world = World::default();
-        let files = one_file("/nano.root", FILE);
-        let accepted = world.host("server", 1094, Link::delay(RTT));
-        xrootd_host::serve(accepted, files, Behaviour::default());
-        three_columns(&world, "root://server:1094//nano.root").await
-    });
+    let (took, log) =
+        farroot_sim::run(async { three_columns(&world(one_file("/nano.root", FILE)), URL).await });
     assert!(took < 4.01, "{took:.3} round trips:\n{log}");
     farroot_sim::log::golden("xrootd_three_columns", &log);
 }
@@ -58,13 +67,9 @@ fn over_http_a_cold_read_takes_three_round_trips() {
 #[test]
 fn batches_do_not_wait_for_each_other() {
     let took = farroot_sim::run(async {
-        let world = World::default();
-        let accepted = world.host("server", 1094, Link::delay(RTT));
-        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-        let engine = farroot_sim::engine(&world);
+        let engine = far();
         let started = tokio::time::Instant::now();
-        let url = "root://server:1094//nano.root";
-        let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
+        let tree = engine.open_tree(URL, Some("Events")).await.expect("opens");
         let chosen = tree.columns(&columns()).expect("are there");
         let mut batches = tree.batches(chosen, 0..u64::MAX, Step::Entries(500)).expect("plans");
         let mut entries = 0;
@@ -81,12 +86,9 @@ fn batches_do_not_wait_for_each_other() {
 #[test]
 fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
     let (took, records) = farroot_sim::run(async {
-        let world = World::default();
-        let accepted = world.host("server", 1094, Link::delay(RTT));
-        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-        let engine = farroot_sim::engine(&world);
+        let engine = far();
         let started = tokio::time::Instant::now();
-        let file = engine.open("root://server:1094//nano.root").await.expect("opens");
+        let file = engine.open(URL).await.expect("opens");
         let records = file.map().await.expect("is mapped");
         (round_trips(started.elapsed(), RTT), records)
     });
@@ -105,13 +107,10 @@ fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
 #[test]
 fn a_single_one_of_many_files_takes_three_round_trips() {
     let took = farroot_sim::run(async {
-        let world = World::default();
-        let accepted = world.host("server", 1094, Link::delay(RTT));
-        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-        let engine = farroot_sim::engine(&world);
+        let engine = far();
         let started = tokio::time::Instant::now();
         let mut opens = engine.open_tables(vec![TableLocation {
-            url: "root://server:1094//nano.root".into(),
+            url: URL.into(),
             path: Some("Events".into()),
             ..TableLocation::default()
         }]);
@@ -127,11 +126,9 @@ fn a_single_one_of_many_files_takes_three_round_trips() {
 fn many_files_are_opened_side_by_side_on_few_connections() {
     const FILES: usize = 1576;
     let (took, connections) = farroot_sim::run(async {
-        let world = World::default();
-        let accepted = world.host("server", 1094, Link::delay(RTT));
         let names: Vec<String> = (0..FILES).map(|number| format!("/nano_{number}.root")).collect();
         let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
-        xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
+        let world = world(Arc::new(files));
         let engine = farroot_sim::engine(&world);
         let place = |name: &String| TableLocation {
             url: format!("root://server:1094/{name}"),
