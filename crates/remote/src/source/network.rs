@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
+use tokio_util::io::InspectReader;
 
 /// A connected byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -30,48 +29,12 @@ pub trait Network: Send + Sync + 'static {
     }
 }
 
-/// A stream that counts what comes in.
-pub struct Counted {
-    stream: Box<dyn Stream>,
-    bytes: Arc<AtomicU64>,
-}
-
-impl Counted {
-    /// Adds what comes to `bytes`.
-    pub fn new(stream: Box<dyn Stream>, bytes: Arc<AtomicU64>) -> Self {
-        Counted { stream, bytes }
-    }
-}
-
-impl AsyncRead for Counted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
-        self.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
-        Poll::Ready(result)
-    }
-}
-
-impl AsyncWrite for Counted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+/// The stream, which adds the number of bytes that come in to `bytes`.
+pub fn counted(stream: Box<dyn Stream>, bytes: Arc<AtomicU64>) -> Box<dyn Stream> {
+    let count = move |come: &[u8]| {
+        bytes.fetch_add(come.len() as u64, Ordering::Relaxed);
+    };
+    Box::new(InspectReader::new(stream, count))
 }
 
 /// Why no connection is made to an address that a name stands for; `None` where one may be.

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, timeout_at};
 
-use super::network::{Counted, Network, Stream};
+use super::network::{Network, Stream, counted};
 use super::servers::server_for;
 use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileLocation, FileRef,
@@ -353,9 +353,7 @@ struct Counting {
 impl Network for Counting {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         let (connecting, come) = (self.network.connect(host, port), self.come.clone());
-        Box::pin(
-            async move { Ok(Box::new(Counted::new(connecting.await?, come)) as Box<dyn Stream>) },
-        )
+        Box::pin(async move { Ok(counted(connecting.await?, come)) })
     }
 }
 

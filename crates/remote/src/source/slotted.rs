@@ -2,13 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep};
+use tokio_util::io::InspectReader;
 
 use super::network::{Network, Stream};
 use crate::config::Config;
@@ -44,7 +42,11 @@ impl Network for SlottedNetwork {
                 None => None,
             };
             let stream = connecting.await?;
-            Ok(Box::new(Slotted { stream, _slot: slot }) as Box<dyn Stream>)
+            // The stream drops this function, and with it the slot, when it is closed.
+            let keep = move |_: &[u8]| {
+                let _ = &slot;
+            };
+            Ok(Box::new(InspectReader::new(stream, keep)) as Box<dyn Stream>)
         })
     }
 
@@ -66,40 +68,6 @@ async fn slot(slots: &Arc<Slots>) -> Option<Slot> {
     }
     slots.set_waiting(Waits::No);
     None
-}
-
-/// A stream with its slot, which is free once the stream is closed.
-struct Slotted {
-    stream: Box<dyn Stream>,
-    _slot: Option<Slot>,
-}
-
-impl AsyncRead for Slotted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Slotted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

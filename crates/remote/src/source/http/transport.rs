@@ -19,7 +19,7 @@ use super::pool::Pool;
 use super::server::HttpServer;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::network::{Counted, Stream};
+use crate::source::network::counted;
 use crate::source::tls::{Failure, Handshake, TlsSession};
 
 /// What hyper reads at once at the most; also the longest head of an answer.
@@ -275,7 +275,7 @@ impl Transport {
         };
         let place = is_encrypted.then(|| format!("{host}:{port}"));
         let (stream, shown) = tokio::try_join!(connecting, server.access.begin(place))?;
-        let mut stream: Box<dyn Stream> = Box::new(Counted::new(stream, self.heard.clone()));
+        let mut stream = counted(stream, self.heard.clone());
         let mut handshake = None;
         if let Some(config) = &shown.tls {
             // The first request is written meanwhile, and leaves with the end of the handshake.
