@@ -76,16 +76,19 @@ mod tests {
 
     use parking_lot::Mutex;
     use tempfile::TempDir;
+    use tokio::time::timeout;
 
     use super::*;
+    use crate::Remote;
 
     /// For each connection whether a reader would find a free slot meanwhile.
     type Free = Arc<Mutex<Vec<bool>>>;
 
-    /// Records [`Free`], and connects to servers that send nothing.
+    /// Records [`Free`], and refuses connections, or connects to servers that send nothing.
     struct Noting {
         folder: PathBuf,
         most: u32,
+        refuses: bool,
         free: Free,
         /// The far ends of the streams.
         ends: Arc<Mutex<Vec<tokio::io::DuplexStream>>>,
@@ -98,9 +101,12 @@ mod tests {
             port: u16,
         ) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
             let reader = Slots::open(&self.folder, (host, port), self.most);
-            let (free, ends) = (self.free.clone(), self.ends.clone());
+            let (refuses, free, ends) = (self.refuses, self.free.clone(), self.ends.clone());
             Box::pin(async move {
-                free.lock().push(reader.unwrap().take(Duration::ZERO).is_some());
+                free.lock().push(reader?.take(Duration::ZERO).is_some());
+                if refuses {
+                    return Err(io::ErrorKind::ConnectionRefused.into());
+                }
                 let (here, there) = tokio::io::duplex(1);
                 ends.lock().push(there);
                 Ok(Box::new(here) as Box<dyn Stream>)
@@ -108,19 +114,34 @@ mod tests {
         }
     }
 
-    fn bed(folder: &TempDir, most: u32) -> (Arc<dyn Network>, Config, Free) {
-        let free = Free::default();
+    fn bed(folder: &TempDir, refuses: bool) -> (Arc<dyn Network>, Config, Free) {
+        let (free, most) = (Free::default(), 1);
         let (path, ends) = (folder.path().join("farroot"), Arc::default());
-        let noting = Noting { folder: path.clone(), most, free: free.clone(), ends };
+        let noting = Noting { folder: path.clone(), most, refuses, free: free.clone(), ends };
         let (runtime_folder, connections_shared) = (Some(path), most);
         let config = Config { runtime_folder, connections_shared, ..Config::default() };
         (Arc::new(noting), config, free)
     }
 
+    /// Regression: connections of one-shot requests and uploads were not counted.
+    #[tokio::test]
+    async fn connections_of_questions_and_uploads_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (network, config, free) = bed(&folder, true);
+        let remote = Remote::start(config, network);
+        assert!(remote.checksum("root://h:1//f", None).await.is_err());
+        assert_eq!(free.lock().split_off(0), [false], "a checksum");
+        let mut upload = remote.create("root://h:1//f", Default::default()).await.unwrap();
+        let write = upload.write(0, vec![0; 1 << 20].into(), false);
+        let _ = timeout(Duration::from_secs(1), write).await;
+        let _ = timeout(Duration::from_secs(60), upload.sync()).await;
+        assert!(!free.lock().is_empty() && !free.lock().contains(&true), "an upload: {free:?}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_connection_has_a_slot_as_long_as_it_is_open() {
         let folder = tempfile::tempdir().unwrap();
-        let (network, config, free) = bed(&folder, 1);
+        let (network, config, free) = bed(&folder, false);
         let network = shared(network, &config);
         let first = network.connect("h", 1).await.unwrap();
         let began = Instant::now();
