@@ -518,6 +518,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn of_ten_thousand_clients_as_many_stay_as_there_are_places() {
+        let limits = Limits::default();
+        let (most, each) = (limits.connections, limits.connections_per_address);
+        let clients = Clients::new(limits);
+        let address = |number: usize| IpAddr::from([10, 1, 0, (number % 4) as u8]);
+        let admitted: Vec<Client> = (0..10_000)
+            .filter_map(|number| {
+                let client = clients.admit(address(number))?;
+                // One in two sends a request that takes its time.
+                if number % 8 < 4 {
+                    client.works();
+                }
+                Some(client)
+            })
+            .collect();
+        {
+            let state = clients.state.lock();
+            assert_eq!(state.connections.len(), most);
+            assert!(state.addresses.values().all(|there| there.connections <= each));
+        }
+        drop(admitted);
+        let state = clients.state.lock();
+        assert!(state.connections.is_empty() && state.addresses.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_its_answers_slowly_stays_and_one_that_takes_none_goes() {
         let clients = clients();
         let (slow, none) = (clients.admit(A).unwrap(), clients.admit(B).unwrap());

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use farroot_serve::{Config, Content, Limits, Server, Shape};
+use farroot_serve::{Config, Content, Forwarding, Limits, Server, Shape};
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;
@@ -155,6 +155,44 @@ fn vectors_may_span_files_and_stay_inside_them() {
     let (g, _) = session.ask(|client, now| client.open(now, "/g.root", OpenOptions::READ));
     let beyond = session.ask(|client, now| client.readv(now, &[(g, 90..101)]));
     assert_eq!(session.refusal(beyond), ErrorCode::FS_ERROR);
+}
+
+/// As many segments as one request takes, of files in turn.
+#[test]
+fn a_vector_of_1024_segments_may_span_ten_files_near_and_far() {
+    const STEP: u64 = 97;
+    let byte = |file: u64, at: u64| (at / 7 + 3 * at + 31 * file) as u8;
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..10 {
+        let content: Vec<u8> = (0..1024 * STEP).map(|at| byte(file, at)).collect();
+        fs::write(folder.path().join(file.to_string()), content).unwrap();
+    }
+    let near = Server::start(Config::new(folder.path())).unwrap();
+    let settings = remote::Config::default();
+    let forwarding = Forwarding { settings, origins: Vec::new(), secret: None, access_log: None };
+    let far = Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap();
+    for (server, origin) in [(&near, String::new()), (&far, near.root_url())] {
+        let mut session = Session::new(server);
+        let opened: Vec<_> =
+            (0..10).map(|file| session.open(&format!("/{origin}{file}"))).collect();
+        session.wait(&opened.iter().map(|(_, open)| *open).collect::<Vec<_>>());
+        // The offset of a segment says of which file it is.
+        let segment = |at: u64| (opened[at as usize % 10].0, at * STEP..(at + 1) * STEP - 1);
+        let segments: Vec<_> = (0..1024).map(segment).collect();
+        let asked = session.ask(|client, now| client.readv(now, &segments));
+        session.wait(&[asked]);
+        assert_eq!(session.done[&asked], Ok(None));
+        let parts = session.data.remove(&asked).unwrap();
+        assert_eq!(
+            parts.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>(),
+            1024 * (STEP - 1)
+        );
+        for (offset, bytes) in parts {
+            let file = offset / STEP % 10;
+            let right = (offset..).zip(&bytes).all(|(at, have)| *have == byte(file, at));
+            assert!(right, "the segment at {offset}");
+        }
+    }
 }
 
 #[test]

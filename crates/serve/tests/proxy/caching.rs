@@ -186,6 +186,34 @@ async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
     }
 }
 
+/// A file in the way, a folder with other content, a file system on which nothing can be made, and
+/// where a test may make one, a cache of another user.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_cache_folder_that_can_be_used_files_are_read_and_the_report_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let [foreign, owned] = ["foreign", "owned"].map(|name| folder.path().join(name));
+    fs::create_dir_all(foreign.join("farroot-cache")).unwrap();
+    fs::write(foreign.join("farroot-cache/thesis.tex"), "").unwrap();
+    let mut unusable = vec![folder.path().join("file/cache"), foreign];
+    if cfg!(target_os = "linux") {
+        unusable.push("/proc/farroot".into());
+    }
+    drop(bed(with_cache(&owned, CacheCheck::Verify)));
+    match std::os::unix::fs::chown(owned.join("farroot-cache"), Some(65534), None) {
+        Ok(()) => unusable.push(owned),
+        Err(error) => eprintln!("SKIPPED: a cache of another user: {error}"),
+    }
+    for path in unusable {
+        let bed = bed(with_cache(&path, CacheCheck::Verify));
+        let answer = get(&bed.proxy, &bed.path(true), &range(), "");
+        assert!(answer.body == content()[RANGE] && answer.says == "fwd=miss");
+        let notes = bed.proxy.report().unwrap().notes;
+        let warning = format!("warning: nothing is cached in {}: ", path.display());
+        assert!(notes.iter().any(|note| note.starts_with(&warning)), "{notes:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_store_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 
 mod bed;
 mod caching;
+mod origins;
 
 use std::fs;
 use std::io::{Read, Write};
