@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from . import _core, _libraries
 from ._addresses import Address
@@ -87,17 +88,26 @@ def iterate(
     The other arguments are those of :meth:`Tree.iterate`.
 
     Raises:
-        NotFoundError: no such file.
-        KeyInFileError: no such tree or branch in one of them.
+        NotFoundError: no such file; from the first step.
+        KeyInFileError: no such tree or branch in one of them; from the first step.
     """
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
     access = Access(**credentials)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
-    places = beside(places_of(files, access), friends, access)
-    size, telling = _core.StepSize(step_size), _telling(places, progress)
+    size = _core.StepSize(step_size)
+    try:
+        places = beside(places_of(files, access), friends, access)
+    except NotFoundError as error:
+        # The first step raises it, as that of a file without a pattern that is not there.
+        return Steps(iter(partial(_raise, error), None), skipped)
+    telling = _telling(places, progress)
     return Steps(_steps(places, wish, size, report, skipped, telling=telling), skipped)
+
+
+def _raise(error: Error) -> NoReturn:
+    raise error
 
 
 def _steps(

@@ -268,6 +268,18 @@ def test_a_tree_s_own_steps_go_on_behind_what_cannot_be_read(
             tree.iterate("int32", **wrong)
 
 
+def test_the_first_step_says_that_no_file_matches(several: list[Path], tmp_path: Path) -> None:
+    """`iterate` itself raised the error for a pattern, and the first step that for a name."""
+    for name in ("absent.root", "absent*.root"):
+        steps = farroot.iterate(f"{tmp_path}/{name}:events", "int8")
+        with pytest.raises(farroot.NotFoundError, match="absent"):
+            next(steps)
+    friends = {"other": f"{tmp_path}/absent*.root:events"}
+    steps = farroot.iterate(f"{several[0]}:events", "int8", friends=friends)
+    with pytest.raises(farroot.NotFoundError, match="absent"):
+        next(steps)
+
+
 def test_what_is_concatenated_has_gaps_on_demand(several: list[Path], tmp_path: Path) -> None:
     first = tmp_path / "first.root"
     first.write_bytes(several[0].read_bytes())

@@ -348,7 +348,17 @@ def test_classes_that_a_file_describes(corpus: Path, nested: Path) -> None:
     assert tree["MET"].interpretation == met
     muons = file.class_named("TLorentzVector", "max").strided_interpretation(file)
     assert tree["muonp4"].interpretation == farroot.AsJagged(muons, header_bytes=10)
-    assert not hasattr(met, "from_dtype")
+    theirs_met = theirs.file.class_named("TVector2", "max").strided_interpretation(theirs.file)
+    assert met.from_dtype == theirs_met.from_dtype == tree["MET"].interpretation.from_dtype
+    expected = theirs["events/muonp4"].interpretation.content.from_dtype
+    assert muons.from_dtype == expected
+    stored = np.frombuffer(tree["MET"].basket(0).data, met.from_dtype)["fX"]
+    assert stored.tolist() == tree["MET"].array(entry_stop=len(stored)).fX.tolist()
+    bare = file.class_named("TVector2", "max").strided_interpretation()
+    with pytest.raises(farroot.InvalidArgumentError, match="no file"):
+        assert bare.from_dtype
+    with pytest.raises(farroot.UnsupportedError, match="TString"):
+        assert file.class_named("TTree", "max").strided_interpretation(file).from_dtype
     vector: Any = file.class_named("TVector2")
     assert isinstance(tree["MET"].array(library="np", entry_stop=1)[0], vector)
     assert not isinstance(tree["muonp4"].array(library="np", entry_stop=1)[0][0], vector)

@@ -4,7 +4,8 @@
 
 FOLDER is a copy of uproot's repository, of which nothing is kept here. ``--uproot`` runs them with
 uproot itself, to know which tests can pass at all. Counted are the tests that read, and neither
-write nor use Dask.
+write nor use Dask. Where a test looks for a file that is not there on a server far away, a local
+server that has nothing stands for it: without a network, uproot takes it for one.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ import importlib
 import pkgutil
 import re
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import farroot
 
+from .test_remote import serving
 from .uproots_writing import reason, run
 
 READS = ("open", "iterate", "concatenate", "num_entries")
 OTHERS = ("create", "recreate", "update", "dask", "dask_write", "graphed")
+#: The server and the folder in which tests look for a file that is not there.
+FAR, FOLDER = "root://eospublic.cern.ch//", "eos/root-eos/cms_opendata_2012_nanoaod"
 #: What a file of tests has that reads.
 FILES = re.compile(r"\buproot\.(open|iterate|concatenate|num_entries)\b")
 
@@ -36,6 +43,21 @@ class Suite:
         self.is_replaced = is_replaced
         self.outcomes: dict[str, tuple[str, str]] = {}
         self._uses: set[str] = set()
+        self._servers = ExitStack()
+        folder = Path(self._servers.enter_context(tempfile.TemporaryDirectory()))
+        (folder / FOLDER).mkdir(parents=True)
+        self._near = f"root://{self._servers.enter_context(serving(folder))}//"
+
+    def pytest_unconfigure(self) -> None:
+        self._servers.close()
+
+    def _nearer(self, one: Any) -> Any:
+        """An argument with the local server in the place of the one far away."""
+        if isinstance(one, str):
+            return one.replace(FAR, self._near)
+        if isinstance(one, dict):
+            return {self._nearer(path): within for path, within in one.items()}
+        return [self._nearer(each) for each in one] if type(one) is list else one
 
     def pytest_configure(self) -> None:
         import uproot
@@ -61,7 +83,7 @@ class Suite:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             self._uses.add(name)
-            return function(*args, **kwargs)
+            return function(*map(self._nearer, args), **kwargs)
 
         # As uproot.open.defaults.
         call.__dict__.update(getattr(function, "__dict__", {}))

@@ -17,6 +17,7 @@ from farroot.interpretation.grouped import AsGrouped
 from farroot.interpretation.jagged import AsJagged
 from farroot.interpretation.numerical import AsDouble32, AsDtype, AsFloat16
 from farroot.interpretation.objects import AsObjects, AsStridedObjects
+from farroot.interpretation.strided import Strides
 from farroot.interpretation.strings import AsStrings
 from farroot.objects import Object
 
@@ -86,8 +87,17 @@ class OfCpp(type):
         return own is None or cls._cpp_version in (None, own)
 
     def strided_interpretation(cls, file: Any = None, **_: Any) -> AsStridedObjects:
-        """Objects of the class one after the other; the arguments are uproot's."""
-        return AsStridedObjects(cls)
+        """Objects of the class one after the other.
+
+        Args:
+            file: The :class:`~farroot.File` that describes the class; other arguments are uproot's.
+        """
+        if file is None:
+            return AsStridedObjects(cls)
+        strides = Strides(file.streamers, _NUMBERS)
+        return AsStridedObjects(
+            cls, stored=functools.partial(strides.dtype, cls._cpp_name, cls._cpp_version)
+        )
 
 
 @functools.cache
@@ -337,8 +347,11 @@ def _objects(
     if isinstance(one, type) and _is_of_fixed_size(datashape, is_jagged or bool(listed)):
         classname = listed[2] if listed and not is_jagged else base
         versions = described.get(classname)
+        version = max(versions) if versions else None
         strided = AsStridedObjects(
-            model_named(classname, max(versions) if versions else None), dims
+            model_named(classname, version),
+            dims,
+            functools.partial(Strides(described, _NUMBERS).dtype, classname, version),
         )
         if is_jagged:
             return AsJagged(strided)

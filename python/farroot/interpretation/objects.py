@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from farroot.containers import shown
+from farroot.errors import InvalidArgumentError
 from farroot.interpretation import Interpretation
 
 __all__ = ["AsObjects", "AsStridedObjects"]
@@ -24,10 +28,37 @@ class AsObjects(Interpretation):
 
 
 class AsStridedObjects(Interpretation):
-    """Objects of which each takes as many bytes."""
+    """Objects of which each takes as many bytes.
 
-    def __init__(self, model: Any, inner_shape: tuple[int, ...] = ()) -> None:
-        self.model, self.inner_shape = model, inner_shape
+    Args:
+        model: The class.
+        inner_shape: Lengths of the array of them in an entry.
+        stored: Gives the dtype of one object in the file.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        inner_shape: tuple[int, ...] = (),
+        stored: Callable[[], np.dtype[Any]] | None = None,
+    ) -> None:
+        self.model, self.inner_shape, self._stored = model, inner_shape, stored
+
+    @property
+    def from_dtype(self) -> np.dtype[Any]:
+        """The bytes of an entry: members by name, those of members as ``fP/fX``. Names that begin
+        with ``@`` are of headers.
+
+        Raises:
+            InvalidArgumentError: where it is of no file.
+            UnsupportedError: for a class that the file does not describe, or whose objects differ
+                in length.
+        """
+        if self._stored is None:
+            raise InvalidArgumentError(
+                f"{self!r} is of no file, which would say what its bytes are"
+            )
+        return np.dtype((self._stored(), self.inner_shape))
 
     def _state(self) -> tuple[Any, ...]:
         return self.model, self.inner_shape
