@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use farroot_rootfile::write::copy::{CopiedNTuple, Missing, NTuplePart, SourceNTuple, Survivors};
+use farroot_rootfile::write::copy::{
+    CopiedNTuple, Missing, NTuplePart, SourceNTuple, Survivors, TakenField,
+};
 use farroot_rootfile::write::{
     Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
     RNTupleWriter, RealStorage, TableColumn, check,
@@ -52,12 +54,31 @@ fn opened(bytes: Bytes) -> Opened {
     Opened::of(&bytes, known, ntuple.unwrap(), file.classes).unwrap()
 }
 
+/// Entries taken for clusters of the output, by field at the top.
+type Groups = BTreeMap<usize, BTreeMap<u32, Vec<TakenField>>>;
+
+/// Encodes the entries taken for clusters of the output, but for those of the cluster `open`.
+fn join(
+    (copied, out): (&mut CopiedNTuple, &mut FileWriter),
+    part: &NTuplePart,
+    groups: &mut Groups,
+    open: Option<usize>,
+) -> Result<()> {
+    let compression = Compression::of_number(COMPRESSION).unwrap();
+    let mut encoders = Encoders::default();
+    for (group, fields) in groups.extract_if(.., |group, _| Some(*group) != open) {
+        let joined = part.join(fields.into_values().collect(), compression, &mut encoders)?;
+        copied.place_joined(group, joined, out, DirectoryId::TOP)?;
+    }
+    Ok(())
+}
+
 /// Copies the pages of whole clusters of an input, and takes entries out of the other clusters,
 /// from pages that `change` returns for theirs.
 fn copy(
     (copied, out): (&mut CopiedNTuple, &mut FileWriter),
-    part: &NTuplePart,
-    input: &Bytes,
+    (part, input): (&NTuplePart, &Bytes),
+    groups: &mut Groups,
     change: fn(Bytes) -> Bytes,
 ) -> Result<()> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
@@ -76,9 +97,8 @@ fn copy(
         out.append(key.into());
         out.append(page);
     }
-    let mut groups: BTreeMap<usize, BTreeMap<u32, Vec<_>>> = BTreeMap::new();
     for (cluster, pages) in pages {
-        let (group, _) = part.group(cluster).expect("entries are taken");
+        let group = part.group(cluster).expect("entries are taken");
         for (field, places) in part.fields(cluster) {
             assert!(places.iter().all(|place| pages.contains_key(place)));
             let taken = part.take((cluster, field), &pages, &mut codecs)?;
@@ -86,11 +106,9 @@ fn copy(
             groups.entry(group).or_default().entry(field).or_default().push(taken);
         }
     }
-    for (group, fields) in groups {
-        let joined = part.join(fields.into_values().collect(), compression, &mut encoders)?;
-        copied.place_joined(group, joined, out, DirectoryId::TOP)?;
-    }
-    copied.end(part, out, DirectoryId::TOP, (compression, &mut encoders))
+    let open = copied.open_after(part);
+    join((copied, out), part, groups, open)?;
+    copied.end(part, (out, DirectoryId::TOP), (compression, &mut encoders))
 }
 
 /// A file with some entries of inputs, given as runs of each input, and the fields `only`.
@@ -111,9 +129,14 @@ fn skimmed(
         parts.push(copied.plan(&read(input), Missing::Filter, Some(survivors))?);
     }
     copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
-    for ((input, _), part) in inputs.iter().zip(&parts) {
+    let mut groups = Groups::new();
+    for (at, ((input, _), part)) in inputs.iter().zip(&parts).enumerate() {
         copied.complete(part, Missing::Filter)?;
-        copy((&mut copied, &mut out), part, input, change)?;
+        copy((&mut copied, &mut out), (part, input), &mut groups, change)?;
+        if copied.must_end_open(parts.get(at + 1)) {
+            join((&mut copied, &mut out), part, &mut groups, None)?;
+            copied.end_open((&mut out, DirectoryId::TOP), (compression, &mut encoders))?;
+        }
     }
     let coding = (compression, &mut encoders);
     let (anchor, _) = copied.finish(&mut out, DirectoryId::TOP, coding)?;

@@ -28,6 +28,8 @@ use crate::write::encoders::with_encoders;
 pub const HELD_BYTES: u64 = 32 << 20;
 /// Maximum stored bytes of baskets that threads take entries from, and of pages not placed yet.
 const JOBS_BYTES: usize = 48 << 20;
+/// Maximum bytes of decoded entries that threads take out of pages.
+const DECODED_BYTES: u64 = 64 << 20;
 
 /// What is held, and what the threads have.
 pub struct Remaking {
@@ -48,6 +50,7 @@ pub struct Remaking {
     baskets: VecDeque<(usize, Job<MadeBaskets>)>,
     pages: VecDeque<Job<MadePages>>,
     pages_bytes: usize,
+    decoded_bytes: u64,
     /// Pages of RNTuples that have been read, by output; entries that were taken, by output and
     /// cluster of the output.
     open: BTreeMap<usize, OpenClusters>,
@@ -94,12 +97,14 @@ struct MadeBaskets {
 /// What threads make of pages.
 enum MadePages {
     Pages(Vec<Page>),
-    /// Entries that were taken for a cluster of the output; the last ones with their input.
+    /// Entries taken for a cluster of the output out of a cluster with this number.
     Fields {
         group: usize,
         cluster: usize,
         fields: Vec<TakenField>,
-        last: Option<Arc<PlannedInput>>,
+        decoded_bytes: u64,
+        input: Arc<PlannedInput>,
+        is_last: bool,
     },
     Joined {
         group: usize,
@@ -121,6 +126,7 @@ impl Remaking {
             baskets: VecDeque::new(),
             pages: VecDeque::new(),
             pages_bytes: 0,
+            decoded_bytes: 0,
             open: BTreeMap::new(),
             taken: BTreeMap::new(),
         }
@@ -180,30 +186,39 @@ impl Remaking {
         pages: Vec<ArrivedPage>,
     ) -> rootfile::Result<()> {
         let whole = self.open.entry(output).or_default().add(part_of(input, output)?, pages);
-        for WholeFields { cluster, fields, pages, group, is_last } in whole {
-            let (bytes, from) = (pages.values().map(Bytes::len).sum(), input.clone());
+        for WholeFields { cluster, fields, pages, decoded_bytes, group, is_last } in whole {
+            let (bytes, input) = (pages.values().map(Bytes::len).sum(), input.clone());
             let job = self.give(output, bytes, move |codecs, _| {
-                let part = part_of(&from, output)?;
+                let part = part_of(&input, output)?;
                 let take = |field| part.take((cluster, field), &pages, codecs);
                 let fields = fields.into_iter().map(take).collect::<rootfile::Result<_>>()?;
-                let last = is_last.then(|| from.clone());
-                Ok(MadePages::Fields { group, cluster, fields, last })
+                let cluster = part.number(cluster);
+                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, input, is_last })
             });
             self.pages_bytes += bytes;
+            self.decoded_bytes = self.decoded_bytes.saturating_add(decoded_bytes);
             self.pages.push_back(job);
         }
         Ok(())
     }
 
-    /// Gives the entries taken for a cluster of the output to the threads, which encode them.
-    fn join(&mut self, (output, group): (usize, usize), input: &Arc<PlannedInput>) {
-        let taken = self.taken.remove(&(output, group)).unwrap_or_default();
+    /// Gives the entries taken for clusters of an output to the threads, which encode them; those
+    /// for the cluster `open` wait for more.
+    pub fn join_all(&mut self, output: usize, open: Option<usize>) {
+        let groups = self.taken.range((output, 0)..(output + 1, 0)).map(|((_, group), _)| *group);
+        let ended: Vec<usize> = groups.filter(|group| Some(*group) != open).collect();
+        ended.into_iter().for_each(|group| self.join((output, group)));
+    }
+
+    fn join(&mut self, (output, group): (usize, usize)) {
+        let Some(taken) = self.taken.remove(&(output, group)) else { return };
         let Remake { compression, joined, .. } = self.remake;
         let compression = compression.or(joined).unwrap_or(Compression::NONE);
+        let input = taken.input.clone();
         for (fields, bytes) in taken.parts() {
-            let from = input.clone();
+            let input = input.clone();
             let job = self.give(output, bytes, move |_, encoders| {
-                let fields = part_of(&from, output)?.join(fields, compression, encoders)?;
+                let fields = part_of(&input, output)?.join(fields, compression, encoders)?;
                 Ok(MadePages::Joined { group, fields })
             });
             self.pages_bytes += bytes;
@@ -232,7 +247,7 @@ impl Remaking {
     }
 
     /// Gives all work that is due to the threads, and places all cuts but the last one, and pages
-    /// above [`JOBS_BYTES`]. Waits until the threads have room for more.
+    /// above [`JOBS_BYTES`] and [`DECODED_BYTES`]. Waits until the threads have room for more.
     pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
         let last = self.cuts.saturating_sub(1);
         while self.cuts_begun < last {
@@ -320,17 +335,21 @@ impl Remaking {
 
     /// Places pages until at most `most` stored bytes of pages are not placed.
     async fn place_pages(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while (self.pages_bytes > most || most == 0)
+        while (self.pages_bytes > most || self.decoded_bytes > DECODED_BYTES || most == 0)
             && let Some(job) = self.pages.pop_front()
         {
             self.pages_bytes -= job.bytes;
             let output = job.output;
             let placed = match job.done().await? {
                 Ok(MadePages::Pages(pages)) => place_pages(plan, output, pages),
-                Ok(MadePages::Fields { group, cluster, fields, last }) => {
+                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, input, is_last }) => {
+                    self.decoded_bytes = self.decoded_bytes.saturating_sub(decoded_bytes);
+                    let new = || TakenFields::new(input);
                     let place = (output, group);
-                    self.taken.entry(place).or_default().add(cluster, fields);
-                    last.iter().for_each(|input| self.join(place, input));
+                    self.taken.entry(place).or_insert_with(new).add(cluster, fields);
+                    if is_last {
+                        self.join(place);
+                    }
                     Ok(())
                 }
                 Ok(MadePages::Joined { group, fields }) => {

@@ -1,8 +1,8 @@
 //! Clusters of RNTuples of which some entries are taken.
 //!
 //! A thread takes the entries of fields at the top out of a cluster, once all pages of these fields
-//! have been read. When that has been done for all clusters that become one in the output, threads
-//! encode the taken entries, some fields at a time.
+//! have been read. When that has been done for all clusters that become one in the output, which
+//! may be of several inputs, threads encode the taken entries, some fields at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const ENCODED_BYTES: usize = 4 << 20;
 #[derive(Default)]
 pub struct OpenClusters {
     open: BTreeMap<usize, OpenCluster>,
-    /// By cluster of the output, how many of the clusters that become it have all pages.
+    /// By cluster of the output, how many clusters that go to it have all pages.
     whole: BTreeMap<usize, usize>,
 }
 
@@ -41,15 +41,21 @@ pub struct WholeFields {
     pub cluster: usize,
     pub fields: Vec<u32>,
     pub pages: BTreeMap<usize, Bytes>,
+    /// Bytes of their taken entries once decoded, about.
+    pub decoded_bytes: u64,
     /// The cluster of the output that its entries go to.
     pub group: usize,
     /// Whether they are the last fields for that cluster.
     pub is_last: bool,
 }
 
-/// The entries taken for a cluster of the output: by field at the top, with the input's cluster.
-#[derive(Default)]
-pub struct TakenFields(BTreeMap<u32, Vec<(usize, TakenField)>>);
+/// The entries taken for a cluster of the output.
+pub struct TakenFields {
+    /// By field at the top, with the number of the cluster that they come from.
+    fields: BTreeMap<u32, Vec<(usize, TakenField)>>,
+    /// One of the inputs that they come from, which all have one schema.
+    pub input: Arc<PlannedInput>,
+}
 
 impl OpenClusters {
     /// Adds pages; returns the fields that now have all their pages.
@@ -67,7 +73,7 @@ impl OpenClusters {
     }
 
     fn whole_fields(&mut self, part: &NTuplePart, cluster: usize) -> Option<WholeFields> {
-        let (group, clusters) = part.group(cluster)?;
+        let group = part.group(cluster)?;
         let OpenCluster { pages, fields } = self.open.get_mut(&cluster)?;
         let is_whole = |(_, places): &mut (u32, Vec<usize>)| {
             places.iter().all(|place| pages.contains_key(place))
@@ -86,17 +92,23 @@ impl OpenClusters {
             self.open.remove(&cluster);
             let whole = self.whole.entry(group).or_default();
             *whole += 1;
-            is_last = *whole == clusters;
+            is_last = part.joined(group) == Some(*whole);
         }
-        let fields = whole.into_iter().map(|(field, _)| field).collect();
-        Some(WholeFields { cluster, fields, pages: lent, group, is_last })
+        let fields: Vec<u32> = whole.into_iter().map(|(field, _)| field).collect();
+        let decoded_bytes = part.decoded_bytes(cluster, &fields);
+        Some(WholeFields { cluster, fields, pages: lent, decoded_bytes, group, is_last })
     }
 }
 
 impl TakenFields {
+    pub fn new(input: Arc<PlannedInput>) -> TakenFields {
+        TakenFields { fields: BTreeMap::new(), input }
+    }
+
+    /// Adds entries taken out of a cluster, by the number of that among those of all inputs.
     pub fn add(&mut self, cluster: usize, fields: Vec<TakenField>) {
         for field in fields {
-            self.0.entry(field.field()).or_default().push((cluster, field));
+            self.fields.entry(field.field()).or_default().push((cluster, field));
         }
     }
 
@@ -104,7 +116,7 @@ impl TakenFields {
     /// in the order of the clusters.
     pub fn parts(self) -> Vec<(Vec<Vec<TakenField>>, usize)> {
         let mut parts: Vec<(Vec<Vec<TakenField>>, usize)> = Vec::new();
-        for mut taken in self.0.into_values() {
+        for mut taken in self.fields.into_values() {
             taken.sort_by_key(|(cluster, _)| *cluster);
             let taken: Vec<TakenField> = taken.into_iter().map(|(_, field)| field).collect();
             let more: usize = taken.iter().map(TakenField::bytes).sum();

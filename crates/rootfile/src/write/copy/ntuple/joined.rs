@@ -1,8 +1,10 @@
 //! Taken entries of some clusters, as one cluster of the output.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
+use super::groups::Group;
 use super::part::{ClusterPart, ColumnPart, NTuplePart};
 use super::take::TakenField;
 use crate::error::{Error, Result};
@@ -58,31 +60,56 @@ impl NTuplePart {
         }
         Ok(joined)
     }
+}
 
-    /// The cluster of the output with number `group`, from the pages of its columns; and for each
-    /// of its places the offset and the stored bytes, the checksum included.
-    pub(super) fn made(
+/// A cluster of the output for which entries are taken, out of clusters of one input or of several.
+#[derive(Debug)]
+pub(super) struct OpenCluster {
+    pub number: usize,
+    /// The position of the inputs' schema among all schemas.
+    pub schema: usize,
+    /// Counted in the output.
+    pub entries: Range<u64>,
+    /// Of each column of the inputs whether it has no pages, as the clusters have another
+    /// representation of its field.
+    suppressed: Vec<bool>,
+}
+
+impl OpenCluster {
+    /// The taken entries of some clusters of an input; `before` is the number of entries that the
+    /// output has of the inputs before.
+    pub fn of(part: &NTuplePart, group: &Group, before: u64) -> OpenCluster {
+        let clusters = &part.clusters[group.clusters.clone()];
+        let entries = |of: fn(&ClusterPart) -> u64| clusters.iter().map(of);
+        let start = entries(|cluster| cluster.entries.start).min().unwrap_or(0);
+        let end = entries(|cluster| cluster.entries.end).max().unwrap_or(start);
+        let mut suppressed = Vec::new();
+        for cluster in clusters {
+            suppressed.resize(suppressed.len().max(cluster.columns.len()), false);
+            cluster.suppressed().for_each(|column| suppressed[column] = true);
+        }
+        let entries = before + start..before + end;
+        OpenCluster { number: group.number, schema: part.schema.0, entries, suppressed }
+    }
+
+    /// The cluster, from the pages of its columns; and for each of its places the offset and the
+    /// stored bytes, the checksum included.
+    pub fn made(
         &self,
-        group: usize,
         pages: &BTreeMap<usize, Vec<PlacedPage>>,
         compression: u32,
     ) -> (ClusterPart, Vec<(u64, u64)>) {
-        let clusters = &self.clusters[self.groups[group].clone()];
-        let (first, last) = (&clusters[0], &clusters[clusters.len() - 1]);
         let mut placed = Vec::new();
-        let count = clusters.iter().map(|cluster| cluster.columns.len()).max().unwrap_or(0);
-        let column = |at: usize| {
+        let column = |(at, suppressed): (usize, &bool)| {
             let pages = pages.get(&at).into_iter().flatten().map(|page| {
                 placed.push((page.offset, page.stored + CHECKSUM_LEN as u64));
                 (page.elements, placed.len() as u32 - 1)
             });
-            let pages = pages.collect();
-            let suppressed = first.columns.get(at).is_some_and(|column| column.suppressed);
-            ColumnPart { pages, compression, suppressed }
+            let (pages, suppressed) = (pages.collect(), *suppressed);
+            ColumnPart { pages, element_len: 0, compression, suppressed }
         };
-        let columns = (0..count).map(column).collect();
-        let entries = first.entries.start..last.entries.end;
-        (ClusterPart::made(entries, columns), placed)
+        let columns = self.suppressed.iter().enumerate().map(column).collect();
+        (ClusterPart::made(self.entries.end - self.entries.start, columns), placed)
     }
 }
 

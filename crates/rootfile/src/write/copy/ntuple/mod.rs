@@ -1,6 +1,7 @@
 //! An RNTuple of copied pages, with the first input's header or, for further columns, a new one.
 
 mod bridge;
+mod groups;
 mod joined;
 mod layout;
 mod part;
@@ -10,6 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -34,6 +36,8 @@ use crate::write::ntuple::pages::PlacedPage;
 use crate::write::ntuple::records::{self, Records};
 use crate::write::table::RecordPlace;
 use bridge::{Bridge, FieldPages, zero_pages};
+use groups::Groups;
+use joined::OpenCluster;
 use layout::{ColumnPlace, UnionField, UnionSchema};
 use part::ClusterPart;
 
@@ -76,8 +80,11 @@ pub struct CopiedNTuple {
     elements: Vec<Vec<u64>>,
     /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
     placed: Vec<Vec<(u64, u64)>>,
-    /// Pages that were made of taken entries of the present input, by cluster of the output and
-    /// column of the input.
+    /// Which clusters of the inputs that are planned become one.
+    groups: Groups,
+    /// The last cluster, while it has taken entries of the inputs so far and may get more.
+    open: Option<OpenCluster>,
+    /// Pages that were made of taken entries, by cluster of the output and column of the inputs.
     joined: BTreeMap<usize, BTreeMap<usize, Vec<PlacedPage>>>,
     /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
@@ -86,8 +93,14 @@ pub struct CopiedNTuple {
     compression: Option<Compression>,
 }
 
-/// A cluster of the output; for each of its places the offset and bytes, checksum included.
-type PlacedCluster<'a> = (Cow<'a, ClusterPart>, Vec<(u64, u64)>);
+/// A cluster of the output.
+struct PlacedCluster<'a> {
+    cluster: Cow<'a, ClusterPart>,
+    /// Its entries, counted in the output.
+    entries: Range<u64>,
+    /// For each of its places the offset and bytes, checksum included.
+    placed: Vec<(u64, u64)>,
+}
 
 /// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
 #[derive(Debug)]
@@ -152,6 +165,8 @@ impl CopiedNTuple {
             entries: 0,
             elements: Vec::new(),
             placed: Vec::new(),
+            groups: Groups::default(),
+            open: None,
             joined: BTreeMap::new(),
             zeros: BTreeMap::new(),
             zeros_placed: BTreeMap::new(),
@@ -198,13 +213,14 @@ impl CopiedNTuple {
 
     /// The part that an input adds, from its clusters and its number of entries.
     fn part(
-        &self,
+        &mut self,
         schema: usize,
         clusters: (&[Cluster], u64),
         survivors: Option<&Survivors>,
     ) -> Result<NTuplePart> {
         let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
-        NTuplePart::of(clusters, (schema, described.clone()), fields.clone(), survivors)
+        let (described, fields) = ((schema, described.clone()), fields.clone());
+        NTuplePart::of(clusters, described, fields, survivors, &mut self.groups)
     }
 
     /// Plans the zeros of fields that an input lacks, once all fields of the output are known.
@@ -273,8 +289,8 @@ impl CopiedNTuple {
         self.placed[cluster][at] = (offset, len as u64);
     }
 
-    /// Places pages that were made of taken entries of the present input for the output's cluster
-    /// `group`: see [`NTuplePart::group`].
+    /// Places pages that were made of entries taken for the output's cluster `group`: see
+    /// [`NTuplePart::group`].
     ///
     /// # Errors
     /// As [`FileWriter::place`].
@@ -297,6 +313,39 @@ impl CopiedNTuple {
         self.compression = Some(compression);
     }
 
+    /// The number of the cluster that is open after an input, for which entries of further inputs
+    /// may be taken; `None` if there is none.
+    pub fn open_after(&self, part: &NTuplePart) -> Option<usize> {
+        match part.groups.last() {
+            Some(last) => last.is_open.then_some(last.number),
+            None => self.open.as_ref().map(|open| open.number),
+        }
+    }
+
+    /// Whether a cluster is open that has to be ended before an input, or where there is no further
+    /// input.
+    pub fn must_end_open(&self, next: Option<&NTuplePart>) -> bool {
+        self.open.as_ref().is_some_and(|open| match next.map(|next| &next.groups[..]) {
+            None => true,
+            Some([first, ..]) => first.number != open.number,
+            Some([]) => false,
+        })
+    }
+
+    /// Ends the cluster that is open, all of whose pages are placed.
+    ///
+    /// # Errors
+    /// As [`CopiedNTuple::end`].
+    pub fn end_open(
+        &mut self,
+        to: (&mut FileWriter, DirectoryId),
+        coding: (Compression, &mut Encoders),
+    ) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let cluster = self.made(&open, self.compression.unwrap_or(coding.0));
+        self.add_clusters(open.schema, &[cluster], to, coding)
+    }
+
     /// Ends an input, all of whose pages are placed: adds zeros for what it lacks, and clusters.
     ///
     /// # Errors
@@ -304,42 +353,68 @@ impl CopiedNTuple {
     pub fn end(
         &mut self,
         part: &NTuplePart,
-        to: &mut FileWriter,
-        directory: DirectoryId,
-        (compression, encoders): (Compression, &mut Encoders),
+        to: (&mut FileWriter, DirectoryId),
+        coding: (Compression, &mut Encoders),
     ) -> Result<()> {
-        let compression = self.compression.unwrap_or(compression);
-        let schemas = std::mem::take(&mut self.schemas);
-        if let Some(bridge) = &schemas[part.schema.0].bridge {
-            let clusters = self.clusters(part, compression);
-            self.place_zeros(&clusters, bridge, (to, directory), (compression, encoders))?;
-            for (cluster, placed) in &clusters {
-                self.cluster((cluster, placed), bridge, compression)?;
-            }
-        }
-        self.schemas = schemas;
+        let clusters = self.clusters(part, self.compression.unwrap_or(coding.0));
+        self.add_clusters(part.schema.0, &clusters, to, coding)?;
         self.entries += part.entries;
         Ok(())
     }
 
-    /// The clusters that an input adds to the output, with offset and bytes of their places.
+    /// Adds clusters of one schema of the inputs.
+    fn add_clusters(
+        &mut self,
+        schema: usize,
+        clusters: &[PlacedCluster<'_>],
+        to: (&mut FileWriter, DirectoryId),
+        (compression, encoders): (Compression, &mut Encoders),
+    ) -> Result<()> {
+        let compression = self.compression.unwrap_or(compression);
+        let schemas = std::mem::take(&mut self.schemas);
+        if let Some(bridge) = &schemas[schema].bridge {
+            self.place_zeros(clusters, bridge, to, (compression, encoders))?;
+            for cluster in clusters {
+                self.cluster(cluster, bridge, compression)?;
+            }
+        }
+        self.schemas = schemas;
+        Ok(())
+    }
+
+    /// The clusters that an input adds to the output; the last one may stay open.
     fn clusters<'a>(
         &mut self,
         part: &'a NTuplePart,
         compression: Compression,
     ) -> Vec<PlacedCluster<'a>> {
-        let (mut placed, mut joined) =
-            (std::mem::take(&mut self.placed), std::mem::take(&mut self.joined));
-        let groups = part.groups.iter().enumerate().map(|(at, group)| {
-            let first = &part.clusters[group.start];
+        let mut placed = std::mem::take(&mut self.placed);
+        let mut clusters = Vec::new();
+        for group in &part.groups {
+            let first = &part.clusters[group.clusters.start];
             if first.kept.is_none() {
-                return (Cow::Borrowed(first), std::mem::take(&mut placed[group.start]));
+                let entries = self.entries + first.entries.start..self.entries + first.entries.end;
+                let placed = std::mem::take(&mut placed[group.clusters.start]);
+                clusters.push(PlacedCluster { cluster: Cow::Borrowed(first), entries, placed });
+                continue;
             }
-            let pages = joined.remove(&at).unwrap_or_default();
-            let (cluster, placed) = part.made(at, &pages, compression.number());
-            (Cow::Owned(cluster), placed)
-        });
-        groups.collect()
+            let mut open = OpenCluster::of(part, group, self.entries);
+            if let Some(before) = self.open.take_if(|before| before.number == open.number) {
+                open.entries.start = before.entries.start;
+            }
+            match group.is_open {
+                true => self.open = Some(open),
+                false => clusters.push(self.made(&open, compression)),
+            }
+        }
+        clusters
+    }
+
+    /// A cluster of taken entries.
+    fn made(&mut self, open: &OpenCluster, compression: Compression) -> PlacedCluster<'static> {
+        let pages = self.joined.remove(&open.number).unwrap_or_default();
+        let (cluster, placed) = open.made(&pages, compression.number());
+        PlacedCluster { cluster: Cow::Owned(cluster), entries: open.entries.clone(), placed }
     }
 
     /// Writes the pages of zeros for what an input lacks, each length once.
@@ -351,7 +426,7 @@ impl CopiedNTuple {
         (compression, encoders): (Compression, &mut Encoders),
     ) -> Result<()> {
         let mut pages: BTreeMap<usize, Bytes> = BTreeMap::new();
-        for (cluster, _) in clusters {
+        for PlacedCluster { cluster, .. } in clusters {
             for (place, field) in self.layout.fields.iter().enumerate() {
                 let FieldPages { representation, zeros, .. } = bridge.stored(place, cluster)?;
                 for (_, len) in zero_pages(zeros, field.bits(representation, 0)) {
@@ -383,7 +458,7 @@ impl CopiedNTuple {
     /// Adds a cluster to the page lists.
     fn cluster(
         &mut self,
-        (cluster, placed): (&ClusterPart, &[(u64, u64)]),
+        PlacedCluster { cluster, entries, placed }: &PlacedCluster<'_>,
         bridge: &Bridge,
         compression: Compression,
     ) -> Result<()> {
@@ -411,9 +486,7 @@ impl CopiedNTuple {
                 lists::column(to, &pages, elements, usual.unwrap_or(compression.number()));
             }
         });
-        let entries = &cluster.entries;
-        let entries = self.entries + entries.start..self.entries + entries.end;
-        self.lists.add(entries, &to.into_part());
+        self.lists.add(entries.clone(), &to.into_part());
         Ok(())
     }
 

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::groups::{Group, Groups};
 use crate::error::{Error, Result};
+use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
 use crate::write::copy::Survivors;
-
-/// Stored bytes of taken entries that are joined to one cluster of the output, about.
-const JOINED_BYTES: u64 = 32 << 20;
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +19,10 @@ pub struct NTuplePart {
     /// The number in the output of each field of the schema; `None` where it is left out.
     pub(super) fields: Arc<[Option<u32>]>,
     pub(super) clusters: Vec<ClusterPart>,
-    /// For each cluster of the output the clusters that become it: a copied one, or joined ones.
-    pub(super) groups: Vec<Range<usize>>,
+    /// Number of clusters of the inputs before.
+    pub(super) clusters_before: usize,
+    /// For each cluster of the output the clusters that go to it: a copied one, or joined ones.
+    pub(super) groups: Vec<Group>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,8 @@ pub(super) struct ColumnPart {
     /// Number of elements, negative where a checksum follows, and position in `places`. Columns
     /// that are left out have none.
     pub pages: Vec<(i32, u32)>,
+    /// Bytes of an element once it is decoded, about.
+    pub element_len: u64,
     pub compression: u32,
     /// Whether the cluster has another representation of the field instead.
     pub suppressed: bool,
@@ -61,6 +64,7 @@ impl NTuplePart {
         schema: (usize, Arc<Schema>),
         fields: Arc<[Option<u32>]>,
         survivors: Option<&Survivors>,
+        all: &mut Groups,
     ) -> Result<NTuplePart> {
         let mut parts = Vec::with_capacity(clusters.len());
         for cluster in clusters {
@@ -81,8 +85,9 @@ impl NTuplePart {
             parts.push(part);
         }
         let entries = survivors.map_or(entries, |survivors| survivors.rank(entries));
-        let groups = groups(&parts);
-        Ok(NTuplePart { entries, schema, fields, clusters: parts, groups })
+        let clusters_before = all.clusters();
+        let groups = all.add((schema.0, &schema.1), &parts);
+        Ok(NTuplePart { entries, schema, fields, clusters: parts, clusters_before, groups })
     }
 
     /// Every range of pages, behind its cluster and its position in that.
@@ -98,13 +103,37 @@ impl NTuplePart {
         self.clusters[cluster].contents[at]
     }
 
-    /// For a cluster of which some entries are taken, the number of the output's cluster that it
-    /// joins, and how many clusters with pages join that one; `None` for a cluster that is copied.
-    pub fn group(&self, cluster: usize) -> Option<(usize, usize)> {
+    /// For a cluster of which some entries are taken, the number of the output's cluster that they
+    /// go to; `None` for a cluster that is copied.
+    pub fn group(&self, cluster: usize) -> Option<usize> {
         self.clusters[cluster].kept.as_ref()?;
-        let group = self.groups.partition_point(|group| group.end <= cluster);
-        let clusters = &self.clusters[self.groups[group].clone()];
-        Some((group, clusters.iter().filter(|cluster| !cluster.places.is_empty()).count()))
+        let group = self.groups.partition_point(|group| group.clusters.end <= cluster);
+        Some(self.groups[group].number)
+    }
+
+    /// How many clusters with pages go to the output's cluster `number`; `None` where clusters of
+    /// further inputs may join them.
+    pub fn joined(&self, number: usize) -> Option<usize> {
+        let group = self.groups.iter().find(|group| group.number == number)?;
+        let clusters = self.clusters[group.clusters.clone()].iter();
+        (!group.is_open).then(|| clusters.filter(|cluster| !cluster.places.is_empty()).count())
+    }
+
+    /// The number of a cluster among those of all inputs.
+    pub fn number(&self, cluster: usize) -> usize {
+        self.clusters_before + cluster
+    }
+
+    /// Bytes of the entries that are taken of some fields at the top of a cluster, once decoded,
+    /// about.
+    pub fn decoded_bytes(&self, cluster: usize, fields: &[u32]) -> u64 {
+        let (schema, part) = (&self.schema.1, &self.clusters[cluster]);
+        let is_in = |column: &Column| {
+            schema.ancestors(column.field).last().is_some_and(|top| fields.contains(&top))
+        };
+        let columns = part.columns.iter().zip(&schema.columns);
+        let columns = columns.filter(|(_, described)| is_in(described));
+        part.taken(columns.map(|(column, _)| column.decoded_bytes()).fold(0, u64::saturating_add))
     }
 
     /// The fields at the top that a cluster has, each with the places of its pages.
@@ -125,26 +154,6 @@ impl NTuplePart {
         }
         places.into_iter().collect()
     }
-}
-
-/// Groups of clusters that become one: copied ones alone, others up to [`JOINED_BYTES`].
-fn groups(clusters: &[ClusterPart]) -> Vec<Range<usize>> {
-    let (mut groups, mut begin, mut bytes) = (Vec::new(), 0, 0);
-    for (at, cluster) in clusters.iter().enumerate() {
-        let goes_on = at > begin
-            && cluster.kept.is_some()
-            && bytes < JOINED_BYTES
-            && cluster.is_like(&clusters[begin]);
-        if at > begin && !goes_on {
-            groups.push(begin..at);
-            (begin, bytes) = (at, 0);
-        }
-        bytes += cluster.taken_bytes();
-    }
-    if begin < clusters.len() {
-        groups.push(begin..clusters.len());
-    }
-    groups
 }
 
 impl ClusterPart {
@@ -168,8 +177,10 @@ impl ClusterPart {
         places.values_mut().zip(0..).for_each(|((place, _), at)| *place = at);
         let columns = columns.map(|(stored, column)| {
             let (compression, suppressed) = (stored.compression, stored.suppressed);
+            let element_len = decoded_len(schema, column);
             if !is_kept(column) {
-                return Ok(ColumnPart { pages: Vec::new(), compression, suppressed });
+                let pages = Vec::new();
+                return Ok(ColumnPart { pages, element_len, compression, suppressed });
             }
             if stored.elsewhere.is_some() {
                 return Err(Error::unsupported("copying columns that are stored elsewhere"));
@@ -180,7 +191,7 @@ impl ClusterPart {
                 let elements = if page.checksum { elements.wrapping_neg() } else { elements };
                 (elements, place.map_or(0, |(at, _)| at))
             });
-            Ok(ColumnPart { pages: pages.collect(), compression, suppressed })
+            Ok(ColumnPart { pages: pages.collect(), element_len, compression, suppressed })
         });
         Ok(ClusterPart {
             entries: cluster.entries.clone(),
@@ -192,11 +203,11 @@ impl ClusterPart {
         })
     }
 
-    /// A cluster whose pages hold exactly these entries.
-    pub fn made(entries: Range<u64>, columns: Vec<ColumnPart>) -> ClusterPart {
-        let stored_entries = entries.end - entries.start;
+    /// A cluster whose pages hold this number of entries.
+    pub fn made(entries: u64, columns: Vec<ColumnPart>) -> ClusterPart {
         let (kept, places, contents) = (None, Vec::new(), Vec::new());
-        ClusterPart { entries, stored_entries, kept, places, contents, columns }
+        let stored_entries = entries;
+        ClusterPart { entries: 0..entries, stored_entries, kept, places, contents, columns }
     }
 
     /// The stored pages of a column; `None` where the cluster does not have the column.
@@ -215,21 +226,26 @@ impl ClusterPart {
         columns.iter().any(|column| self.column(*column).is_some())
     }
 
-    /// Whether its taken entries can be joined to those of `other`: both have the same
-    /// representations.
-    fn is_like(&self, other: &ClusterPart) -> bool {
-        let suppressed = |of: &ClusterPart| -> Vec<usize> {
-            let columns = of.columns.iter().enumerate();
-            columns.filter(|(_, column)| column.suppressed).map(|(at, _)| at).collect()
-        };
-        other.kept.is_some() && suppressed(self) == suppressed(other)
+    /// The numbers of columns without pages, as it has another representation of their fields.
+    pub fn suppressed(&self) -> impl Iterator<Item = usize> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| column.suppressed).map(|(at, _)| at)
     }
 
-    /// Stored bytes of the taken entries, about.
-    fn taken_bytes(&self) -> u64 {
-        let stored: u64 = self.places.iter().map(|range| range.end - range.start).sum();
+    /// Stored bytes of all pages.
+    pub fn stored_bytes(&self) -> u64 {
+        self.places.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Bytes of all elements once they are decoded, about.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.columns.iter().map(ColumnPart::decoded_bytes).fold(0, u64::saturating_add)
+    }
+
+    /// The part of `bytes` of all entries that the taken ones have, about.
+    pub fn taken(&self, bytes: u64) -> u64 {
         let taken = self.entries.end - self.entries.start;
-        (u128::from(stored) * u128::from(taken) / u128::from(self.stored_entries.max(1))) as u64
+        (u128::from(bytes) * u128::from(taken) / u128::from(self.stored_entries.max(1))) as u64
     }
 }
 
@@ -237,4 +253,22 @@ impl ColumnPart {
     pub fn elements(&self) -> u64 {
         self.pages.iter().map(|(elements, _)| u64::from(elements.unsigned_abs())).sum()
     }
+
+    fn decoded_bytes(&self) -> u64 {
+        self.elements().saturating_mul(self.element_len)
+    }
+}
+
+/// Bytes of a column's element once it is decoded.
+fn decoded_len(schema: &Schema, column: &Column) -> u64 {
+    const OFFSET_LEN: usize = size_of::<i64>();
+    let len = match Encoding::of(column).map(|encoding| encoding.undecoded().element()) {
+        Ok(Element::Bool) => 1,
+        Ok(Element::Number(number)) => number.size(),
+        Ok(Element::Index { .. }) => OFFSET_LEN,
+        // The number of the alternative, and an offset for each.
+        Ok(Element::Switch) => 1 + OFFSET_LEN * schema.fields[column.field as usize].children.len(),
+        Err(_) => usize::from(column.bits.div_ceil(8)),
+    };
+    len as u64
 }
