@@ -737,6 +737,7 @@ EXPERIMENTS = {
             Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
             Peer("farroot merge", "farroot_merge", "local"),
             Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
+            Peer("cat, then sync", "hadd", "local", ("--cat", "--sync"), is_bound=True),
         ),
     ),
     "merge-small": Experiment(
@@ -748,6 +749,7 @@ EXPERIMENTS = {
             Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
             Peer("farroot merge", "farroot_merge", "local"),
             Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
+            Peer("cat, then sync", "hadd", "local", ("--cat", "--sync"), is_bound=True),
         ),
     ),
     "merge-far": Experiment(

@@ -1,13 +1,18 @@
 """ROOT's hadd, or `cat` as the bound of any merge: several files into one, from a local disk."""
 
 import importlib.util
+import os
 import resource
 import subprocess
 from pathlib import Path
 
 import clock
 
-args = clock.many_files(("--flags", {"default": ""}), ("--cat", {"action": "store_true"}))
+args = clock.many_files(
+    ("--flags", {"default": ""}),
+    ("--cat", {"action": "store_true"}),
+    ("--sync", {"action": "store_true", "help": "with --cat: until a crash cannot lose a byte"}),
+)
 target = clock.target("merged.root")
 
 
@@ -15,6 +20,8 @@ def job():
     if args.cat:
         with target.open("wb") as to:
             subprocess.run(["cat", *args.urls], check=True, stdout=to)
+            if args.sync:
+                os.fsync(to.fileno())
         return
     # Of the wheel; beside the interpreter it has a script, which would start Python, too.
     package = Path(importlib.util.find_spec("ROOT").origin).parent
