@@ -1,5 +1,6 @@
 //! One client of a watched file: what it reads goes to a predictor for each table.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +10,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::Shared;
+use super::chunks::Chunks;
 use super::habit::Habit;
 use super::last_baskets::LastBaskets;
-use super::places::Places;
-use super::predict::{Advice, Predictor};
+use super::places::{Places, TablePlaces};
+use super::predict::Advice;
+use super::table_reader::TableReader;
 
 /// A single range as long as this is of a client that copies the file.
 const COPY_BYTES: u64 = 1 << 20;
@@ -22,6 +25,7 @@ const EARLY_MAX: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Client {
     shared: Arc<Shared>,
+    number: u64,
     opened: Instant,
     /// Nothing is fetched ahead for it.
     only_reads: bool,
@@ -31,7 +35,7 @@ pub struct Client {
 #[derive(Debug, Default)]
 struct Reader {
     /// One a table; none before the file's metadata are here.
-    predictors: Vec<Predictor>,
+    tables: Vec<TableReader>,
     /// Reads of before.
     early: Vec<Range<u64>>,
     /// Reads that have not been answered.
@@ -47,9 +51,10 @@ pub struct Answering {
 }
 
 impl Client {
-    pub fn new(shared: Arc<Shared>, only_reads: bool) -> Arc<Self> {
+    /// A client with a number of its own.
+    pub fn new(shared: Arc<Shared>, number: u64, only_reads: bool) -> Arc<Self> {
         let (opened, reader) = (Instant::now(), Mutex::default());
-        Arc::new(Client { shared, opened, only_reads, reader })
+        Arc::new(Client { shared, number, opened, only_reads, reader })
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -61,7 +66,8 @@ impl Client {
         // Without predictors, no read of the client is followed.
         let places = self.shared.places().filter(|_| !self.only_reads);
         let Some(places) = places else { return };
-        let advice = self.reader.lock().begin(places, &self.shared, self.opened.elapsed());
+        let now = self.opened.elapsed();
+        let advice = self.reader.lock().begin(self.number, places, &self.shared, now);
         self.shared.follow(advice);
     }
 
@@ -70,9 +76,10 @@ impl Client {
         self.reader.lock().last.get(range)
     }
 
-    /// The client asks for ranges; returns also what can be fetched meanwhile.
-    pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> (Answering, Advice) {
-        let mut fetch = Vec::new();
+    /// The client asks for ranges; returns also what can be fetched meanwhile, and offsets of
+    /// baskets that a further client reads, too.
+    pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> (Answering, Advice, BTreeSet<u64>) {
+        let (mut advice, mut ends) = (Advice::default(), BTreeSet::new());
         let mut reader = self.reader.lock();
         reader.unanswered += 1;
         let answering = Answering { client: self.clone(), ranges: ranges.to_vec() };
@@ -81,52 +88,55 @@ impl Client {
         match self.shared.places() {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
             Some(places) => {
-                reader.read(places, ranges);
+                let mut chunks = self.shared.chunks.lock();
+                reader.read(places, &mut chunks, ranges);
                 let (now, way) = (self.opened.elapsed(), self.shared.way());
-                let asked = reader.predictors.iter_mut().map(|table| table.asked(now, way));
-                fetch.extend(asked.flat_map(|advice| advice.fetch));
+                for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
+                    advice.add(table.asked(chunks, now, way));
+                    ends.append(&mut chunks.ends(self.number));
+                }
             }
             None if reader.early.len() + ranges.len() <= EARLY_MAX => {
                 reader.early.extend_from_slice(ranges);
             }
             None => {}
         }
-        (answering, Advice { fetch, drop: Vec::new() })
+        (answering, advice, ends)
     }
 }
 
 impl Reader {
-    fn begin(&mut self, places: &Places, shared: &Shared, now: Duration) -> Advice {
+    fn begin(&mut self, client: u64, places: &Places, shared: &Shared, now: Duration) -> Advice {
         let mut begun = Advice::default();
-        if !self.predictors.is_empty() {
+        if !self.tables.is_empty() {
             return begun;
         }
-        self.predictors.extend(places.tables.iter().cloned().map(Predictor::new));
-        let early = std::mem::take(&mut self.early);
-        self.read(places, &early);
-        for (predictor, table) in self.predictors.iter_mut().zip(&places.tables) {
-            if let Some(habit) = shared.habits.load(&shared.notes, table) {
-                let advice = predictor.begin(&habit.columns_in(table), habit.bytes);
-                begun.fetch.extend(advice.fetch);
-            }
+        let table = |table: &Arc<TablePlaces>| TableReader::new(client, table.clone());
+        self.tables.extend(places.tables.iter().map(table));
+        let habit = |table: &Arc<TablePlaces>| shared.habits.load(&shared.notes, table);
+        let habits: Vec<Option<Habit>> = places.tables.iter().map(habit).collect();
+        let (early, mut chunks) = (std::mem::take(&mut self.early), shared.chunks.lock());
+        self.read(places, &mut chunks, &early);
+        let tables = self.tables.iter_mut().zip(&mut *chunks).zip(habits);
+        for ((table, chunks), habit) in tables {
+            begun.add(table.begin(chunks, habit));
             if self.unanswered == 0 {
-                let advice = predictor.answered(now, shared.way());
-                begun.fetch.extend(advice.fetch);
-                begun.drop.extend(advice.drop);
+                begun.add(table.answered(chunks, now, shared.way()));
             }
         }
         begun
     }
 
-    fn read(&mut self, places: &Places, ranges: &[Range<u64>]) {
+    fn read(&mut self, places: &Places, chunks: &mut [Chunks], ranges: &[Range<u64>]) {
         for range in ranges {
             for place in places.within(range) {
                 let unit = places.tables[place.table].unit(place.column, place.number);
                 // One that is asked for in parts has been read with its last.
                 if unit.is_some_and(|unit| unit.range.end <= range.end)
-                    && let Some(predictor) = self.predictors.get_mut(place.table)
+                    && let Some(table) = self.tables.get_mut(place.table)
+                    && let Some(chunks) = chunks.get_mut(place.table)
                 {
-                    predictor.read(place.column, place.number);
+                    table.read(chunks, place.column, place.number);
                 }
             }
         }
@@ -134,7 +144,7 @@ impl Reader {
 
     /// Keeps bytes that the client may read again, where it reads one column after the other.
     fn keep(&mut self, places: &Places, shared: &Shared, range: &Range<u64>, bytes: &Bytes) {
-        match self.predictors.iter().all(Predictor::reads_alone) {
+        match self.tables.iter().all(|table| table.predictor().reads_alone()) {
             true => {
                 let share = |bytes| shared.kept_total.share(bytes, shared.remote.fetcher());
                 self.last.keep(places, range, bytes, share);
@@ -180,12 +190,10 @@ impl Drop for Answering {
             if reader.unanswered > 0 {
                 return;
             }
-            let (now, way) = (opened.elapsed(), shared.way());
-            for predictor in &mut reader.predictors {
-                let more = predictor.answered(now, way);
-                advice.fetch.extend(more.fetch);
-                advice.drop.extend(more.drop);
-                is_at_end |= predictor.is_at_end();
+            let (now, way, mut chunks) = (opened.elapsed(), shared.way(), shared.chunks.lock());
+            for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
+                advice.add(table.answered(chunks, now, way));
+                is_at_end |= table.is_at_end(chunks);
             }
         }
         shared.follow(advice);
@@ -199,13 +207,16 @@ impl Drop for Client {
     /// Keeps what was read for the next file like this one, and nothing that was not.
     fn drop(&mut self) {
         let reader = self.reader.get_mut();
-        let mut advice = Advice::default();
-        for predictor in &mut reader.predictors {
+        let Shared { habits, notes, chunks, .. } = &*self.shared;
+        for predictor in reader.tables.iter().map(TableReader::predictor) {
             if let Some((columns, bytes)) = predictor.habit() {
-                let (table, Shared { habits, notes, .. }) = (predictor.table(), &*self.shared);
+                let table = predictor.table();
                 habits.save(notes, table, Habit::of(table, &columns, bytes));
             }
-            advice.drop.extend(predictor.end());
+        }
+        let mut advice = Advice::default();
+        for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks.lock()) {
+            advice.add(table.leave(chunks));
         }
         self.shared.follow(advice);
     }

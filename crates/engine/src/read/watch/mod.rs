@@ -5,11 +5,13 @@
 //! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that a client's reads predict
-//! its next reads (`predict`), and the first reads of clients of similar files (`habit`). The next
+//! its next reads (`predict`), the reads of clients that read further chunks of the file (`chunks`),
+//! and the first reads of clients of similar files (`habit`). The next
 //! file of a series is opened when the last bytes of one are on their way (`series`, `ahead`).
 
 mod ahead;
 pub mod arrivals;
+mod chunks;
 mod client;
 mod habit;
 mod last_baskets;
@@ -19,6 +21,7 @@ mod places;
 mod predict;
 mod series;
 mod shared;
+mod table_reader;
 pub mod used;
 
 use std::collections::HashMap;
@@ -173,7 +176,7 @@ impl Watched {
     #[must_use]
     pub fn keeper(&self) -> Self {
         let (shared, opening) = (self.client.shared().clone(), self.opening.clone());
-        Watched { client: Client::new(shared, true), has_asked: false, opening }
+        Watched { client: shared.client(true), has_asked: false, opening }
     }
 
     /// Whether both are clients of the same open file.
@@ -196,7 +199,7 @@ impl Watched {
     pub fn read(&self, ranges: Vec<Range<u64>>) -> Arrivals {
         let shared = self.client.shared();
         shared.tally.read(ranges.len());
-        let (answering, advice) = self.client.read(&ranges);
+        let (answering, advice, ends) = self.client.read(&ranges);
         let mut arrivals = Arrivals::new(shared.remote.want(Vec::new()), answering);
         let mut absent = Vec::new();
         for (index, range) in ranges.iter().enumerate() {
@@ -207,7 +210,7 @@ impl Watched {
                 shared.tally.predicted(bytes.len() as u64);
                 arrivals.add_here(index, bytes);
             } else {
-                absent.extend(arrivals.add_parts(index, range.start, shared.parts(range)));
+                absent.extend(arrivals.add_parts(index, range.start, shared.parts(range, &ends)));
             }
         }
         arrivals.ask(absent);

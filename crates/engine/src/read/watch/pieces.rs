@@ -1,6 +1,6 @@
 //! What is fetched before a client asks: on its way, or here until one does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -31,6 +31,10 @@ struct Piece {
     state: State,
     /// Whether a client has read bytes of it.
     is_used: bool,
+    /// Number of clients for which it is predicted and which have not read it.
+    claims: u32,
+    /// Whether one of these is the second client of a basket that two chunks share.
+    is_shared: bool,
 }
 
 #[derive(Debug)]
@@ -74,7 +78,7 @@ impl Piece {
 }
 
 impl Pieces {
-    /// Adds what is predicted and not there yet; returns it. Its wants have `orders`.
+    /// Adds what is predicted for a client. Returns what was not there; its wants have `orders`.
     pub fn expect(
         &mut self,
         ranges: Vec<Range<u64>>,
@@ -82,19 +86,26 @@ impl Pieces {
     ) -> Vec<Range<u64>> {
         let mut added = Vec::with_capacity(ranges.len());
         for range in ranges {
+            if let Some(piece) = self.by_start.get_mut(&range.start)
+                && piece.end == range.end
+            {
+                piece.claims += 1;
+                continue;
+            }
             if range.is_empty() || self.overlapping(&range).next().is_some() {
                 continue;
             }
-            let state = State::Coming(Vec::new());
-            let (orders, position) = (orders.clone(), added.len());
-            let piece = Piece { end: range.end, orders, position, state, is_used: false };
+            let (orders, state) = (orders.clone(), State::Coming(Vec::new()));
+            let (position, end) = (added.len(), range.end);
+            let (is_used, is_shared, claims) = (false, false, 1);
+            let piece = Piece { end, orders, position, state, is_used, claims, is_shared };
             self.by_start.insert(range.start, piece);
             added.push(range);
         }
         added
     }
 
-    /// A predicted range has come. One that clients wait for is theirs; else it is kept.
+    /// A predicted range has come. It goes to the clients that wait for it, and is kept for others.
     pub fn arrive(&mut self, start: u64, delivery: Delivery) -> Use {
         let Some(piece) = self.by_start.get_mut(&start) else { return Use::Never };
         match &mut piece.state {
@@ -103,7 +114,10 @@ impl Pieces {
                     // A client that has gone does not matter.
                     let _ = waiter.send(delivery.bytes.clone());
                 }
-                self.by_start.remove(&start);
+                match piece.claims {
+                    0 => drop(self.by_start.remove(&start)),
+                    _ => piece.state = State::Here(delivery),
+                }
                 Use::Now
             }
             state => {
@@ -121,20 +135,23 @@ impl Pieces {
         }
     }
 
-    /// Drops predicted ranges for which no client waits. Returns their bytes, and the bytes
-    /// received from servers for those of which no client has read any.
+    /// Drops what was predicted for a client, unless a client waits for it or it is predicted for
+    /// another one. Returns the bytes of the ranges that no client has read, and the bytes received
+    /// from servers for these.
     pub fn give_up(&mut self, ranges: &[Range<u64>]) -> (u64, u64) {
         let (mut dropped, mut fetched) = (0, 0);
         for range in ranges {
-            let is_it = |piece: &Piece| match &piece.state {
-                State::Coming(waiting) => piece.end == range.end && waiting.is_empty(),
-                State::Here(_) => piece.end == range.end,
-            };
-            if !self.by_start.get(&range.start).is_some_and(is_it) {
+            let Some(piece) = self.by_start.get_mut(&range.start) else { continue };
+            if piece.end != range.end {
+                continue;
+            }
+            piece.claims = piece.claims.saturating_sub(1);
+            let is_awaited = matches!(&piece.state, State::Coming(waiting) if !waiting.is_empty());
+            if piece.claims > 0 || is_awaited {
                 continue;
             }
             if let Some(piece) = self.by_start.remove(&range.start) {
-                dropped += range.end - range.start;
+                dropped += if piece.is_used { 0 } else { range.end - range.start };
                 fetched += piece.kept_in_vain();
                 let _ = piece.orders.send(PieceOrder::GiveUp(piece.position));
             }
@@ -147,8 +164,10 @@ impl Pieces {
         self.by_start.values().map(Piece::kept_in_vain).sum()
     }
 
-    /// A client reads a range: its parts, in their order. What is read to its end is not kept.
-    pub fn read(&mut self, range: &Range<u64>) -> Vec<Part> {
+    /// A client reads a range: its parts, in their order. What it reads to its end is kept only for
+    /// other clients: those for which it is predicted, and where it begins at one of the offsets
+    /// `shared`, a second one.
+    pub fn read(&mut self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
         let (mut parts, mut at) = (Vec::new(), range.start);
         let starts: Vec<u64> = self.overlapping(range).collect();
         for start in starts {
@@ -159,19 +178,25 @@ impl Pieces {
             let end = piece.end.min(range.end);
             let within = (at.max(start) - start) as usize..(end - start) as usize;
             let is_whole = piece.end <= range.end;
+            if !piece.is_shared && shared.contains(&start) {
+                piece.is_shared = true;
+                piece.claims += 1;
+            }
+            piece.claims = piece.claims.saturating_sub(u32::from(is_whole));
             at = end;
             match &mut piece.state {
                 State::Here(delivery) => {
                     let is_first = !std::mem::replace(&mut piece.is_used, true);
                     let first_used = if is_first { delivery.fetched() } else { 0 };
                     parts.push(Part::Here(delivery.bytes.slice(within), first_used));
-                    if is_whole {
+                    if is_whole && piece.claims == 0 {
                         self.by_start.remove(&start);
                     }
                 }
                 State::Coming(waiting) => {
                     let (sender, receiver) = oneshot::channel();
                     waiting.push(sender);
+                    piece.is_used = true;
                     parts.push(Part::Coming(receiver, within));
                     let _ = piece.orders.send(PieceOrder::Promote(piece.position));
                 }

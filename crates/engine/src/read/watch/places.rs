@@ -1,5 +1,7 @@
 //! Which column a byte of the file belongs to: baskets of trees and pages of RNTuples by offset.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -72,6 +74,25 @@ impl TablePlaces {
     pub fn cluster_of(&self, entry: u64) -> u64 {
         let behind = self.cluster_starts.partition_point(|start| *start <= entry);
         behind.checked_sub(1).map_or(0, |at| self.cluster_starts[at])
+    }
+
+    /// The baskets and pages of columns, each from a number on, in ascending `order`.
+    pub fn in_order<'a>(
+        &'a self,
+        from: impl Iterator<Item = (u32, u32)>,
+        order: impl Fn(u32, u32, &Unit) -> (u64, u64) + 'a,
+    ) -> impl Iterator<Item = (u32, u32, &'a Unit)> + 'a {
+        let place = move |column: u32, number: u32| {
+            let unit = self.unit(column, number)?;
+            Some(Reverse((order(column, number, unit), number, column)))
+        };
+        let first = from.filter_map(|(column, number)| place(column, number));
+        let mut next: BinaryHeap<_> = first.collect();
+        std::iter::from_fn(move || {
+            let Reverse((_, number, column)) = next.pop()?;
+            next.extend(place(column, number + 1));
+            Some((column, number, self.unit(column, number)?))
+        })
     }
 
     fn of_tree(tree: &Tree) -> Self {

@@ -1,5 +1,6 @@
 //! What the clients of one address share: an open file, its metadata, and what is fetched ahead.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::ahead::NextFile;
+use super::chunks::Chunks;
 use super::client::Client;
 use super::habit::Habits;
 use super::last_baskets::KeptTotal;
@@ -52,10 +54,14 @@ pub struct Shared {
     pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
     places: OnceLock<Places>,
+    /// What the clients read of each table; none before its baskets and pages are known.
+    pub chunks: Mutex<Vec<Chunks>>,
     pieces: Mutex<Pieces>,
     /// Predictions so far.
     batches: AtomicU64,
     clients: Mutex<Vec<Weak<Client>>>,
+    /// Number of clients so far.
+    clients_count: AtomicU64,
     /// Whether the file has been replaced since its open, or cannot be read.
     is_stale: AtomicBool,
     /// `None` when it has been looked for.
@@ -90,9 +96,11 @@ impl Shared {
             kept_total,
             notes: bytes.profiles.notes().clone(),
             places: OnceLock::new(),
+            chunks: Mutex::default(),
             pieces: Mutex::default(),
             batches: AtomicU64::new(0),
             clients: Mutex::default(),
+            clients_count: AtomicU64::new(0),
             is_stale: AtomicBool::new(false),
             next: Mutex::new(Some(next)),
             runtime: Handle::current(),
@@ -107,7 +115,8 @@ impl Shared {
 
     /// One client more; with `only_reads` one for which nothing is fetched ahead.
     pub fn client(self: &Arc<Self>, only_reads: bool) -> Arc<Client> {
-        let client = Client::new(self.clone(), only_reads);
+        let number = self.clients_count.fetch_add(1, Ordering::Relaxed);
+        let client = Client::new(self.clone(), number, only_reads);
         let mut clients = self.clients.lock();
         clients.retain(|client| client.strong_count() > 0);
         clients.push(Arc::downgrade(&client));
@@ -153,9 +162,10 @@ impl Shared {
         missing.map(|part| part.end - part.start).sum()
     }
 
-    /// The parts of a range that a client reads.
-    pub fn parts(&self, range: &Range<u64>) -> Vec<Part> {
-        let parts = self.pieces.lock().read(range);
+    /// The parts of a range that a client reads. Baskets that begin at `shared` offsets are read by
+    /// two clients.
+    pub fn parts(&self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
+        let parts = self.pieces.lock().read(range, shared);
         for part in &parts {
             match part {
                 Part::Here(bytes, first_used) => {
@@ -175,11 +185,13 @@ impl Shared {
         let (orders, receiver) = mpsc::unbounded_channel();
         let added = {
             let mut pieces = self.pieces.lock();
+            fetch.retain(|range| self.metadata(range).is_none());
+            // What is expected again is not dropped.
+            let added = pieces.expect(fetch, &orders);
             let (dropped, fetched) = pieces.give_up(&drop);
             self.tally.unused(dropped);
             self.tally.ahead_dropped(fetched);
-            fetch.retain(|range| self.metadata(range).is_none());
-            pieces.expect(fetch, &orders)
+            added
         };
         if added.is_empty() {
             return;
@@ -209,6 +221,7 @@ impl Shared {
 
     /// Its baskets and pages are known.
     fn set_places(&self, places: Places) {
+        *self.chunks.lock() = places.tables.iter().cloned().map(Chunks::new).collect();
         if self.places.set(places).is_err() {
             return;
         }

@@ -15,14 +15,13 @@
 
 pub mod pace;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::pace::{ClientPace, Way};
-use super::places::TablePlaces;
+use super::places::{TablePlaces, Unit};
 
 /// Fills in a row after which a column is followed that was not in the last one.
 const STEADY: u32 = 3;
@@ -42,6 +41,13 @@ pub struct Advice {
     pub fetch: Vec<Range<u64>>,
     /// These were fetched in vain.
     pub drop: Vec<Range<u64>>,
+}
+
+impl Advice {
+    pub fn add(&mut self, more: Advice) {
+        self.fetch.extend(more.fetch);
+        self.drop.extend(more.drop);
+    }
 }
 
 /// One client's way through one table.
@@ -420,26 +426,26 @@ impl Predictor {
     /// Expects more baskets, in the order of entries or of turns, up to `bound` bytes ahead, and
     /// returns their ranges; ends with a cluster where one fits. The first basket always fits.
     fn extend(&mut self, bound: u64) -> Vec<Range<u64>> {
-        let table = self.table.clone();
-        let is_round = self.round.is_some();
-        let mut next = BinaryHeap::new();
-        let place = |cursor: Cursor, column: u32, number: u32| {
-            let unit = table.unit(column, number)?;
-            let turn = u64::from((number - cursor.next) / cursor.units.max(1));
-            let order = match is_round {
+        let (table, is_round) = (self.table.clone(), self.round.is_some());
+        for column in &self.followed {
+            self.columns.entry(*column).or_default();
+        }
+        let columns = &self.columns;
+        let order = |column: u32, number: u32, unit: &Unit| {
+            let cursor = columns.get(&column).copied().unwrap_or_default();
+            let turn = u64::from(number.saturating_sub(cursor.next) / cursor.units.max(1));
+            match is_round {
                 true => (turn, u64::from(cursor.fill)),
                 false => (unit.entry, unit.range.start),
-            };
-            Some(Reverse((order, number, column)))
+            }
         };
-        for column in &self.followed {
-            let cursor = *self.columns.entry(*column).or_default();
-            next.extend(place(cursor, *column, cursor.ahead.max(cursor.next)));
-        }
+        let from = self.followed.iter().filter_map(|column| {
+            let cursor = columns.get(column)?;
+            Some((*column, cursor.ahead.max(cursor.next)))
+        });
         let mut more: Vec<(u64, u32, u32, u64)> = Vec::new();
         let mut bytes = self.expected_bytes;
-        while let Some(Reverse((_, number, column))) = next.pop() {
-            let Some(unit) = table.unit(column, number) else { continue };
+        for (column, number, unit) in table.in_order(from, order) {
             if bytes > 0 && bytes + unit.bytes() > bound {
                 let cluster = table.cluster_of(unit.entry);
                 let within = more.partition_point(|(entry, ..)| *entry < cluster);
@@ -449,7 +455,6 @@ impl Predictor {
             }
             bytes += unit.bytes();
             more.push((unit.entry, column, number, unit.bytes()));
-            next.extend(place(self.columns[&column], column, number + 1));
         }
         let mut ranges = Vec::with_capacity(more.len());
         for (_, column, number, bytes) in more {
