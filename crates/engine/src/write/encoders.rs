@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
+use rootfile::Codecs;
 use rootfile::write::Encoders;
+
+use crate::read::threads::decoders::{Decoders, with_codecs};
 
 thread_local! {
     /// Costly to make; holds no data between calls.
@@ -16,4 +19,9 @@ pub fn with_encoders<T>(work: impl FnOnce(&mut Encoders) -> T) -> T {
     let done = work(&mut encoders);
     ENCODERS.set(encoders);
     done
+}
+
+/// Runs `work` on one of the decoding threads, with its codecs and encoders.
+pub fn run_on(decoders: &Decoders, work: impl FnOnce(&mut Codecs, &mut Encoders) + Send + 'static) {
+    decoders.spawn(move || with_codecs(|codecs| with_encoders(|encoders| work(codecs, encoders))));
 }

@@ -670,7 +670,7 @@ impl Target {
                 let branch = (output, basket.branch);
                 remaking.hold(output, vec![Taken { branch, basket: made, kept: None }]);
             }
-            None => place_basket(plan, (output, basket.branch), &made)?,
+            None => place_basket(plan, (output, basket.branch), made)?,
         }
         Ok(())
     }

@@ -12,6 +12,7 @@
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
 
+mod branch_queue;
 mod carrier;
 mod copy;
 mod counts;

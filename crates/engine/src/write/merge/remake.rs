@@ -1,15 +1,15 @@
 //! Baskets and pages that go through the threads: compressed anew, joined, and placed in order.
 //!
 //! Where only some entries of a basket are taken, a thread does that first. Baskets of a tree are
-//! held until there are enough of them, to the end of a cluster: a cut. Then those of each branch
-//! are one job. Results of the threads are placed at the next cut, or when there are too many
-//! pages: both depend on the inputs alone, so that the file does not depend on the threads' speed.
+//! held until there are enough of them, to the end of a cluster: a cut. Threads make those of each
+//! branch anew as they come. Results are placed at the next cut, or when there are too many pages:
+//! both depend on the inputs alone, so that the file does not depend on the threads' speed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
     BranchRemake, CopiedNTuple, HeldBasket, JoinedFields, Remake, TakenField, basket,
@@ -18,11 +18,12 @@ use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
+use super::branch_queue::{BranchQueue, Made};
 use super::plan::{MergePlan, Output, OutputContent, PlannedInput};
 use super::taking::{ArrivedPage, OpenClusters, TakenFields, WholeFields, part_of};
 use crate::located::Located;
-use crate::read::threads::decoders::{Decoders, with_codecs};
-use crate::write::encoders::with_encoders;
+use crate::read::threads::decoders::Decoders;
+use crate::write::encoders::run_on;
 
 /// Stored bytes of a tree that are held for one round of jobs, about.
 pub const HELD_BYTES: u64 = 32 << 20;
@@ -36,9 +37,7 @@ pub struct Remaking {
     remake: Remake,
     decoders: Decoders,
     /// By output and branch.
-    held: BTreeMap<(usize, usize), Vec<HeldBasket>>,
-    /// How branches are compressed, of which that is known.
-    known: BTreeMap<(usize, usize), BranchRemake>,
+    held: BTreeMap<(usize, usize), BranchQueue>,
     /// Baskets that are to be held, and cuts, in their order.
     waiting: VecDeque<Item>,
     /// Stored bytes of baskets that threads take entries from.
@@ -46,8 +45,8 @@ pub struct Remaking {
     /// How many cuts there were, and how many of them have been given to the threads.
     cuts: usize,
     cuts_begun: usize,
-    /// Baskets that are not placed yet, each job with the number of its cut.
-    baskets: VecDeque<(usize, Job<MadeBaskets>)>,
+    /// Baskets that are not placed yet.
+    baskets: VecDeque<CutBranch>,
     pages: VecDeque<Job<MadePages>>,
     pages_bytes: usize,
     decoded_bytes: u64,
@@ -87,11 +86,11 @@ struct Job<T> {
     made: oneshot::Receiver<rootfile::Result<T>>,
 }
 
-/// Baskets of a branch, and how they were made.
-struct MadeBaskets {
-    branch: usize,
-    baskets: Vec<HeldBasket>,
-    how: BranchRemake,
+/// The baskets of a branch up to a cut, by the number of that cut.
+struct CutBranch {
+    cut: usize,
+    branch: (usize, usize),
+    made: Made,
 }
 
 /// What threads make of pages.
@@ -118,7 +117,6 @@ impl Remaking {
             remake,
             decoders,
             held: BTreeMap::new(),
-            known: BTreeMap::new(),
             waiting: VecDeque::new(),
             taking_bytes: 0,
             cuts: 0,
@@ -238,10 +236,9 @@ impl Remaking {
         work: impl FnOnce(&mut Codecs, &mut Encoders) -> rootfile::Result<T> + Send + 'static,
     ) -> Job<T> {
         let (done, made) = oneshot::channel();
-        self.decoders.spawn(move || {
-            let made = with_codecs(|codecs| with_encoders(|encoders| work(codecs, encoders)));
+        run_on(&self.decoders, move |codecs, encoders| {
             // A receiver that is gone has given the merge up.
-            let _ = done.send(made);
+            let _ = done.send(work(codecs, encoders));
         });
         Job { output, bytes, made }
     }
@@ -270,7 +267,7 @@ impl Remaking {
     async fn advance(&mut self, plan: &mut MergePlan, url: &str, may_wait: bool) -> Result<bool> {
         match self.waiting.pop_front() {
             None => return Ok(false),
-            Some(Item::Hold(baskets)) => self.held_now(baskets),
+            Some(Item::Hold(baskets)) => self.held_now(plan, baskets),
             Some(Item::Take(job)) if !may_wait && job.made.is_empty() => {
                 self.waiting.push_front(Item::Take(job));
                 return Ok(false);
@@ -279,56 +276,43 @@ impl Remaking {
                 self.taking_bytes -= job.bytes;
                 let output = job.output;
                 let baskets = job.done().await?;
-                self.held_now(baskets.map_err(|error| located(error, output, plan, url))?);
+                let baskets = baskets.map_err(|error| located(error, output, plan, url))?;
+                self.held_now(plan, baskets);
             }
             Some(Item::Cut(output)) => {
-                if self.baskets.iter().any(|(_, job)| job.output == output) {
-                    // The first job of a branch decides how the branch is compressed.
-                    self.place_baskets(self.cuts_begun, plan, url).await?;
+                let branches = self.held.range_mut((output, 0)..(output + 1, 0));
+                for (branch, queue) in branches {
+                    let Some(made) = queue.cut(&self.decoders) else { continue };
+                    let (cut, branch) = (self.cuts_begun, *branch);
+                    self.baskets.push_back(CutBranch { cut, branch, made });
                 }
-                self.remake(plan, output);
                 self.cuts_begun += 1;
             }
         }
         Ok(true)
     }
 
-    fn held_now(&mut self, baskets: Vec<Taken>) {
-        for Taken { branch, basket, .. } in baskets {
-            self.held.entry(branch).or_default().push(basket);
-        }
-    }
-
-    /// Gives the held baskets of a tree to the threads.
-    fn remake(&mut self, plan: &MergePlan, output: usize) {
-        let OutputContent::Tree(tree) = &plan.outputs[output].content else { return };
-        let mut held = self.held.split_off(&(output, 0));
-        self.held.append(&mut held.split_off(&(output + 1, 0)));
-        for ((_, branch), mut baskets) in held {
-            baskets.sort_by_key(|basket| basket.first_entry);
-            let bytes = baskets.iter().map(|basket| basket.record.len()).sum();
+    /// Gives baskets to the threads.
+    fn held_now(&mut self, plan: &MergePlan, baskets: Vec<Taken>) {
+        for Taken { branch: (output, branch), basket, .. } in baskets {
+            let OutputContent::Tree(tree) = &plan.outputs[output].content else { continue };
             let new = || {
                 let (may_join, usual) = (tree.may_join(branch), tree.compression(branch));
-                BranchRemake::new(self.remake, may_join, usual)
+                BranchQueue::new(BranchRemake::new(self.remake, may_join, usual))
             };
-            let mut how = self.known.get(&(output, branch)).copied().unwrap_or_else(new);
-            let job = self.give(output, bytes, move |codecs, encoders| {
-                let baskets = how.baskets(baskets, codecs, encoders)?;
-                Ok(MadeBaskets { branch, baskets, how })
-            });
-            self.baskets.push_back((self.cuts_begun, job));
+            let queue = self.held.entry((output, branch)).or_insert_with(new);
+            queue.add(basket, &self.decoders);
         }
     }
 
     /// Places the baskets of the cuts before number `end`.
     async fn place_baskets(&mut self, end: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while let Some((_, job)) = self.baskets.pop_front_if(|(cut, _)| *cut < end) {
-            let output = job.output;
-            let placed = job.done().await?.and_then(|MadeBaskets { branch, baskets, how }| {
-                self.known.entry((output, branch)).or_insert(how);
-                baskets.iter().try_for_each(|made| place_basket(plan, (output, branch), made))
+        while let Some(next) = self.baskets.pop_front_if(|next| next.cut < end) {
+            let CutBranch { branch, made, .. } = next;
+            let placed = done(made).await?.and_then(|baskets| {
+                baskets.into_iter().try_for_each(|made| place_basket(plan, branch, made))
             });
-            placed.map_err(|error| located(error, output, plan, url))?;
+            placed.map_err(|error| located(error, branch.0, plan, url))?;
         }
         Ok(())
     }
@@ -366,11 +350,16 @@ impl Remaking {
 impl<T> Job<T> {
     /// Waits for the result of the thread.
     async fn done(self) -> Result<rootfile::Result<T>> {
-        self.made.await.map_err(|_| {
-            let text = "a thread that compresses has failed";
-            Error::new(ErrorKind::Io, text).with_advice("please report it")
-        })
+        done(self.made).await
     }
+}
+
+/// Waits for the result of a thread.
+async fn done<T>(made: oneshot::Receiver<rootfile::Result<T>>) -> Result<rootfile::Result<T>> {
+    made.await.map_err(|_| {
+        let text = "a thread that compresses has failed";
+        Error::new(ErrorKind::Io, text).with_advice("please report it")
+    })
 }
 
 fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Error {
@@ -381,17 +370,17 @@ fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Er
 pub fn place_basket(
     plan: &mut MergePlan,
     (output, branch): (usize, usize),
-    made: &HeldBasket,
+    made: HeldBasket,
 ) -> rootfile::Result<()> {
     let Output { directory, content: OutputContent::Tree(tree), .. } = &mut plan.outputs[output]
     else {
         return Ok(());
     };
     let place = plan.writer.place(*directory)?;
-    let cycle = tree.push(branch, made, place);
-    let mut record = made.record.to_vec();
+    let cycle = tree.push(branch, &made, place);
+    let mut record = BytesMut::from(made.record);
     basket::move_record(&mut record, 0, place, (cycle, 0))?;
-    plan.writer.append(record.into());
+    plan.writer.append(record.freeze());
     Ok(())
 }
 

@@ -38,13 +38,17 @@ pub struct Remake {
     pub alone_bytes: u64,
 }
 
-/// How the baskets of a branch are made anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Makes the baskets of a branch anew, one after the other.
+#[derive(Debug)]
 pub struct BranchRemake {
-    pub remake: Remake,
+    remake: Remake,
     /// Whether entries mean the same in another place.
-    pub may_join: bool,
-    pub compression: Compression,
+    may_join: bool,
+    compression: Compression,
+    /// What the next basket may be joined to.
+    open: Option<Open>,
+    /// Made since the last cut.
+    made: Vec<HeldBasket>,
 }
 
 /// A basket of a branch: an input's, or what was made of several.
@@ -52,16 +56,27 @@ pub struct BranchRemake {
 pub struct HeldBasket {
     /// Counted in the output's tree.
     pub first_entry: u64,
-    /// With a key that says no place.
+    /// As its key says.
+    pub entries: u32,
+    /// With a key that says no place; the key alone where there are `taken` entries.
     pub record: Bytes,
     /// Bytes before compression, with those of the key.
     pub content_len: usize,
-    /// It is not compressed yet: some of its entries were taken out of another one.
-    pub is_taken: bool,
+    /// Entries taken out of another basket, which are not compressed yet.
+    pub(super) taken: Option<Entries>,
+}
+
+/// Entries that were taken out of a basket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entries {
+    shape: Shape,
+    data: Vec<u8>,
+    /// Where entries begin in the data.
+    offsets: Option<Vec<u32>>,
 }
 
 /// What a basket's key says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     key_len: usize,
     content_len: usize,
@@ -72,13 +87,12 @@ struct Shape {
 }
 
 /// A basket that others are joined to.
+#[derive(Debug)]
 struct Open {
     first: HeldBasket,
-    shape: Shape,
-    data: Vec<u8>,
-    /// Where entries begin in the data.
-    offsets: Option<Vec<u32>>,
-    baskets: usize,
+    entries: Entries,
+    /// It is one whole basket of an input.
+    is_whole: bool,
 }
 
 impl Shape {
@@ -118,12 +132,12 @@ impl HeldBasket {
     ) -> Result<HeldBasket> {
         move_record(&mut record, from, NOWHERE, (0, processes))?;
         let record = Bytes::from(record);
-        let Shape { key_len, content_len, .. } = Shape::read(&record)?;
+        let Shape { key_len, content_len, entries, .. } = Shape::read(&record)?;
         if record.len() < key_len {
             return Err(Error::corrupt("a basket that is cut").at(from));
         }
         let content_len = key_len + content_len;
-        Ok(HeldBasket { first_entry, record, content_len, is_taken: false })
+        Ok(HeldBasket { first_entry, entries, record, content_len, taken: None })
     }
 
     /// Some entries of it as a basket of their own, which is not compressed yet.
@@ -131,7 +145,7 @@ impl HeldBasket {
     /// # Errors
     /// `Unsupported` where entries cannot be told apart; `Corrupt` for what is cut.
     pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
-        let mut shape = Shape::read(&self.record)?;
+        let shape = Shape::read(&self.record)?;
         let content = self.content(&shape, codecs)?;
         let unclear = || Error::unsupported("a basket whose entries cannot be told apart");
         let offsets = match shape.is_usual {
@@ -147,8 +161,8 @@ impl HeldBasket {
             Some(offsets) => offsets.get(entry as usize).map_or(data_len, |at| *at as usize),
             None => each * entry as usize,
         };
-        let (mut data, mut starts) = (Vec::new(), offsets.as_ref().map(|_| Vec::new()));
-        shape.entries = 0;
+        let (mut data, mut taken) = (Vec::with_capacity(data_len), 0);
+        let mut starts = offsets.as_ref().map(|_| Vec::with_capacity(entries));
         for run in kept {
             if let Some(starts) = &mut starts {
                 let moved = |entry| (data.len() + start(entry) - start(run.start)) as u32;
@@ -156,16 +170,27 @@ impl HeldBasket {
             }
             let bytes = content.get(start(run.start)..start(run.end));
             data.extend_from_slice(bytes.ok_or_else(|| Error::corrupt("entries out of order"))?);
-            shape.entries += run.end - run.start;
+            taken += run.end - run.start;
         }
-        let taken = Open { first: self, shape, data, offsets: starts, baskets: 1 };
-        let made = taken.made(|content, record| {
-            record.extend_from_slice(content);
-            let len = u32::try_from(record.len()).map_err(|_| Error::limit("a basket of 4 GB"))?;
-            record[..4].copy_from_slice(&len.to_be_bytes());
-            Ok(())
-        })?;
-        Ok(HeldBasket { is_taken: true, ..made })
+        let record = Bytes::copy_from_slice(&self.record[..shape.key_len]);
+        let entries = Entries::new(shape, taken, data, starts);
+        let content_len = shape.key_len + entries.shape.content_len;
+        Ok(HeldBasket { entries: taken, record, content_len, taken: Some(entries), ..self })
+    }
+
+    fn shape(&self) -> Result<Shape> {
+        self.taken.as_ref().map_or_else(|| Shape::read(&self.record), |taken| Ok(taken.shape))
+    }
+
+    /// Its entries; `None` for a basket of an unusual form.
+    fn entries(&mut self, shape: &Shape, codecs: &mut Codecs) -> Result<Option<Entries>> {
+        if let Some(taken) = self.taken.take() {
+            return Ok(Some(taken));
+        }
+        let mut data = self.content(shape, codecs)?;
+        let offsets = offsets_of(&data, shape);
+        data.truncate(shape.data_len);
+        Ok(offsets.map(|offsets| Entries { shape: *shape, data, offsets }))
     }
 
     fn content(&self, shape: &Shape, codecs: &mut Codecs) -> Result<Vec<u8>> {
@@ -173,54 +198,111 @@ impl HeldBasket {
     }
 }
 
-impl BranchRemake {
-    /// `usual` is how the branch is compressed.
-    pub fn new(remake: Remake, may_join: bool, usual: Compression) -> BranchRemake {
-        let compression = remake.compression.or(remake.joined).unwrap_or(usual);
-        BranchRemake { remake, may_join, compression }
+impl Entries {
+    /// So many entries of a basket of that shape.
+    fn new(shape: Shape, count: u32, data: Vec<u8>, offsets: Option<Vec<u32>>) -> Entries {
+        let mut entries = Entries { shape, data, offsets };
+        entries.shape.entries = count;
+        entries.shape.data_len = entries.data.len();
+        entries.shape.content_len = entries.data.len() + entries.offsets_len();
+        entries
     }
 
-    /// Makes baskets of the branch anew, which follow each other. Where the compression stands for
-    /// files of ROOT's size, the first basket decides about the level, which is kept.
+    /// Bytes of the offsets in a basket: their number, each of them, and a last one.
+    fn offsets_len(&self) -> usize {
+        self.offsets.as_ref().map_or(0, |offsets| 4 * offsets.len() + 8)
+    }
+
+    fn add(&mut self, more: &Entries) {
+        let begin = self.data.len() as u32;
+        if let (Some(mine), Some(more)) = (&mut self.offsets, &more.offsets) {
+            mine.extend(more.iter().map(|offset| begin + offset));
+        }
+        self.data.extend_from_slice(&more.data);
+        self.shape.entries += more.shape.entries;
+    }
+
+    /// Appends the offsets, which count from a key of that length; bytes of the entries alone.
+    fn write_offsets(&mut self, key_len: usize) -> usize {
+        let data_len = self.data.len();
+        if let Some(offsets) = self.offsets.take() {
+            self.data.reserve(4 * offsets.len() + 8);
+            self.data.extend_from_slice(&(offsets.len() as u32 + 1).to_be_bytes());
+            let offsets = offsets.iter().map(|offset| (offset + key_len as u32).to_be_bytes());
+            self.data.extend(offsets.flatten());
+            self.data.extend_from_slice(&[0; 4]);
+        }
+        data_len
+    }
+}
+
+impl BranchRemake {
+    /// `usual` is how the branch is compressed. Where the compression stands for files of ROOT's
+    /// size, the first basket decides about the level, which is kept.
+    pub fn new(remake: Remake, may_join: bool, usual: Compression) -> BranchRemake {
+        let compression = remake.compression.or(remake.joined).unwrap_or(usual);
+        BranchRemake { remake, may_join, compression, open: None, made: Vec::new() }
+    }
+
+    /// Adds the branch's next basket.
     ///
     /// # Errors
     /// `Corrupt` and `Checksum` for baskets that cannot be decompressed; as
     /// [`Encoders::compress`].
-    pub fn baskets(
+    pub fn add(
         &mut self,
-        baskets: Vec<HeldBasket>,
+        mut basket: HeldBasket,
         codecs: &mut Codecs,
         encoders: &mut Encoders,
-    ) -> Result<Vec<HeldBasket>> {
+    ) -> Result<()> {
         let Remake { basket_bytes, alone_bytes, .. } = self.remake;
-        let (mut made, mut open): (Vec<HeldBasket>, Option<Open>) = (Vec::new(), None);
-        for basket in baskets {
-            let shape = Shape::read(&basket.record)?;
-            let most = if basket.is_taken { basket_bytes } else { alone_bytes };
-            let is_small = self.may_join && shape.is_usual && (shape.content_len as u64) < most;
-            let mut parts = None;
-            if is_small {
-                let content = basket.content(&shape, codecs)?;
-                parts = offsets_of(&content, &shape).map(|offsets| (content, offsets));
+        let shape = basket.shape()?;
+        let is_taken = basket.taken.is_some();
+        let most = if is_taken { basket_bytes } else { alone_bytes };
+        let is_small = self.may_join && shape.is_usual && (shape.content_len as u64) < most;
+        let entries = match is_taken || is_small {
+            true => basket.entries(&shape, codecs)?,
+            false => None,
+        };
+        if let (true, Some(open), Some(entries)) = (is_small, &mut self.open, &entries)
+            && open.takes(&basket, entries, basket_bytes)
+        {
+            open.entries.add(entries);
+            open.is_whole = false;
+            return Ok(());
+        }
+        self.close(encoders)?;
+        match entries {
+            Some(entries) => {
+                self.open = Some(Open { first: basket, entries, is_whole: !is_taken });
             }
-            if let (Some(before), Some((content, offsets))) = (&mut open, &parts)
-                && before.takes(&basket, &shape, offsets.is_some(), basket_bytes)
-            {
-                before.add(&content[..shape.data_len], offsets.as_deref(), &shape);
-                continue;
-            }
-            if let Some(before) = open.take() {
-                made.push(before.close(self, encoders)?);
-            }
-            match parts {
-                Some((content, offsets)) => open = Some(Open::new(basket, shape, content, offsets)),
-                None => made.push(self.alone(basket, &shape, codecs, encoders)?),
+            None => {
+                let made = self.alone(basket, &shape, codecs, encoders)?;
+                self.made.push(made);
             }
         }
-        if let Some(last) = open {
-            made.push(last.close(self, encoders)?);
-        }
-        Ok(made)
+        Ok(())
+    }
+
+    /// The baskets made since the last cut, of all that were added: later ones are not joined to
+    /// these.
+    ///
+    /// # Errors
+    /// As [`BranchRemake::add`].
+    pub fn cut(&mut self, encoders: &mut Encoders) -> Result<Vec<HeldBasket>> {
+        self.close(encoders)?;
+        Ok(std::mem::take(&mut self.made))
+    }
+
+    /// Makes the basket that others were joined to.
+    fn close(&mut self, encoders: &mut Encoders) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let made = match open.is_whole && self.remake.compression.is_none() {
+            true => open.first,
+            false => open.made(|content, record| self.compress(content, record, encoders))?,
+        };
+        self.made.push(made);
+        Ok(())
     }
 
     /// A basket that is joined to no other one.
@@ -231,13 +313,13 @@ impl BranchRemake {
         codecs: &mut Codecs,
         encoders: &mut Encoders,
     ) -> Result<HeldBasket> {
-        if self.remake.compression.is_none() && !basket.is_taken {
+        if self.remake.compression.is_none() {
             return Ok(basket);
         }
         let content = basket.content(shape, codecs)?;
         let mut record = basket.record[..shape.key_len].to_vec();
         self.compress(&content, &mut record, encoders)?;
-        Ok(HeldBasket { record: record.into(), is_taken: false, ..basket })
+        Ok(HeldBasket { record: record.into(), ..basket })
     }
 
     /// Appends the payload to a key, which then says how long the record is.
@@ -263,7 +345,7 @@ impl Remake {
     /// follow.
     ///
     /// # Errors
-    /// As [`Remake::baskets`].
+    /// As [`BranchRemake::add`].
     pub fn page(
         &self,
         page: &[u8],
@@ -284,68 +366,41 @@ impl Remake {
 }
 
 impl Open {
-    fn new(first: HeldBasket, shape: Shape, mut data: Vec<u8>, offsets: Option<Vec<u32>>) -> Open {
-        data.truncate(shape.data_len);
-        Open { first, shape, data, offsets, baskets: 1 }
-    }
-
     /// Whether another basket can be joined to it: of the same form, with references to objects of
     /// the same processes.
-    fn takes(&self, other: &HeldBasket, shape: &Shape, has_offsets: bool, most: u64) -> bool {
+    fn takes(&self, other: &HeldBasket, entries: &Entries, most: u64) -> bool {
         let process = |basket: &HeldBasket| {
             let is_long = is_long(&basket.record).ok()?;
             let place = OFFSET_AT + if is_long { 8 } else { 4 };
             Some((is_long, basket.record.get(place..place + 2)?.to_vec()))
         };
-        let offsets_len = self.offsets.as_ref().map_or(0, |offsets| 4 * offsets.len() + 8);
-        let len = (self.data.len() + offsets_len + shape.content_len) as u64;
-        let is_like = self.offsets.is_some() == has_offsets;
-        is_like && len <= most && process(&self.first) == process(other)
-    }
-
-    fn add(&mut self, data: &[u8], offsets: Option<&[u32]>, shape: &Shape) {
-        let begin = self.data.len() as u32;
-        if let (Some(mine), Some(more)) = (&mut self.offsets, offsets) {
-            mine.extend(more.iter().map(|offset| begin + offset));
-        }
-        self.data.extend_from_slice(data);
-        self.shape.entries += shape.entries;
-        self.baskets += 1;
-    }
-
-    fn close(self, how: &mut BranchRemake, encoders: &mut Encoders) -> Result<HeldBasket> {
-        let is_whole = self.baskets == 1 && !self.first.is_taken;
-        if is_whole && how.remake.compression.is_none() {
-            return Ok(self.first);
-        }
-        self.made(|content, record| how.compress(content, record, encoders))
+        let mine = &self.entries;
+        let len = mine.data.len() + mine.offsets_len() + entries.shape.content_len;
+        let is_like = mine.offsets.is_some() == entries.offsets.is_some();
+        is_like && len as u64 <= most && process(&self.first) == process(other)
     }
 
     /// One basket of all the entries, whose payload is appended by `store`.
     fn made(self, store: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<()>) -> Result<HeldBasket> {
-        let Open { first, shape, mut data, offsets, .. } = self;
-        let (key_len, data_len) = (shape.key_len, data.len());
-        if let Some(offsets) = &offsets {
-            data.extend_from_slice(&(offsets.len() as u32 + 1).to_be_bytes());
-            let offsets = offsets.iter().map(|offset| (offset + key_len as u32).to_be_bytes());
-            offsets.for_each(|offset| data.extend_from_slice(&offset));
-            data.extend_from_slice(&[0; 4]);
-        }
+        let Open { first, mut entries, .. } = self;
+        let (has_offsets, key_len) = (entries.offsets.is_some(), entries.shape.key_len);
+        let data_len = entries.write_offsets(key_len);
+        let Entries { shape, data, .. } = entries;
         let mut record = first.record[..key_len].to_vec();
         let mut set = |at: usize, number: usize| {
             record[at..at + 4].copy_from_slice(&(number as u32).to_be_bytes());
         };
-        let len = key_len + data.len();
+        let content_len = key_len + data.len();
         set(6, data.len()); // fObjlen
-        set(key_len - 17, len); // fBufferSize
-        if offsets.is_some() {
+        set(key_len - 17, content_len); // fBufferSize
+        if has_offsets {
             set(key_len - 13, shape.entries as usize + 1); // fNevBufSize
         }
         set(key_len - 9, shape.entries as usize); // fNevBuf
         set(key_len - 5, key_len + data_len); // fLast
         store(&data, &mut record)?;
-        let (first_entry, record) = (first.first_entry, record.into());
-        Ok(HeldBasket { first_entry, record, content_len: len, is_taken: false })
+        let (first_entry, entries) = (first.first_entry, shape.entries);
+        Ok(HeldBasket { first_entry, entries, record: record.into(), content_len, taken: None })
     }
 }
 
@@ -403,8 +458,14 @@ mod tests {
         Remake { compression: None, joined: None, basket_bytes: 1 << 10, alone_bytes: 1 << 10 };
 
     fn remade(remake: Remake, baskets: Vec<HeldBasket>) -> Vec<HeldBasket> {
+        try_remade(remake, baskets).unwrap()
+    }
+
+    fn try_remade(remake: Remake, baskets: Vec<HeldBasket>) -> Result<Vec<HeldBasket>> {
         let mut how = BranchRemake::new(remake, true, Compression::NONE);
-        how.baskets(baskets, &mut Codecs::new(), &mut Encoders::default()).unwrap()
+        let (mut codecs, mut encoders) = (Codecs::new(), Encoders::default());
+        baskets.into_iter().try_for_each(|one| how.add(one, &mut codecs, &mut encoders))?;
+        how.cut(&mut encoders)
     }
 
     #[test]
@@ -412,7 +473,7 @@ mod tests {
         for has_offsets in [false, true] {
             let all = basket(7, &[b"ab", b"cd", b"ef", b"gh"], has_offsets);
             let taken = all.take(&[0..1, 2..4], &mut Codecs::new()).unwrap();
-            assert!(taken.is_taken);
+            assert!(taken.taken.is_some());
             assert_eq!(
                 remade(JOINING, vec![taken]),
                 [basket(7, &[b"ab", b"ef", b"gh"], has_offsets)]
@@ -468,9 +529,7 @@ mod tests {
         let record = basket(0, &[b"ab", b"cd"], true).record.to_vec();
         for len in 0..record.len() - 20 {
             let held = HeldBasket::new(0, record[..len].to_vec(), 0, 0);
-            let mut how = BranchRemake::new(JOINING, true, Compression::NONE);
-            let (codecs, encoders) = (&mut Codecs::new(), &mut Encoders::default());
-            assert!(held.and_then(|one| how.baskets(vec![one], codecs, encoders)).is_err());
+            assert!(held.and_then(|one| try_remade(JOINING, vec![one])).is_err());
         }
     }
 }

@@ -167,6 +167,8 @@ impl CopiedTree {
         encoders: &mut Encoders,
     ) -> Result<HeldBasket> {
         let FilledBasket { branch: at, entries } = basket.clone();
+        let too_many = |_| Error::limit("a basket of more than 4,294,967,295 entries");
+        let count = u32::try_from(entries.end - entries.start).map_err(too_many)?;
         let (filling, counts) = self.filling(at, part, counts)?;
         let (tree, branch) = (&self.first().tree.name, self.branch(at));
         let first_entry = self.entries_before() + entries.start;
@@ -175,7 +177,7 @@ impl CopiedTree {
         let made = filling.record((tree, &branch.name), (entries, counts), how, encoders);
         let (record, content_len) = made.map_err(|error| error.within(&branch.name))?;
         let record = record.into();
-        Ok(HeldBasket { first_entry, record, content_len, is_taken: false })
+        Ok(HeldBasket { first_entry, entries: count, record, content_len, taken: None })
     }
 
     /// Adds the branches that later inputs have to the first one's tree. What these branches refer

@@ -1,0 +1,154 @@
+//! The baskets of one branch that are made anew: threads take them as they come, in the order of
+//! their entries and one thread at a time, so that all but the last ones of a cut are done when it
+//! is made.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::Codecs;
+use rootfile::write::Encoders;
+use rootfile::write::copy::{BranchRemake, HeldBasket};
+use tokio::sync::oneshot;
+
+use crate::read::threads::decoders::Decoders;
+use crate::write::encoders::run_on;
+
+/// Bytes of waiting baskets, before compression, for which a thread begins before the next cut:
+/// about what is made one basket of.
+const WAITING_BYTES: usize = 256 << 10;
+
+/// The baskets that were made between two cuts.
+pub type Made = oneshot::Receiver<rootfile::Result<Vec<HeldBasket>>>;
+
+/// The baskets of a branch, which may come in any order between two cuts.
+pub struct BranchQueue {
+    line: Arc<Mutex<Line>>,
+    /// Those that are not in the line yet, by first entry and in the order in which they came.
+    early: BTreeMap<(u64, u64), HeldBasket>,
+    /// The first entry of the basket that is next in the line.
+    next: u64,
+    /// Baskets since the last cut, and of all cuts.
+    since_cut: u64,
+    count: u64,
+}
+
+/// What waits for a thread.
+struct Line {
+    steps: VecDeque<Step>,
+    bytes: usize,
+    /// `None` while a thread has it.
+    state: Option<State>,
+}
+
+enum Step {
+    Add(HeldBasket),
+    Cut(oneshot::Sender<rootfile::Result<Vec<HeldBasket>>>),
+}
+
+struct State {
+    remake: BranchRemake,
+    /// The first error since the last cut.
+    failed: Option<rootfile::Error>,
+}
+
+impl BranchQueue {
+    pub fn new(remake: BranchRemake) -> Self {
+        let state = Some(State { remake, failed: None });
+        let line = Line { steps: VecDeque::new(), bytes: 0, state };
+        BranchQueue {
+            line: Arc::new(Mutex::new(line)),
+            early: BTreeMap::new(),
+            next: 0,
+            since_cut: 0,
+            count: 0,
+        }
+    }
+
+    /// Adds a basket.
+    pub fn add(&mut self, basket: HeldBasket, decoders: &Decoders) {
+        self.early.insert((basket.first_entry, self.count), basket);
+        (self.count, self.since_cut) = (self.count + 1, self.since_cut + 1);
+        while let Some(first) = self.early.first_entry()
+            && first.key().0 <= self.next
+        {
+            let basket = first.remove();
+            self.push(basket);
+        }
+        if self.line.lock().is_due() {
+            self.begin(decoders);
+        }
+    }
+
+    /// Ends a cut; `None` where no basket was added since the last one.
+    pub fn cut(&mut self, decoders: &Decoders) -> Option<Made> {
+        if std::mem::take(&mut self.since_cut) == 0 {
+            return None;
+        }
+        // What a basket says of its entries may be wrong: then others wait for it.
+        while let Some((_, basket)) = self.early.pop_first() {
+            self.push(basket);
+        }
+        let (done, made) = oneshot::channel();
+        self.line.lock().steps.push_back(Step::Cut(done));
+        self.begin(decoders);
+        Some(made)
+    }
+
+    fn push(&mut self, basket: HeldBasket) {
+        self.next = self.next.max(basket.first_entry + u64::from(basket.entries));
+        let mut line = self.line.lock();
+        line.bytes += basket.content_len;
+        line.steps.push_back(Step::Add(basket));
+    }
+
+    fn begin(&self, decoders: &Decoders) {
+        let line = self.line.clone();
+        run_on(decoders, move |codecs, encoders| Line::run(&line, codecs, encoders));
+    }
+}
+
+impl Line {
+    /// Whether a thread should begin before the next cut.
+    fn is_due(&self) -> bool {
+        self.state.is_some() && self.bytes >= WAITING_BYTES
+    }
+
+    /// Does all that waits, unless another thread is at it, which then does it.
+    fn run(line: &Mutex<Line>, codecs: &mut Codecs, encoders: &mut Encoders) {
+        let Some(mut state) = line.lock().state.take() else { return };
+        loop {
+            let steps = {
+                let mut line = line.lock();
+                line.bytes = 0;
+                if line.steps.is_empty() {
+                    line.state = Some(state);
+                    return;
+                }
+                std::mem::take(&mut line.steps)
+            };
+            steps.into_iter().for_each(|step| state.step(step, codecs, encoders));
+        }
+    }
+}
+
+impl State {
+    fn step(&mut self, step: Step, codecs: &mut Codecs, encoders: &mut Encoders) {
+        match step {
+            Step::Add(_) if self.failed.is_some() => {}
+            Step::Add(basket) => self.failed = self.remake.add(basket, codecs, encoders).err(),
+            Step::Cut(done) => {
+                let made = match self.failed.take() {
+                    Some(error) => Err(error),
+                    None => self.remake.cut(encoders),
+                };
+                let in_order = |mut made: Vec<HeldBasket>| {
+                    made.sort_by_key(|basket| basket.first_entry);
+                    made
+                };
+                // A receiver that is gone has given the merge up.
+                let _ = done.send(made.map(in_order));
+            }
+        }
+    }
+}
