@@ -18,6 +18,10 @@ class Array:
     """
 
     def __new__(cls, column: Column) -> Self: ...
+    @staticmethod
+    def parts(columns: Sequence[Column], start: int, stop: int) -> list[Array]:
+        """The entries from ``start`` to ``stop`` of each column."""
+
     def __len__(self) -> int: ...
     @property
     def nbytes(self) -> int: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import awkward as ak
 import numpy as np
@@ -13,10 +13,13 @@ from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _types
 from ._types import Type
 
-#: Bytes of a batch that are converted at a time, where no value can be refused. Small runs give
+if TYPE_CHECKING:
+    from .._core import Column
+
+#: Bytes of a batch that are copied at a time, where no value can be refused. Small runs give
 #: the compressing threads work soon, and need little memory.
 RUN_BYTES = 8 << 20
-#: The least such bytes for each column, since each column of a run costs some calls of Python.
+#: The least such bytes for each column, since each column of a run costs a call of NumPy.
 COLUMN_RUN_BYTES = 16 << 10
 #: The most such bytes where many columns enlarge a run.
 WIDE_RUN_BYTES = 32 << 20
@@ -219,9 +222,10 @@ class Columns:
 
     def runs(
         self, layouts: dict[str, Any], alike: list[tuple[str, str]]
-    ) -> Iterator[dict[str, Any]]:
-        """A large batch, some entries at a time: those that are there are compressed while the
-        next ones are converted. A batch of which something may be refused comes whole.
+    ) -> Iterator[list[_core.Array]]:
+        """The arrays for the engine of a large batch, some entries at a time: those that are there
+        are compressed while the next ones are copied. A batch of which something may be refused
+        comes whole.
 
         Args:
             alike: Columns of lists of the same lengths, in pairs.
@@ -229,12 +233,13 @@ class Columns:
         size = sum(_columns.size_of(layout) for layout in layouts.values())
         run_bytes = max(RUN_BYTES, min(COLUMN_RUN_BYTES * len(layouts), WIDE_RUN_BYTES))
         if size <= run_bytes or not self._is_sure(layouts, alike):
-            yield layouts
+            yield self.arrays(layouts)
             return
         length = len(next(iter(layouts.values())))
         step = max(length * run_bytes // size, 1)
+        columns = [self._column(name, layout) for name, layout in layouts.items()]
         for start in range(0, length, step):
-            yield {name: layout[start : start + step] for name, layout in layouts.items()}
+            yield _core.Array.parts(columns, start, min(start + step, length))
 
     def _is_sure(self, layouts: dict[str, Any], alike: list[tuple[str, str]]) -> bool:
         """Whether columns are of just their types, of one length, and easily divided."""
@@ -248,7 +253,14 @@ class Columns:
         return all(_columns.counts_agree(layouts[one], layouts[other]) for one, other in alike)
 
     def _array(self, name: str, layout: Any) -> _core.Array:
+        column = self._column(name, layout)
         try:
-            return _core.Array(_columns.to_column(layout, self.types[name]))
+            return _core.Array(column)
+        except Error as error:
+            raise within(name, error) from None
+
+    def _column(self, name: str, layout: Any) -> Column:
+        try:
+            return _columns.to_column(layout, self.types[name])
         except Error as error:
             raise within(name, error) from None

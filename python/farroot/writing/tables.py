@@ -117,7 +117,7 @@ class WritableTable(Within):
             batch = {name: column for name, column in batch.items() if name != "index"}
         layouts = self._columns.layouts(batch)
         for run in self._columns.runs(layouts, self._names.alike):
-            self._file.telling(partial(self._core.extend, self._columns.arrays(run)))
+            self._file.telling(partial(self._core.extend, run))
 
     def show(self, *, stream: TextIO | None = None) -> None:
         """Prints names and types of the columns."""
