@@ -46,8 +46,13 @@ pub(super) struct EncodeBasket {
     pub number: usize,
     pub run: ColumnRun,
     pub key_len: usize,
+    /// Bytes before compression, about.
+    pub content_len: usize,
     pub compression: Compression,
 }
+
+/// Room beyond the bytes of a basket: the writer of vectors and of offsets needs some.
+const ROOM: usize = 64;
 
 /// What the tree remembers of a basket.
 #[derive(Debug)]
@@ -59,15 +64,26 @@ pub(super) struct BasketFacts {
 
 impl Encode for EncodeBasket {
     fn encode(self: Box<Self>, encoders: &mut Encoders) -> Result<Encoded> {
-        let mut content = std::mem::take(&mut encoders.scratch);
-        content.clear();
         let within = |error: Error| error.within(&self.branch.name);
-        let facts = write_content(&self.branch, &self.run, self.key_len, &mut content);
-        let facts = facts.map_err(within)?;
-        let mut bytes = Vec::new();
-        encoders.compress(self.compression, &content, &mut bytes).map_err(within)?;
-        let content_len = content.len();
-        encoders.scratch = content;
+        let write = |content: &mut Vec<u8>| {
+            write_content(&self.branch, &self.run, self.key_len, content).map_err(within)
+        };
+        let (bytes, content_len, facts) = if self.compression.level == 0 {
+            // The content is what is stored: it is not copied.
+            let mut content = Vec::with_capacity(self.content_len + ROOM);
+            let facts = write(&mut content)?;
+            let content_len = content.len();
+            (content, content_len, facts)
+        } else {
+            let mut content = std::mem::take(&mut encoders.scratch);
+            content.clear();
+            let facts = write(&mut content)?;
+            let mut bytes = Vec::new();
+            encoders.compress(self.compression, &content, &mut bytes).map_err(within)?;
+            let content_len = content.len();
+            encoders.scratch = content;
+            (bytes, content_len, facts)
+        };
         let facts = Box::new(BasketFacts { number: self.number, content: facts });
         Ok(Encoded { bytes, content_len, facts })
     }

@@ -218,6 +218,7 @@ impl TreeWriter {
             number,
             run: self.rows.run(branch.plan.column, first..first + entries),
             key_len: self.key_lens[number],
+            content_len,
             compression: branch.compression,
         };
         if self.planned.is_empty() {
