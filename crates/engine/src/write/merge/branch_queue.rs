@@ -25,7 +25,7 @@ pub type Made = oneshot::Receiver<rootfile::Result<Vec<HeldBasket>>>;
 pub struct BranchQueue {
     line: Arc<Mutex<Line>>,
     /// Those that are not in the line yet, by first entry and in the order in which they came.
-    early: BTreeMap<(u64, u64), HeldBasket>,
+    early: BTreeMap<(u64, u32, u64), HeldBasket>,
     /// The first entry of the basket that is next in the line.
     next: u64,
     /// Baskets since the last cut, and of all cuts.
@@ -67,7 +67,8 @@ impl BranchQueue {
 
     /// Adds a basket.
     pub fn add(&mut self, basket: HeldBasket, decoders: &Decoders) {
-        self.early.insert((basket.first_entry, self.count), basket);
+        let place = (basket.first_entry, basket.entries, self.count);
+        self.early.insert(place, basket);
         (self.count, self.since_cut) = (self.count + 1, self.since_cut + 1);
         while let Some(first) = self.early.first_entry()
             && first.key().0 <= self.next

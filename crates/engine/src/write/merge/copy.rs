@@ -1,8 +1,11 @@
-//! Baskets from the inputs to the output: ranges that are read ahead, and written in order.
+//! Baskets from the inputs to the output: ranges that are read ahead, and written in order. Those
+//! that are made anew are taken in the order in which they arrive.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
 use std::ops::Range;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use futures::StreamExt;
@@ -51,6 +54,8 @@ struct Piece {
 struct Chunk {
     range: Range<u64>,
     pieces: Vec<Piece>,
+    /// The baskets are made anew, and placed at a cut: they may be taken in any order before it.
+    is_taken: bool,
 }
 
 /// A chunk that has been asked for.
@@ -60,6 +65,9 @@ struct Asked {
     /// The ranges that `wants` fetches: all but those in `kept`, which are in memory.
     parts: Vec<Range<u64>>,
     kept: Vec<KeptBytes>,
+    arrived: Vec<Delivery>,
+    /// It has arrived while a cut in front of it waits for other chunks.
+    is_ahead: bool,
     /// Of which input, and its file, which stays open until the chunk has come.
     input: usize,
     file: Arc<RemoteFile>,
@@ -109,11 +117,11 @@ pub async fn run(
             }
             Step::Copy(mut asked) => {
                 // The reservations are held until the bytes are written.
-                let (bytes, _reservations) = asked.bytes().await?;
-                let Asked { chunk, input, file, .. } = *asked;
+                let (bytes, _reservations) = asked.bytes();
+                let Asked { chunk, is_ahead, input, file, .. } = *asked;
                 let input = plan.inputs[input].clone();
                 let copied = match &target.remaking {
-                    Some(_) => target.take(&plan, &input, &chunk, &bytes),
+                    Some(_) => target.take(&plan, &input, (&chunk, is_ahead), &bytes),
                     None => target.copy(&mut plan, &chunk, &bytes),
                 };
                 copied.located(file.url())?;
@@ -211,19 +219,26 @@ impl Drop for Opening {
 }
 
 impl Asked {
-    /// The bytes of the chunk, and their reservations of the memory budget.
-    async fn bytes(&mut self) -> Result<(Bytes, Vec<MemoryReservation>)> {
+    /// Takes what has arrived; ready when that is all of the chunk.
+    fn poll_arrived(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        while let Some(delivery) = ready!(self.wants.poll_next_unpin(context)) {
+            self.arrived.push(delivery?);
+        }
+        Poll::Ready(match self.arrived.len() < self.parts.len() {
+            true => Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down")),
+            false => Ok(()),
+        })
+    }
+
+    /// The bytes of a chunk that has arrived, and their reservations of the memory budget.
+    fn bytes(&mut self) -> (Bytes, Vec<MemoryReservation>) {
         let (mut arrived, mut reservations) = (Vec::new(), Vec::new());
-        while let Some(delivery) = self.wants.next().await {
-            let Delivery { index, bytes, reservation, .. } = delivery?;
+        for Delivery { index, bytes, reservation, .. } in self.arrived.drain(..) {
             arrived.push((self.parts[index].start, bytes));
             reservations.push(reservation);
         }
-        if arrived.len() < self.parts.len() {
-            return Err(Error::new(ErrorKind::Cancelled, "the engine has been shut down"));
-        }
         if let ([], [(_, only)]) = (&self.kept[..], &mut arrived[..]) {
-            return Ok((std::mem::take(only), reservations));
+            return (std::mem::take(only), reservations);
         }
         let Range { start, end } = self.chunk.range;
         let mut all = vec![0; (end - start) as usize];
@@ -232,7 +247,7 @@ impl Asked {
             let at = (at - start) as usize;
             all[at..at + bytes.len()].copy_from_slice(bytes);
         }
-        Ok((all.into(), reservations))
+        (all.into(), reservations)
     }
 }
 
@@ -272,14 +287,43 @@ impl Source {
         Ok(true)
     }
 
-    /// The next step; all that the window has room for is asked for before.
+    /// The next step; all that the window has room for is asked for before. A chunk has then
+    /// arrived.
     async fn next(&mut self, plan: &mut MergePlan) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
             if !self.next_task() && !self.next_input(plan).await? {
                 break;
             }
         }
-        Ok(self.steps.pop_front())
+        poll_fn(|context| self.poll_step(context)).await
+    }
+
+    /// The first step, or a chunk behind it that has arrived earlier than those in front and may
+    /// be taken before them.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Step>>> {
+        let mut cuts = 0;
+        for at in 0..self.steps.len() {
+            match &mut self.steps[at] {
+                Step::Copy(asked) if at == 0 || asked.chunk.is_taken => {
+                    if let Poll::Ready(arrived) = asked.poll_arrived(context) {
+                        asked.is_ahead = cuts > 0;
+                        return Poll::Ready(arrived.map(|()| self.steps.remove(at)));
+                    }
+                    if !asked.chunk.is_taken {
+                        return Poll::Pending;
+                    }
+                }
+                _ if at == 0 => return Poll::Ready(Ok(self.steps.pop_front())),
+                // Two cuts ahead, what is taken would have no bound.
+                Step::Cut(..) if cuts == 0 => cuts += 1,
+                Step::Add(..) => {}
+                _ => return Poll::Pending,
+            }
+        }
+        match self.steps.is_empty() {
+            true => Poll::Ready(Ok(None)),
+            false => Poll::Pending,
+        }
     }
 
     /// Makes a step of the next task of the input; `false` where none is left.
@@ -313,7 +357,8 @@ impl Source {
         self.order += 1;
         self.pending_bytes += cost;
         let (file, input) = (file.clone(), self.input - 1);
-        let asked = Asked { wants, chunk, parts, kept, input, file };
+        let (arrived, is_ahead) = (Vec::new(), false);
+        let asked = Asked { wants, chunk, parts, kept, arrived, is_ahead, input, file };
         self.steps.push_back(Step::Copy(Box::new(asked)));
     }
 
@@ -389,7 +434,7 @@ impl Source {
 
 /// Tasks for all baskets and pages in the order of the file, then for the new columns.
 fn tasks(input: &PlannedInput) -> Vec<Task> {
-    let copied = chunks(pieces(input), chunk_bytes(input)).into_iter().map(Task::Copy);
+    let copied = chunks(pieces(input), chunk_bytes(input), false).into_iter().map(Task::Copy);
     let added =
         input.tables.iter().map(|(output, part)| Task::Add(part.beside(*output, 0..u64::MAX)));
     copied.chain(added).chain([Task::End]).collect()
@@ -421,7 +466,7 @@ fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<
                 };
                 let (before, behind) = pieces.into_iter().partition(is_before);
                 pieces = behind;
-                tasks.extend(chunks(before, most).into_iter().map(Task::Copy));
+                tasks.extend(chunks(before, most, true).into_iter().map(Task::Copy));
                 tasks.push(Task::Add(all.beside(*output, begin..cut)));
                 begin = cut;
                 // What the tree's record has of the input comes with its end.
@@ -429,10 +474,12 @@ fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<
                 list.push(Task::Cut(*output, cut));
             }
             let rest = all.beside(*output, begin..u64::MAX);
-            tasks.extend(chunks(std::mem::take(&mut pieces), most).into_iter().map(Task::Copy));
+            tasks.extend(
+                chunks(std::mem::take(&mut pieces), most, true).into_iter().map(Task::Copy),
+            );
             tasks.push(Task::Add(rest));
         }
-        tasks.extend(chunks(pieces, most).into_iter().map(Task::Copy));
+        tasks.extend(chunks(pieces, most, false).into_iter().map(Task::Copy));
     }
     tasks.push(Task::End);
     tasks.append(&mut at_end);
@@ -444,12 +491,12 @@ fn chunk_bytes(input: &PlannedInput) -> u64 {
 }
 
 /// Pieces in the order in which they lie in their file, up to so many bytes together.
-fn chunks(mut pieces: Vec<Piece>, most: u64) -> Vec<Chunk> {
+fn chunks(mut pieces: Vec<Piece>, most: u64, is_taken: bool) -> Vec<Chunk> {
     pieces.sort_by_key(|piece| piece.range.start);
     let mut chunks: Vec<Chunk> = Vec::new();
     for piece in pieces {
         match chunks.last_mut() {
-            Some(Chunk { range, pieces })
+            Some(Chunk { range, pieces, .. })
                 if piece.range.start >= range.end
                     && piece.range.start - range.end <= GAP_BYTES
                     && piece.range.end - range.start <= most =>
@@ -457,7 +504,7 @@ fn chunks(mut pieces: Vec<Piece>, most: u64) -> Vec<Chunk> {
                 range.end = piece.range.end;
                 pieces.push(piece);
             }
-            _ => chunks.push(Chunk { range: piece.range.clone(), pieces: vec![piece] }),
+            _ => chunks.push(Chunk { range: piece.range.clone(), pieces: vec![piece], is_taken }),
         }
     }
     chunks
@@ -566,12 +613,13 @@ impl Target {
         Ok(())
     }
 
-    /// Takes baskets and pages that are made anew.
+    /// Takes baskets and pages that are made anew; of a chunk that is ahead, baskets behind the next
+    /// cut.
     fn take(
         &mut self,
         plan: &MergePlan,
         input: &Arc<PlannedInput>,
-        chunk: &Chunk,
+        (chunk, is_ahead): (&Chunk, bool),
         bytes: &[u8],
     ) -> rootfile::Result<()> {
         let Some(remaking) = &mut self.remaking else { return Ok(()) };
@@ -607,7 +655,8 @@ impl Target {
                 _ => {}
             }
         }
-        baskets.into_iter().for_each(|(output, baskets)| remaking.hold(output, baskets));
+        let hold = |(output, baskets)| remaking.hold(output, baskets, is_ahead);
+        baskets.into_iter().for_each(hold);
         pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
         arrived.into_iter().try_for_each(|(output, pages)| remaking.take(output, input, pages))
     }
@@ -632,7 +681,7 @@ impl Target {
                 let entry = tree.entries_before() + planned.first_entry;
                 let basket = HeldBasket::new(entry, record, *from, 0)?;
                 let branch = (*output, *branch);
-                remaking.hold(*output, vec![Taken { branch, basket, kept: None }]);
+                remaking.hold(*output, vec![Taken { branch, basket, kept: None }], false);
                 continue;
             }
             let place = plan.writer.place(*directory)?;
@@ -668,7 +717,7 @@ impl Target {
         match &mut self.remaking {
             Some(remaking) => {
                 let branch = (output, basket.branch);
-                remaking.hold(output, vec![Taken { branch, basket: made, kept: None }]);
+                remaking.hold(output, vec![Taken { branch, basket: made, kept: None }], false);
             }
             None => place_basket(plan, (output, basket.branch), made)?,
         }
@@ -691,7 +740,7 @@ impl Target {
                     let entry = tree.entries_before() + planned.first_entry;
                     let basket = HeldBasket::new(entry, record, 0, processes)?;
                     let (branch, kept) = ((*output, branch), planned.kept.clone());
-                    remaking.hold(*output, vec![Taken { branch, basket, kept }]);
+                    remaking.hold(*output, vec![Taken { branch, basket, kept }], false);
                     continue;
                 }
                 let place = plan.writer.place(*directory)?;

@@ -40,6 +40,8 @@ pub struct Remaking {
     held: BTreeMap<(usize, usize), BranchQueue>,
     /// Baskets that are to be held, and cuts, in their order.
     waiting: VecDeque<Item>,
+    /// Baskets behind the next cut, which has not been made.
+    ahead: Vec<Item>,
     /// Stored bytes of baskets that threads take entries from.
     taking_bytes: usize,
     /// How many cuts there were, and how many of them have been given to the threads.
@@ -118,6 +120,7 @@ impl Remaking {
             decoders,
             held: BTreeMap::new(),
             waiting: VecDeque::new(),
+            ahead: Vec::new(),
             taking_bytes: 0,
             cuts: 0,
             cuts_begun: 0,
@@ -131,9 +134,18 @@ impl Remaking {
     }
 
     /// Takes baskets of an output, whose entries the threads take out where these are not all.
-    pub fn hold(&mut self, output: usize, baskets: Vec<Taken>) {
+    /// Those that are ahead come behind the next cut.
+    pub fn hold(&mut self, output: usize, baskets: Vec<Taken>, is_ahead: bool) {
+        let item = self.item(output, baskets);
+        match is_ahead {
+            true => self.ahead.push(item),
+            false => self.waiting.push_back(item),
+        }
+    }
+
+    fn item(&mut self, output: usize, baskets: Vec<Taken>) -> Item {
         if baskets.iter().all(|basket| basket.kept.is_none()) {
-            return self.waiting.push_back(Item::Hold(baskets));
+            return Item::Hold(baskets);
         }
         let bytes = baskets.iter().map(|taken| taken.basket.record.len()).sum();
         let job = self.give(output, bytes, move |codecs, _| {
@@ -147,13 +159,14 @@ impl Remaking {
             baskets.into_iter().map(take).collect()
         });
         self.taking_bytes += bytes;
-        self.waiting.push_back(Item::Take(job));
+        Item::Take(job)
     }
 
     /// The baskets of an output that are held are made anew, when it is their turn.
     pub fn cut(&mut self, output: usize) {
         self.cuts += 1;
         self.waiting.push_back(Item::Cut(output));
+        self.waiting.extend(self.ahead.drain(..));
     }
 
     /// Gives pages to the threads.
