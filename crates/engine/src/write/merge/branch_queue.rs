@@ -153,3 +153,69 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use remote::clock::Clock;
+    use remote::fetch::trace::Trace;
+    use rootfile::write::Compression;
+    use rootfile::write::copy::Remake;
+
+    use super::*;
+
+    /// A basket of entries of one byte each, as a file has it.
+    fn basket(first_entry: u64, data: &[u8]) -> HeldBasket {
+        let (key_len, len) = (60u16, data.len() as u32);
+        let mut record = Vec::new();
+        for number in [u32::from(key_len) + len, 4 << 16 | len >> 16, len << 16, 0] {
+            record.extend_from_slice(&number.to_be_bytes());
+        }
+        record.truncate(14);
+        record.extend_from_slice(&key_len.to_be_bytes());
+        // The cycle, and the places of the record and of its directory.
+        record.extend_from_slice(&[0; 10]);
+        record.extend_from_slice(b"\x07TBasket\x01b\x04tree");
+        record.extend_from_slice(&3u16.to_be_bytes());
+        for number in [u32::from(key_len) + len, 0, len, u32::from(key_len) + len] {
+            record.extend_from_slice(&number.to_be_bytes());
+        }
+        record.push(0);
+        assert_eq!(record.len(), usize::from(key_len));
+        record.extend_from_slice(data);
+        HeldBasket::new(first_entry, record, 0, 0).unwrap()
+    }
+
+    /// What is made of those baskets of two cuts, which come in that order.
+    fn made(threads: usize, order: [usize; 6]) -> Vec<Vec<HeldBasket>> {
+        let decoders = Decoders::start(threads, Trace::new(Clock::start())).unwrap();
+        let (compression, joined) = (None, Some(Compression::NONE));
+        let remake = Remake { compression, joined, basket_bytes: 8, alone_bytes: 8 };
+        let mut queue = BranchQueue::new(BranchRemake::new(remake, true, Compression::NONE));
+        let all = [(0, &b"abc"[..]), (3, b"de"), (5, b"fghi"), (9, b"j"), (10, b"kl"), (12, b"m")];
+        let cuts = order.chunks(3).map(|cut| {
+            let baskets = cut.iter().map(|at| basket(all[*at].0, all[*at].1));
+            baskets.for_each(|basket| queue.add(basket, &decoders));
+            queue.cut(&decoders).unwrap().blocking_recv().unwrap().unwrap()
+        });
+        cuts.collect()
+    }
+
+    #[test]
+    fn the_order_in_which_baskets_come_changes_nothing() {
+        let expected = [vec![basket(0, b"abcde"), basket(5, b"fghi")], vec![basket(9, b"jklm")]];
+        for threads in [0, 1, 2] {
+            for order in [[0, 1, 2, 3, 4, 5], [2, 0, 1, 5, 4, 3], [1, 2, 0, 4, 3, 5]] {
+                assert_eq!(made(threads, order), expected, "{threads} {order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_without_baskets_has_nothing() {
+        let decoders = Decoders::start(0, Trace::new(Clock::start())).unwrap();
+        let (compression, joined) = (None, None);
+        let remake = Remake { compression, joined, basket_bytes: 8, alone_bytes: 8 };
+        let mut queue = BranchQueue::new(BranchRemake::new(remake, true, Compression::NONE));
+        assert!(queue.cut(&decoders).is_none());
+    }
+}
