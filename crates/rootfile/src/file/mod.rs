@@ -1,5 +1,6 @@
 //! A file that has been opened: its directories, and the objects in it.
 
+mod classes;
 mod open;
 mod recover;
 
@@ -23,6 +24,7 @@ use crate::ntuple;
 use crate::object::{Objects, Opaque, read_object_at, read_tree_object};
 use crate::tree::{self, Chain, ClassTable, Tree};
 
+pub use classes::KnownClasses;
 pub use recover::Recovery;
 
 /// Directories in directories; paths and cycles end here.
@@ -51,7 +53,7 @@ pub struct File {
     pub header: Header,
     /// The top directory.
     pub top: Directory,
-    pub classes: ClassTable,
+    pub classes: Arc<ClassTable>,
     /// The file was never closed, and its objects were found by [`Recovery`].
     pub is_recovered: bool,
     /// Keys of directories without a list of keys, by the directory's offset.

@@ -17,16 +17,14 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{File, bytes_of, content, ready};
+use super::classes::{KnownClasses, classes};
+use super::{File, bytes_of, ready};
 use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{HEADER_LEN, Header};
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress, subtract};
-use crate::object::read_object;
-use crate::streamer::Streamers;
-use crate::types::framing::BYTE_COUNT;
 
 impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
@@ -37,12 +35,20 @@ impl File {
     ///
     /// [`Recovery`]: super::Recovery
     pub fn open(known: &Known) -> Result<Progress<File>> {
+        File::open_among(known, &KnownClasses::default())
+    }
+
+    /// As [`File::open`], for those who open many files: what lists of streamer infos mean is
+    /// found out once for files of one kind.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_among(known: &Known, before: &KnownClasses) -> Result<Progress<File>> {
         let Opening { header, keys, list, infos } = ready!(Opening::of(known)?);
         Ok(Progress::Ready(File {
             top: Directory::read("", &list, keys.start)?,
-            classes: streamers(&infos, &header)
-                .map_err(|error| error.within("streamer infos"))?
-                .into(),
+            classes: classes(&infos, &header, before)
+                .map_err(|error| error.within("streamer infos"))?,
             header,
             is_recovered: false,
             unlisted: BTreeMap::new(),
@@ -199,52 +205,10 @@ fn length(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
 }
 
-pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
-    if record.is_empty() {
-        return Ok(Streamers::default());
-    }
-    let key = Key::of_record(record, header.infos_offset)?;
-    if key.offset != header.infos_offset || key.record_len != header.info_len {
-        let what = format!(
-            "a record of {} bytes at {}, the header says {} at {}",
-            key.record_len, key.offset, header.info_len, header.infos_offset
-        );
-        return Err(Error::corrupt(what).at(header.infos_offset));
-    }
-    let content = without_room(content(record, &key)?);
-    let offset = header.infos_offset + key.key_len;
-    let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;
-    Streamers::of_list(&list)
-}
-
-/// The list of streamer infos without the zeros behind it: uproot keeps room there for more.
-fn without_room(content: Bytes) -> Bytes {
-    let Some(&[a, b, c, d]) = content.first_chunk() else { return content };
-    let end = 4 + (u32::from_be_bytes([a, b, c, d]) & !BYTE_COUNT) as usize;
-    match content.get(end..) {
-        Some(behind) if behind.iter().all(|byte| *byte == 0) => content.slice(..end),
-        _ => content,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::known::RequestSizes;
-
-    /// Files of RNTuples that uproot had written were refused as corrupt: their list of streamer
-    /// infos is followed by zeros.
-    #[test]
-    fn room_behind_the_list_of_streamer_infos_is_not_read() {
-        let list = [0x40, 0, 0, 3, 0, 5, 7];
-        let roomy = [&list[..], &[0; 20]].concat();
-        assert_eq!(without_room(roomy.into()), list[..]);
-        let other = Bytes::from([&list[..], &[0, 1]].concat());
-        assert_eq!(without_room(other.clone()), other);
-        let cut = Bytes::from_static(&[0x40, 0, 0, 9, 0]);
-        assert_eq!(without_room(cut.clone()), cut);
-        assert_eq!(without_room(Bytes::new()), Bytes::new());
-    }
 
     fn speculative(end: u64, keys: Range<u64>, infos: Range<u64>) -> Vec<Range<u64>> {
         let header = Header {

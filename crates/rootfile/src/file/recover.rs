@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::open::{header, streamers};
+use super::classes::{KnownClasses, classes};
+use super::open::header;
 use super::{File, bytes_of, ready};
 use crate::cursor::Cursor;
 use crate::directory::Directory;
@@ -160,7 +161,7 @@ impl Recovery {
             None => Bytes::new(),
         };
         Ok(Progress::Ready(File {
-            classes: streamers(&infos, &header)?.into(),
+            classes: classes(&infos, &header, &KnownClasses::default())?,
             header,
             top: Directory::new("", keys, 0..0),
             is_recovered: true,

@@ -1,6 +1,7 @@
 //! Reads fields of an RNTuple whole, as the engine does cluster by cluster, and shows entries.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use farroot_rootfile::ntuple::{Cluster, FieldInterpretation, Names, PageUse, RNTuple};
@@ -12,7 +13,7 @@ use crate::feed;
 pub struct Opened {
     pub bytes: Bytes,
     /// Classes that the file describes.
-    pub classes: ClassTable,
+    pub classes: Arc<ClassTable>,
     pub ntuple: RNTuple,
     pub names: Names,
     pub clusters: Vec<Cluster>,
@@ -24,12 +25,13 @@ impl Opened {
         bytes: &Bytes,
         mut known: Known,
         ntuple: RNTuple,
-        classes: ClassTable,
+        classes: impl Into<Arc<ClassTable>>,
     ) -> Result<Opened> {
         let groups = 0..ntuple.groups.len();
         let clusters =
             feed::until_ready(bytes, &mut known, |known| ntuple.clusters(known, groups.clone()))?;
         let names = Names::new(&ntuple.schema);
+        let classes = classes.into();
         Ok(Opened { bytes: bytes.clone(), classes, ntuple, names, clusters })
     }
 

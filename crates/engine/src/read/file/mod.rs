@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rootfile::directory::Directory;
-use rootfile::file::Directories;
+use rootfile::file::{Directories, KnownClasses};
 use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 
@@ -75,6 +75,7 @@ pub(crate) struct OpenBytes {
     cached: Option<CachedMetadata>,
     pub profiles: Profiles,
     speculation: Speculation,
+    classes: Arc<KnownClasses>,
 }
 
 /// A file that is taken for the one that is remembered, until its server has answered.
@@ -105,6 +106,7 @@ impl OpenBytes {
         store: Option<&Store>,
         locations: FileLocations,
         speculation: Speculation,
+        classes: Arc<KnownClasses>,
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
@@ -124,36 +126,27 @@ impl OpenBytes {
         }
         let (remote, known) = (Arc::new(remote), Arc::new(Mutex::new(known)));
         let profiles = Profiles::new(store.map(Store::parent));
-        Ok(OpenBytes { remote, known, cached, profiles, speculation })
+        Ok(OpenBytes { remote, known, cached, profiles, speculation, classes })
     }
 }
 
 impl File {
-    pub(crate) async fn open(
-        fetcher: &Fetcher,
-        decoders: &Decoders,
-        store: Option<&Store>,
-        locations: FileLocations,
-        speculation: Speculation,
-    ) -> Result<Self> {
-        let bytes = OpenBytes::open(fetcher, store, locations, speculation).await?;
-        File::of_bytes(bytes, decoders).await
-    }
-
     /// Reads what an open ROOT file says of itself.
     ///
     /// # Errors
     /// `Corrupt` or `Unsupported` for what is no ROOT file; those of fetching.
     pub(crate) async fn of_bytes(bytes: OpenBytes, decoders: &Decoders) -> Result<Self> {
-        let OpenBytes { remote, known, speculation, .. } = &bytes;
+        let OpenBytes { remote, known, speculation, classes, .. } = &bytes;
         let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = activity.waiting();
         let opened =
-            progress(remote, known, speculation, |known| match rootfile::File::open(known) {
-                Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
-                    Ok(Progress::Ready(None))
+            progress(remote, known, speculation, |known| {
+                match rootfile::File::open_among(known, classes) {
+                    Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
+                        Ok(Progress::Ready(None))
+                    }
+                    opened => Ok(opened?.map(Some)),
                 }
-                opened => Ok(opened?.map(Some)),
             });
         let file = match opened.await? {
             Some(file) => file,
@@ -169,10 +162,12 @@ impl File {
         decoders: &Decoders,
         store: &Store,
         locations: FileLocations,
+        classes: Arc<KnownClasses>,
     ) -> Result<Option<SpeculativeOpen>> {
         let cached = CachedMetadata::of(store, &locations.urls[0]);
         let Some((info, known)) = cached.speculative() else { return Ok(None) };
-        let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
+        let opened = rootfile::File::open_among(&known, &classes);
+        let Ok(Progress::Ready(file)) = opened else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let locations = FileLocations { identify: Some(identify), ..locations };
         let (remote, answer) = fetcher.open_early(locations, LINK.head(), info, &activity).await?;
@@ -183,13 +178,14 @@ impl File {
             profiles: Profiles::new(Some(store.parent())),
             // The connections are there, and nothing else to be done meanwhile.
             speculation: Speculation::Eager,
+            classes,
         };
         let file = File::new(bytes, decoders, file);
         Ok(Some(SpeculativeOpen { file, answer, activity }))
     }
 
     fn new(bytes: OpenBytes, decoders: &Decoders, file: rootfile::File) -> Self {
-        let OpenBytes { remote, known, cached, profiles, speculation } = bytes;
+        let OpenBytes { remote, known, cached, profiles, speculation, .. } = bytes;
         let inner = Inner {
             remote,
             decoders: decoders.clone(),

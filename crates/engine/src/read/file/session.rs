@@ -1,7 +1,10 @@
 //! What all readers share: connections, the budget of memory, and the threads that decode.
 
+use std::sync::Arc;
+
 use remote::address::{CacheUse, FileLocations};
 use remote::{Config, Remote, Result};
+use rootfile::file::KnownClasses;
 
 use super::{File, OpenBytes, Speculation, SpeculativeOpen};
 use crate::read::threads::decoders::Decoders;
@@ -11,13 +14,15 @@ use crate::read::threads::decoders::Decoders;
 pub(crate) struct Session {
     remote: Remote,
     decoders: Decoders,
+    /// Of the files that were opened last.
+    classes: Arc<KnownClasses>,
 }
 
 impl Session {
     pub fn start(remote: Remote) -> Result<Self> {
         let threads = remote.config().decode_threads;
         let decoders = Decoders::start(threads, remote.trace().clone())?;
-        Ok(Session { remote, decoders })
+        Ok(Session { remote, decoders, classes: Arc::default() })
     }
 
     pub fn remote(&self) -> &Remote {
@@ -35,34 +40,41 @@ impl Session {
     }
 
     pub async fn open(&self, address: &str, speculation: Speculation) -> Result<File> {
-        let Session { remote, decoders } = self;
-        let locations = remote.locations(address).await?;
-        File::open(remote.fetcher(), decoders, remote.store().as_ref(), locations, speculation)
-            .await
+        let locations = self.remote.locations(address).await?;
+        let bytes = self.open_at(locations, speculation).await?;
+        File::of_bytes(bytes, &self.decoders).await
+    }
+
+    async fn open_at(
+        &self,
+        locations: FileLocations,
+        speculation: Speculation,
+    ) -> Result<OpenBytes> {
+        let (store, classes) = (self.remote.store(), self.classes.clone());
+        let fetcher = self.remote.fetcher();
+        OpenBytes::open(fetcher, store.as_ref(), locations, speculation, classes).await
     }
 
     /// Opens a file whose bytes are copied without being decoded: they come with checksums where
     /// servers offer them.
     pub async fn open_to_copy(&self, address: &str) -> Result<File> {
-        let Session { remote, decoders } = self;
-        let locations = FileLocations { is_opaque: true, ..remote.locations(address).await? };
-        let store = remote.store();
-        File::open(remote.fetcher(), decoders, store.as_ref(), locations, Speculation::Eager).await
+        let locations = FileLocations { is_opaque: true, ..self.remote.locations(address).await? };
+        let bytes = self.open_at(locations, Speculation::Eager).await?;
+        File::of_bytes(bytes, &self.decoders).await
     }
 
     /// Opens a file of any kind, and understands nothing of it yet.
     pub async fn open_bytes(&self, address: &str, cache_use: CacheUse) -> Result<OpenBytes> {
-        let remote = &self.remote;
-        let locations = FileLocations { cache_use, ..remote.locations(address).await? };
-        let store = remote.store();
-        OpenBytes::open(remote.fetcher(), store.as_ref(), locations, Speculation::Eager).await
+        let locations = FileLocations { cache_use, ..self.remote.locations(address).await? };
+        self.open_at(locations, Speculation::Eager).await
     }
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
     pub async fn open_speculatively(&self, address: &str) -> Result<Option<SpeculativeOpen>> {
-        let Session { remote, decoders } = self;
+        let Session { remote, decoders, classes } = self;
         let Some(store) = remote.store() else { return Ok(None) };
         let locations = remote.locations(address).await?;
-        File::open_speculatively(remote.fetcher(), decoders, &store, locations).await
+        let fetcher = remote.fetcher();
+        File::open_speculatively(fetcher, decoders, &store, locations, classes.clone()).await
     }
 }
