@@ -1,6 +1,7 @@
 //! Names of branches or fields, and which of them a text means.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::select::{Glob, is_glob};
 use remote::{Error, ErrorKind, Result};
@@ -22,9 +23,10 @@ pub struct ColumnName {
 pub struct NameList {
     kind: ColumnKind,
     names: Vec<ColumnName>,
-    /// Positions by path and by last name, in ascending order.
+    /// Positions by path and by last name, in ascending order. Most are found by their paths, so
+    /// that the names are looked through with the first that is not.
     by_path: HashMap<String, Vec<usize>>,
-    by_name: HashMap<String, Vec<usize>>,
+    by_name: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
 /// What is named.
@@ -55,12 +57,8 @@ impl ColumnKind {
 
 impl NameList {
     pub fn new(kind: ColumnKind, names: Vec<ColumnName>) -> Self {
-        let (mut by_path, mut by_name) = (HashMap::new(), HashMap::new());
-        for (at, name) in names.iter().enumerate() {
-            by_path.entry(name.path.clone()).or_insert_with(Vec::new).push(at);
-            by_name.entry(name.name.clone()).or_insert_with(Vec::new).push(at);
-        }
-        NameList { kind, names, by_path, by_name }
+        let by_path = positions(names.iter().map(|name| &name.path));
+        NameList { kind, names, by_path, by_name: OnceLock::new() }
     }
 
     pub fn kind(&self) -> ColumnKind {
@@ -99,7 +97,9 @@ impl NameList {
         if exact.is_some() || spelled.starts_with(separator) {
             return exact;
         }
-        let named = self.by_name.get(path)?;
+        let by_name =
+            self.by_name.get_or_init(|| positions(self.names.iter().map(|name| &name.name)));
+        let named = by_name.get(path)?;
         named.iter().copied().find(|at| self.is_below(*at, below))
     }
 
@@ -167,6 +167,14 @@ impl NameList {
             ColumnKind::Field => text.replace('/', "."),
         }
     }
+}
+
+fn positions<'a>(texts: impl ExactSizeIterator<Item = &'a String>) -> HashMap<String, Vec<usize>> {
+    let mut positions = HashMap::with_capacity(texts.len());
+    for (at, text) in texts.enumerate() {
+        positions.entry(text.clone()).or_insert_with(Vec::new).push(at);
+    }
+    positions
 }
 
 /// The error for a name that none of several has, with those that come near in their last name or
