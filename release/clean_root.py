@@ -10,36 +10,40 @@ from collections.abc import Callable
 from pathlib import Path
 
 SMOKE = Path(__file__).with_name("smoke.py")
-ROOT = Path(__file__).resolve().parents[1] / "build" / "clean-root"
+ROOTS = Path(__file__).resolve().parents[1] / "build" / "clean-roots"
 
-#: The version of Python in Debian 12.
-DEBIANS_PYTHON = (3, 11)
+#: Versions of Debian, each with the version of its Python.
+DEBIANS = {"bookworm": (3, 11), "trixie": (3, 13)}
+
+#: Wheels of dependencies that pip may fetch: those for the glibc of the older Debian, 2.36.
+GLIBCS = range(17, 37)
 
 #: A function that runs a command and raises if it fails.
 Run = Callable[..., str]
 
 
 def try_wheel(wheel: Path, run: Run) -> str:
-    """Installs a wheel, runs `smoke.py`, and returns a text that names the environment."""
+    """Installs a wheel, runs `smoke.py`, and returns a text that names the environments."""
+    if os.geteuid() == 0 and shutil.which("debootstrap"):
+        return " and ".join(_in_debian(suite, wheel, run) for suite in DEBIANS)
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder)
         run(sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", wheels, wheel)
-        # pip has fetched dependencies for the Python that runs this: Debian's must be the same.
-        is_debians = sys.version_info[:2] == DEBIANS_PYTHON
-        if is_debians and os.geteuid() == 0 and shutil.which("debootstrap"):
-            return _in_debian(wheels, run)
         return _in_environment(wheels, run)
 
 
-def _in_debian(wheels: Path, run: Run) -> str:
+def _in_debian(suite: str, wheel: Path, run: Run) -> str:
     """In a chroot of Debian (minbase), made once, with Python and without a compiler."""
-    if not (ROOT / "etc" / "debian_version").exists():
-        shutil.rmtree(ROOT, ignore_errors=True)
+    root = ROOTS / suite
+    if not (root / "try").exists():
+        # An earlier one may have been interrupted.
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir(parents=True)
         include = "--include=python3,python3-venv"
-        run("debootstrap", "--variant=minbase", include, "bookworm", ROOT)
-    inside = ROOT / "try"
+        run("debootstrap", "--variant=minbase", include, suite, root)
+    inside = root / "try"
     shutil.rmtree(inside, ignore_errors=True)
-    shutil.copytree(wheels, inside / "wheels")
+    _fetch(wheel, DEBIANS[suite], inside / "wheels", run)
     shutil.copy(SMOKE, inside)
     lines = [
         "! command -v cc gcc cargo rustc",
@@ -48,10 +52,26 @@ def _in_debian(wheels: Path, run: Run) -> str:
         "/try/venv/bin/python /try/smoke.py",
     ]
     run(
-        *("chroot", ROOT, "env", "-i", "PATH=/usr/bin:/bin", "HOME=/root"),
+        *("chroot", root, "env", "-i", "PATH=/usr/bin:/bin", "HOME=/root"),
         *("sh", "-ec", "\n".join(lines)),
     )
-    return f"a root of Debian {(ROOT / 'etc' / 'debian_version').read_text().strip()}"
+    version = (root / "etc" / "debian_version").read_text().strip()
+    return f"a root of Debian {version} with Python {'.'.join(map(str, DEBIANS[suite]))}"
+
+
+def _fetch(wheel: Path, python: tuple[int, int], folder: Path, run: Run) -> None:
+    """The wheel and those that it depends on, for another Python than the one that runs this."""
+    version = "".join(map(str, python))
+    machine = os.uname().machine
+    abis = (f"cp{version}", "abi3", "none")
+    platforms = (f"manylinux_2_{glibc}_{machine}" for glibc in reversed(GLIBCS))
+    run(
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"),
+        *("--python-version", version, "--implementation", "cp"),
+        *(word for abi in abis for word in ("--abi", abi)),
+        *(word for platform in platforms for word in ("--platform", platform)),
+        *("--dest", folder, wheel),
+    )
 
 
 def _in_environment(wheels: Path, run: Run) -> str:
