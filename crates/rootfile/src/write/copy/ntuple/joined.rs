@@ -73,6 +73,8 @@ pub(super) struct OpenCluster {
     /// Of each column of the inputs whether it has no pages, as the clusters have another
     /// representation of its field.
     suppressed: Vec<bool>,
+    /// Whether the clusters have pages, so that this one must have some.
+    pub has_pages: bool,
 }
 
 impl OpenCluster {
@@ -89,7 +91,8 @@ impl OpenCluster {
             cluster.suppressed().for_each(|column| suppressed[column] = true);
         }
         let entries = before + start..before + end;
-        OpenCluster { number: group.number, schema: part.schema.0, entries, suppressed }
+        let has_pages = clusters.iter().any(|cluster| !cluster.places.is_empty());
+        OpenCluster { number: group.number, schema: part.schema.0, entries, suppressed, has_pages }
     }
 
     /// The cluster, from the pages of its columns; and for each of its places the offset and the

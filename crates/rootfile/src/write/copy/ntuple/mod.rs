@@ -342,7 +342,7 @@ impl CopiedNTuple {
         coding: (Compression, &mut Encoders),
     ) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let cluster = self.made(&open, self.compression.unwrap_or(coding.0));
+        let cluster = self.made(&open, self.compression.unwrap_or(coding.0))?;
         self.add_clusters(open.schema, &[cluster], to, coding)
     }
 
@@ -356,7 +356,7 @@ impl CopiedNTuple {
         to: (&mut FileWriter, DirectoryId),
         coding: (Compression, &mut Encoders),
     ) -> Result<()> {
-        let clusters = self.clusters(part, self.compression.unwrap_or(coding.0));
+        let clusters = self.clusters(part, self.compression.unwrap_or(coding.0))?;
         self.add_clusters(part.schema.0, &clusters, to, coding)?;
         self.entries += part.entries;
         Ok(())
@@ -387,7 +387,7 @@ impl CopiedNTuple {
         &mut self,
         part: &'a NTuplePart,
         compression: Compression,
-    ) -> Vec<PlacedCluster<'a>> {
+    ) -> Result<Vec<PlacedCluster<'a>>> {
         let mut placed = std::mem::take(&mut self.placed);
         let mut clusters = Vec::new();
         for group in &part.groups {
@@ -401,20 +401,35 @@ impl CopiedNTuple {
             let mut open = OpenCluster::of(part, group, self.entries);
             if let Some(before) = self.open.take_if(|before| before.number == open.number) {
                 open.entries.start = before.entries.start;
+                open.has_pages |= before.has_pages;
             }
             match group.is_open {
                 true => self.open = Some(open),
-                false => clusters.push(self.made(&open, compression)),
+                false => clusters.push(self.made(&open, compression)?),
             }
         }
-        clusters
+        Ok(clusters)
     }
 
     /// A cluster of taken entries.
-    fn made(&mut self, open: &OpenCluster, compression: Compression) -> PlacedCluster<'static> {
-        let pages = self.joined.remove(&open.number).unwrap_or_default();
+    ///
+    /// # Errors
+    /// `Corrupt` where pages of its entries were not read, and so have no place.
+    fn made(
+        &mut self,
+        open: &OpenCluster,
+        compression: Compression,
+    ) -> Result<PlacedCluster<'static>> {
+        let pages = self.joined.remove(&open.number);
+        if open.has_pages && pages.is_none() {
+            let what = format!("entries from {} on without their pages", open.entries.start);
+            return Err(Error::corrupt(what));
+        }
+        // Records without members have entries and no pages.
+        let pages = pages.unwrap_or_default();
         let (cluster, placed) = open.made(&pages, compression.number());
-        PlacedCluster { cluster: Cow::Owned(cluster), entries: open.entries.clone(), placed }
+        let entries = open.entries.clone();
+        Ok(PlacedCluster { cluster: Cow::Owned(cluster), entries, placed })
     }
 
     /// Writes the pages of zeros for what an input lacks, each length once.
