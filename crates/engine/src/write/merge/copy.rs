@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use super::carrier::Carrier;
 use super::counts;
 use super::finish;
+use super::ntuples;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
 use super::reads::{Reads, none_read};
@@ -110,7 +111,8 @@ pub async fn run(
         match step {
             Step::Begin(input) => {
                 let input = plan.inputs[input].clone();
-                target.end_open_clusters(&mut plan, Some(&input), url).await?;
+                let coding = (&mut target.remaking, &mut target.encoders);
+                ntuples::end_open_clusters(&mut plan, (Some(&input), url), coding).await?;
                 plan.begin_outputs(&input, &mut target.encoders).located(url)?;
                 target.begin(&mut plan, &input);
                 (now.read, now.total_bytes) = (now.read.max(plan.inputs.len()), plan.total_bytes());
@@ -138,7 +140,8 @@ pub async fn run(
                 let input = plan.inputs[input].clone();
                 target.end(&mut plan, &input).located(&*input.url)?;
                 fill(session, &mut plan, &input, &mut target).await?;
-                target.end_ntuples(&mut plan, &input, url).await?;
+                let coding = (&mut target.remaking, &mut target.encoders);
+                ntuples::end_input(&mut plan, (&input, url), coding).await?;
             }
         }
         if let Some(remaking) = &mut target.remaking {
@@ -150,7 +153,8 @@ pub async fn run(
         (0..plan.outputs.len()).for_each(|output| remaking.cut(output));
         remaking.place_all(&mut plan, url).await?;
     }
-    target.end_open_clusters(&mut plan, None, url).await?;
+    let coding = (&mut target.remaking, &mut target.encoders);
+    ntuples::end_open_clusters(&mut plan, (None, url), coding).await?;
     if plan.inputs.is_empty() {
         return Err(none_read(&plan.notes));
     }
@@ -751,75 +755,5 @@ impl Target {
             }
         }
         Ok(())
-    }
-
-    /// Ends an input's RNTuples, whose pages must all have their places.
-    async fn end_ntuples(
-        &mut self,
-        plan: &mut MergePlan,
-        input: &PlannedInput,
-        url: &str,
-    ) -> Result<()> {
-        for (output, part) in &input.tables {
-            let CopiedPart::NTuple(part) = part else { continue };
-            let OutputContent::NTuple(ntuple) = &plan.outputs[*output].content else { continue };
-            let open = ntuple.open_after(part);
-            self.place_taken(plan, (*output, open), url).await?;
-            if let Some(remaking) = &mut self.remaking {
-                remaking.end_ntuple(*output);
-            }
-            let compression = plan.compression();
-            let Output { directory, content, .. } = &mut plan.outputs[*output];
-            if let OutputContent::NTuple(ntuple) = content {
-                let to = (&mut plan.writer, *directory);
-                let ended = ntuple.end(part, to, (compression, &mut self.encoders));
-                ended.located(&*input.url)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the clusters of RNTuples for which no entries of the next input are taken; all if there
-    /// is none.
-    async fn end_open_clusters(
-        &mut self,
-        plan: &mut MergePlan,
-        next: Option<&PlannedInput>,
-        url: &str,
-    ) -> Result<()> {
-        for output in 0..plan.outputs.len() {
-            let OutputContent::NTuple(ntuple) = &plan.outputs[output].content else { continue };
-            let must_end = match next {
-                None => ntuple.must_end_open(None),
-                Some(next) => next.tables.iter().any(|(at, part)| match part {
-                    CopiedPart::NTuple(part) => *at == output && ntuple.must_end_open(Some(part)),
-                    CopiedPart::Tree(_) => false,
-                }),
-            };
-            if !must_end {
-                continue;
-            }
-            self.place_taken(plan, (output, None), url).await?;
-            let compression = plan.compression();
-            let Output { directory, content, .. } = &mut plan.outputs[output];
-            if let OutputContent::NTuple(ntuple) = content {
-                let to = (&mut plan.writer, *directory);
-                ntuple.end_open(to, (compression, &mut self.encoders)).located(url)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Places all pages of an RNTuple but those of entries taken for the cluster `open`.
-    async fn place_taken(
-        &mut self,
-        plan: &mut MergePlan,
-        (output, open): (usize, Option<usize>),
-        url: &str,
-    ) -> Result<()> {
-        let Some(remaking) = &mut self.remaking else { return Ok(()) };
-        remaking.place_all(plan, url).await?;
-        remaking.join_all(output, open);
-        remaking.place_all(plan, url).await
     }
 }

@@ -20,6 +20,7 @@ mod deciding;
 mod finish;
 mod inputs;
 mod later;
+mod ntuples;
 mod options;
 mod plan;
 mod processes;

@@ -213,14 +213,22 @@ impl Remaking {
         Ok(())
     }
 
-    /// Gives the entries taken for clusters of an output to the threads, which encode them; those
-    /// for the cluster `open` wait for more.
-    pub fn join_all(&mut self, output: usize, open: Option<usize>) {
+    /// Places all pages of an RNTuple but those of the entries taken for the cluster `open`, which
+    /// waits for more.
+    pub async fn place_taken(
+        &mut self,
+        plan: &mut MergePlan,
+        (output, open): (usize, Option<usize>),
+        url: &str,
+    ) -> Result<()> {
+        self.place_all(plan, url).await?;
         let groups = self.taken.range((output, 0)..(output + 1, 0)).map(|((_, group), _)| *group);
         let ended: Vec<usize> = groups.filter(|group| Some(*group) != open).collect();
         ended.into_iter().for_each(|group| self.join((output, group)));
+        self.place_all(plan, url).await
     }
 
+    /// Gives the entries taken for a cluster of an output to the threads, which encode them.
     fn join(&mut self, (output, group): (usize, usize)) {
         let Some(taken) = self.taken.remove(&(output, group)) else { return };
         let Remake { compression, joined, .. } = self.remake;

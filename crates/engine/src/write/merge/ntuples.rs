@@ -1,0 +1,72 @@
+//! Where an input's RNTuples end, and the clusters for which entries of several inputs are taken.
+
+use remote::Result;
+use rootfile::write::Encoders;
+
+use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
+use super::remake::Remaking;
+use crate::located::Located;
+
+/// What makes pages anew, if something does, and the encoders of the calling thread.
+type Coding<'a> = (&'a mut Option<Remaking>, &'a mut Encoders);
+
+/// Ends an input's RNTuples, whose pages must all have their places.
+///
+/// # Errors
+/// Why the taken entries of the output at `url` cannot be encoded or placed.
+pub async fn end_input(
+    plan: &mut MergePlan,
+    (input, url): (&PlannedInput, &str),
+    (remaking, encoders): Coding<'_>,
+) -> Result<()> {
+    for (output, part) in &input.tables {
+        let CopiedPart::NTuple(part) = part else { continue };
+        let OutputContent::NTuple(ntuple) = &plan.outputs[*output].content else { continue };
+        let open = ntuple.open_after(part);
+        if let Some(remaking) = remaking {
+            remaking.place_taken(plan, (*output, open), url).await?;
+            remaking.end_ntuple(*output);
+        }
+        let compression = plan.compression();
+        let Output { directory, content, .. } = &mut plan.outputs[*output];
+        if let OutputContent::NTuple(ntuple) = content {
+            let to = (&mut plan.writer, *directory);
+            ntuple.end(part, to, (compression, &mut *encoders)).located(&*input.url)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends the clusters for which no entries of the next input are taken; all if there is none.
+///
+/// # Errors
+/// As [`end_input`].
+pub async fn end_open_clusters(
+    plan: &mut MergePlan,
+    (next, url): (Option<&PlannedInput>, &str),
+    (remaking, encoders): Coding<'_>,
+) -> Result<()> {
+    for output in 0..plan.outputs.len() {
+        let OutputContent::NTuple(ntuple) = &plan.outputs[output].content else { continue };
+        let must_end = match next {
+            None => ntuple.must_end_open(None),
+            Some(next) => next.tables.iter().any(|(at, part)| match part {
+                CopiedPart::NTuple(part) => *at == output && ntuple.must_end_open(Some(part)),
+                CopiedPart::Tree(_) => false,
+            }),
+        };
+        if !must_end {
+            continue;
+        }
+        if let Some(remaking) = remaking {
+            remaking.place_taken(plan, (output, None), url).await?;
+        }
+        let compression = plan.compression();
+        let Output { directory, content, .. } = &mut plan.outputs[output];
+        if let OutputContent::NTuple(ntuple) = content {
+            let to = (&mut plan.writer, *directory);
+            ntuple.end_open(to, (compression, &mut *encoders)).located(url)?;
+        }
+    }
+    Ok(())
+}
