@@ -11,6 +11,7 @@ use farroot_sim::network::World;
 use farroot_sim::replay::{play, vectors};
 use farroot_sim::xrootd_host::Behaviour;
 use farroot_sim::{dataset, engine_with, numbered, one_file, round_trips, xrootd_host};
+use remote::address::CacheUse;
 use tokio::time::Instant;
 
 const RTT: Duration = Duration::from_millis(100);
@@ -134,6 +135,20 @@ fn the_next_file_of_a_series_is_here_before_it_is_opened() {
     }
     assert_eq!(opens, 11, "one that no client opens");
     assert!(used.bytes_unused * 20 <= used.bytes_read, "{used:?}");
+}
+
+/// Regression: a client that only the cache may answer had the file that was open ahead closed, and
+/// was told that its server has to be asked.
+#[test]
+fn a_file_that_is_open_ahead_is_there_for_a_client_that_only_the_cache_may_answer() {
+    farroot_sim::run(async {
+        let engine = with_files(4);
+        play_files(&engine, &[0, 1], RTT).await;
+        tokio::time::sleep(4 * RTT).await;
+        assert_eq!(opens(&engine), 3);
+        engine.watch_with(&numbered(2), CacheUse::Only).await.expect("it is open");
+        assert_eq!(opens(&engine), 3);
+    });
 }
 
 #[test]

@@ -78,8 +78,11 @@ impl Watches {
     ) -> Result<Watched> {
         let is_fresh = |watched: &Watched| !watched.client.shared().is_stale();
         let ahead = self.ahead.opened(address).filter(is_fresh);
-        if let Some(watched) = ahead.filter(|_| cache_use == CacheUse::Usual) {
-            return Ok(watched);
+        // It stays open until another client has found it.
+        if let Some(watched) = &ahead
+            && cache_use == CacheUse::Usual
+        {
+            return Ok(watched.clone());
         }
         let opening = self.opening(session, address, cache_use, false);
         let was_open = opening.peek().is_some();
