@@ -40,7 +40,9 @@ struct Far {
 }
 
 impl Far {
-    async fn start() -> Self {
+    /// Counts its connections only where that is asked for: the kernel's list takes milliseconds,
+    /// and on a busy machine clients waited for more than 30 s behind all these looks.
+    async fn start(counts_connections: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let url = Url::parse(&format!("http://{address}/large.bin")).unwrap();
@@ -50,7 +52,9 @@ impl Far {
         let most = connections_most.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                most.fetch_max(established(address.port()), Ordering::Relaxed);
+                if counts_connections {
+                    most.fetch_max(established(address.port()), Ordering::Relaxed);
+                }
                 let counter = counter.clone();
                 let service = service_fn(move |request| {
                     let counter = counter.clone();
@@ -211,7 +215,7 @@ async fn has_read(reader: Reader) -> bool {
 /// Bytes that 8 simultaneous processes fetch, as a multiple of the bytes that one process fetches.
 /// After a third of the latter the first process gets the signal `meanwhile`.
 async fn fetched(meanwhile: Option<&'static str>) -> f64 {
-    let far = Far::start().await;
+    let far = Far::start(false).await;
     let folder = tempfile::tempdir().unwrap();
     let alone = begin(&far, folder.path(), Share::Cache, 1).remove(0);
     assert!(has_read(alone).await);
@@ -256,7 +260,7 @@ async fn a_process_that_stands_still_holds_up_no_other() {
 /// they read; checks that there were never more connections.
 #[cfg(target_os = "linux")]
 async fn share_connections(count: usize, limit: u32, killed: usize) {
-    let far = Far::start().await;
+    let far = Far::start(true).await;
     let folder = tempfile::tempdir().unwrap();
     let mut readers = begin(&far, folder.path(), Share::Connections(limit), count);
     far.has_sent(BASKETS * BASKET).await;
