@@ -33,7 +33,7 @@ use crate::read::watch::opens::Opens;
 use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::merge::{MergeOptions, MergeProgress, MergeReport, merge};
-use crate::write::parquet::ParquetLibrary;
+use crate::write::skim::parquet::ParquetLibrary;
 use crate::write::skim::{SkimOptions, SkimReport, skim, skim_to_parquet};
 use crate::write::{FileOutput, WriteOptions};
 

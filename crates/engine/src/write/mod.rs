@@ -15,7 +15,6 @@ mod flow;
 pub(crate) mod merge;
 mod options;
 mod output;
-pub(crate) mod parquet;
 mod parts;
 mod report;
 pub(crate) mod skim;
@@ -28,7 +27,7 @@ pub use merge::{
 };
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput};
-pub use parquet::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use parts::TablePart;
 pub use report::{TableReport, WriteReport};
+pub use skim::parquet::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use skim::{SkimOptions, SkimReport, TableFormat};

@@ -92,8 +92,9 @@ impl Content {
         Err(Error::new(ErrorKind::InvalidArgument, text).with_range(offset..end))
     }
 
-    /// The checksum of all bytes as they are at the end. `None` for kinds that the file's place does
-    /// not want or that cannot put right what has passed, and for files that were there before.
+    /// The checksum of all bytes as they are at the end. `None` for kinds that the file's place
+    /// does not want or that cannot put right what has passed, and for files that were there
+    /// before.
     pub fn checksum(&self, algorithm: Algorithm) -> Option<Checksum> {
         let value = match algorithm {
             Algorithm::Adler32 => self.with_replaced_adler32(self.adler32.as_ref()?.finish()),

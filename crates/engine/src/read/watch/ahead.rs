@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use remote::address::CacheUse;
+use tokio::runtime::Handle;
 
 use super::series::Series;
+use super::shared::OpenNext;
 use super::{Watched, Watches};
 use crate::read::file::session::Session;
 
@@ -89,10 +91,10 @@ impl NextFile {
         let watches = Arc::downgrade(watches);
         NextFile { watches, session: session.clone(), address: address.to_owned() }
     }
+}
 
-    /// Opens the file that clients will probably open after this one, if there is reason to think
-    /// so, and fetches what such clients begin with.
-    pub fn open(&self, runtime: &tokio::runtime::Handle) {
+impl OpenNext for NextFile {
+    fn open(&self, runtime: &Handle) {
         let Some(watches) = self.watches.upgrade() else { return };
         let Some(next) = watches.ahead.begin(&self.address) else { return };
         let opening = watches.opening(&self.session, &next, CacheUse::Usual, true);

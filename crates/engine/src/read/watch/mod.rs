@@ -5,9 +5,9 @@
 //! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that a client's reads predict
-//! its next reads (`predict`), the reads of clients that read further chunks of the file (`chunks`),
-//! and the first reads of clients of similar files (`habit`). The next
-//! file of a series is opened when the last bytes of one are on their way (`series`, `ahead`).
+//! its next reads (`predict`), the reads of clients that read further chunks of the file
+//! (`chunks`), and the first reads of clients of similar files (`habit`). The next file of a series
+//! is opened when the last bytes of one are on their way (`series`, `ahead`).
 
 mod ahead;
 pub mod arrivals;

@@ -18,7 +18,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::ahead::NextFile;
 use super::chunks::Chunks;
 use super::client::Client;
 use super::habit::Habits;
@@ -31,6 +30,13 @@ use super::predict::pace::Way;
 use super::used::Tally;
 use crate::read::file::session::Session;
 use crate::read::file::{File, OpenBytes};
+
+/// Opens the file that clients will probably open after a watched one.
+pub trait OpenNext: std::fmt::Debug + Send + Sync {
+    /// Opens it on a task of `runtime`, if there is reason to think so, and fetches what such
+    /// clients begin with.
+    fn open(&self, runtime: &Handle);
+}
 
 /// What the watched files of an engine share. A clone shares it.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +71,7 @@ pub struct Shared {
     /// Whether the file has been replaced since its open, or cannot be read.
     is_stale: AtomicBool,
     /// `None` when it has been looked for.
-    next: Mutex<Option<NextFile>>,
+    next: Mutex<Option<Box<dyn OpenNext>>>,
     runtime: Handle,
     /// What goes on beside the reads; it ends with this.
     tasks: Mutex<JoinSet<()>>,
@@ -82,7 +88,7 @@ impl Shared {
         cache_use: CacheUse,
         tally: Tally,
         engine: &EngineShared,
-        next: NextFile,
+        next: impl OpenNext + 'static,
     ) -> Result<Arc<Self>> {
         let EngineShared { opens, habits, kept_total } = engine.clone();
         let bytes = session.open_bytes(address, cache_use).await?;
@@ -102,7 +108,7 @@ impl Shared {
             clients: Mutex::default(),
             clients_count: AtomicU64::new(0),
             is_stale: AtomicBool::new(false),
-            next: Mutex::new(Some(next)),
+            next: Mutex::new(Some(Box::new(next))),
             runtime: Handle::current(),
             tasks: Mutex::default(),
         });

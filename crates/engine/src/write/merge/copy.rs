@@ -98,7 +98,7 @@ enum Step {
 /// Copies all baskets, and writes the rest of the file.
 pub async fn run(
     session: &Session,
-    (plan, source): (MergePlan, Source),
+    (plan, source): (MergePlan, InputFiles),
     carrier: &mut Carrier,
     url: &str,
     now: &mut MergeProgress,
@@ -188,7 +188,7 @@ async fn fill(
 }
 
 /// Reads the inputs, some bytes ahead.
-pub struct Source {
+pub struct InputFiles {
     remote: Remote,
     /// Inputs that are not in the plan yet.
     reads: Reads,
@@ -255,11 +255,11 @@ impl Asked {
     }
 }
 
-impl Source {
+impl InputFiles {
     /// `is_here` where all inputs are on disks of this machine.
     pub fn new(session: &Session, (reads, is_here): (Reads, bool), remake: Option<Remake>) -> Self {
         let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
-        Source {
+        InputFiles {
             remote: session.remote().clone(),
             reads,
             files: VecDeque::new(),
@@ -617,8 +617,8 @@ impl Target {
         Ok(())
     }
 
-    /// Takes baskets and pages that are made anew; of a chunk that is ahead, baskets behind the next
-    /// cut.
+    /// Takes baskets and pages that are made anew; of a chunk that is ahead, baskets behind the
+    /// next cut.
     fn take(
         &mut self,
         plan: &MergePlan,

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! A merge writes nothing before the tables of all inputs are known to fit together; the baskets of
-//! the first ones are fetched meanwhile. A skim copies each input as soon as it has been read, while the next ones are read: so it opens each input
-//! once. Baskets are copied as they are stored, in the order in which they lie in each input;
-//! neighbours are read and written in one piece.
+//! the first ones are fetched meanwhile. A skim copies each input as soon as it has been read,
+//! while the next ones are read: so it opens each input once. Baskets are copied as they are
+//! stored, in the order in which they lie in each input; neighbours are read and written in one
+//! piece.
 //!
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
@@ -114,7 +115,7 @@ async fn merge_to(
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let reads = Reads::new(session.clone(), (addresses, first), options.clone());
-    let mut from = copy::Source::new(session, (reads, is_here), plan.remake());
+    let mut from = copy::InputFiles::new(session, (reads, is_here), plan.remake());
     // A skim copies each input once it has been read; a merge reads all of them first.
     if options.only.is_none() {
         while from.plan_next(&mut plan).await? {

@@ -11,13 +11,13 @@ use rootfile::write::{EntryType, TableColumn, TableWriter};
 use super::batches::SkimBatches;
 use super::first::First;
 use super::options::{SkimOptions, SkimReport, TableFormat};
+use super::parquet::ParquetFile;
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::write::merge::MergeProgress;
 use crate::write::options::WriteOptions;
 use crate::write::output::{FileOutput, TableOutput};
-use crate::write::parquet::ParquetFile;
 use crate::write::report::WriteReport;
 
 /// A file that is written from the batches of a skim.

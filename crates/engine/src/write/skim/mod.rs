@@ -11,6 +11,7 @@ mod columns;
 mod encoded;
 mod first;
 mod options;
+pub(crate) mod parquet;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +21,6 @@ use rootfile::tree::BranchId;
 use rootfile::write::copy;
 
 use super::merge::{ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge};
-use super::parquet::{ParquetFile, ParquetLibrary};
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
 use crate::read::many::scan::TableLocation;
@@ -28,6 +28,7 @@ use batches::SkimBatches;
 use encoded::{RootFile, encode};
 use first::First;
 pub use options::{SkimOptions, SkimReport, TableFormat};
+use parquet::{ParquetFile, ParquetLibrary};
 
 /// Writes what is kept of tables to a new file; `sources` are addresses and patterns, each with
 /// `:path` behind it where its file has several tables.
@@ -80,7 +81,8 @@ pub(crate) async fn skim_to_parquet(
 /// The path of a Parquet file to write.
 ///
 /// # Errors
-/// `InvalidArgument` for addresses that are no paths, and options that a Parquet file does not have.
+/// `InvalidArgument` for addresses that are no paths, and options that a Parquet file does not
+/// have.
 fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
     let wrong = |text| Error::new(ErrorKind::InvalidArgument, text).with_url(output);
     if options.format != TableFormat::Same || options.keep_rest {

@@ -13,7 +13,7 @@ const DECODED_BYTES: u64 = 128 << 20;
 
 /// The clusters of one input that become a cluster of the output, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct InputGroup {
     /// The number of the output's cluster.
     pub number: usize,
     pub clusters: Range<usize>,
@@ -48,14 +48,18 @@ impl Groups {
     }
 
     /// Groups of the clusters of the next input; `at` is the position of its schema.
-    pub fn add(&mut self, (at, schema): (usize, &Schema), clusters: &[ClusterPart]) -> Vec<Group> {
+    pub fn add(
+        &mut self,
+        (at, schema): (usize, &Schema),
+        clusters: &[ClusterPart],
+    ) -> Vec<InputGroup> {
         // Elements that such columns lack are zeros at the beginning of a cluster.
         let has_late = schema.columns.iter().any(|column| column.deferred);
         if has_late && !clusters.is_empty() {
             self.open = None;
         }
         self.clusters += clusters.len();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<InputGroup> = Vec::new();
         for (number, cluster) in clusters.iter().enumerate() {
             let open = self.open.take().filter(|open| open.takes(at, cluster));
             match (&open, groups.last_mut()) {
@@ -63,7 +67,7 @@ impl Groups {
                 _ => {
                     self.count += usize::from(open.is_none());
                     let clusters = number..number + 1;
-                    groups.push(Group { number: self.count - 1, clusters, is_open: false });
+                    groups.push(InputGroup { number: self.count - 1, clusters, is_open: false });
                 }
             }
             let open = open.or_else(|| cluster.kept.is_some().then(|| Open::new(at, cluster)));
@@ -116,12 +120,12 @@ mod tests {
         cluster
     }
 
-    fn grouped(groups: &mut Groups, schema: usize, clusters: &[ClusterPart]) -> Vec<Group> {
+    fn grouped(groups: &mut Groups, schema: usize, clusters: &[ClusterPart]) -> Vec<InputGroup> {
         groups.add((schema, &Schema::default()), clusters)
     }
 
-    fn group(number: usize, clusters: Range<usize>, is_open: bool) -> Group {
-        Group { number, clusters, is_open }
+    fn group(number: usize, clusters: Range<usize>, is_open: bool) -> InputGroup {
+        InputGroup { number, clusters, is_open }
     }
 
     #[test]

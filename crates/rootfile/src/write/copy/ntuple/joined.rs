@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::groups::Group;
+use super::groups::InputGroup;
 use super::part::{ClusterPart, ColumnPart, NTuplePart};
 use super::take::TakenField;
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ pub(super) struct OpenCluster {
 impl OpenCluster {
     /// The taken entries of some clusters of an input; `before` is the number of entries that the
     /// output has of the inputs before.
-    pub fn of(part: &NTuplePart, group: &Group, before: u64) -> OpenCluster {
+    pub fn of(part: &NTuplePart, group: &InputGroup, before: u64) -> OpenCluster {
         let clusters = &part.clusters[group.clusters.clone()];
         let entries = |of: fn(&ClusterPart) -> u64| clusters.iter().map(of);
         let start = entries(|cluster| cluster.entries.start).min().unwrap_or(0);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::groups::{Group, Groups};
+use super::groups::{Groups, InputGroup};
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
@@ -22,7 +22,7 @@ pub struct NTuplePart {
     /// Number of clusters of the inputs before.
     pub(super) clusters_before: usize,
     /// For each cluster of the output the clusters that go to it: a copied one, or joined ones.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<InputGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
