@@ -38,7 +38,7 @@ impl Runtime {
         self.waiting_after("grep ^XROOT $XRD_PLUGINCONFDIR/farroot.conf", self.farroot())
     }
 
-    /// Starts a command that prints what the script does and runs until its input ends.
+    /// Starts a command that runs `script`, then waits until its input ends.
     fn waiting_after(&self, script: &str, mut farroot: Command) -> Waiting {
         let script = &format!("{script}; read line; exit 5");
         let mut child = farroot
@@ -66,7 +66,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// The next line that the command prints; the first is the proxy's address.
+    /// The next line that the command prints; the first of [`Runtime::waiting`] is the proxy's
+    /// address.
     fn proxy(&mut self) -> String {
         self.lines.next().unwrap().unwrap()
     }
@@ -133,7 +134,7 @@ fn other_settings_and_a_command_alone_have_proxies_of_their_own() {
     shared.end();
 }
 
-/// The status of the answer to a request for a path.
+/// The HTTP status of the proxy's response to `GET path`.
 #[cfg(target_os = "linux")]
 fn status(proxy: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(proxy).unwrap();
@@ -153,7 +154,7 @@ fn another_user_of_the_machine_is_refused() {
         return eprintln!("SKIPPED: only root can run a command as another user");
     }
     let runtime = Runtime::new();
-    // Farroot's own folders must keep the other user out, not those around them.
+    // The folders around farroot's own are open: its own must keep the other user out.
     fs::set_permissions(runtime.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let temporary = runtime.0.path().join("tmp");
     fs::create_dir(&temporary).unwrap();

@@ -190,7 +190,7 @@ impl<'a> Cursor<'a> {
         Ok(if short == 255 { self.u32()? as usize } else { usize::from(short) })
     }
 
-    /// Moves on behind a string, as [`Cursor::text`] does.
+    /// Skips a string.
     ///
     /// # Errors
     /// As [`Cursor::text`].

@@ -21,7 +21,7 @@ pub fn with_encoders<T>(work: impl FnOnce(&mut Encoders) -> T) -> T {
     done
 }
 
-/// Runs `work` on one of the decoding threads, with its codecs and encoders.
+/// Runs `work` on one of the decoding threads, with that thread's codecs and encoders.
 pub fn run_on(decoders: &Decoders, work: impl FnOnce(&mut Codecs, &mut Encoders) + Send + 'static) {
     decoders.spawn(move || with_codecs(|codecs| with_encoders(|encoders| work(codecs, encoders))));
 }

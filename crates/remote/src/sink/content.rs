@@ -11,9 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// Adler-32 counts modulo this (RFC 1950, section 9).
 const ADLER_BASE: u64 = 65_521;
 
-/// The length of a file that is being written, the places that may be replaced, and checksums of
-/// all of it, of the kinds that its place wants: they are made of bytes as they pass, and what is
-/// replaced is put right at the end.
+/// The length of a file that is being written, the places that may be replaced, and the checksums
+/// that its [`Sink`](super::Sink) wants: computed as bytes pass, and corrected at the end for
+/// replaced bytes.
 #[derive(Default)]
 pub struct Content {
     /// Bytes that were there before, any of which may be replaced.
@@ -32,7 +32,7 @@ struct Announced {
 }
 
 impl Content {
-    /// Of a file of which so many bytes are there; of a new one, with checksums of these kinds.
+    /// For a file that has `before` bytes; if that is 0, with checksums of these kinds.
     pub(super) fn behind(before: u64, kinds: &[Algorithm]) -> Self {
         let is_made = |kind| before == 0 && kinds.contains(&kind);
         Content {
@@ -92,9 +92,8 @@ impl Content {
         Err(Error::new(ErrorKind::InvalidArgument, text).with_range(offset..end))
     }
 
-    /// The checksum of all bytes as they are at the end. `None` for kinds that the file's place
-    /// does not want or that cannot put right what has passed, and for files that were there
-    /// before.
+    /// The checksum of the whole file, replaced bytes included. `None` for kinds that the sink does
+    /// not want, for MD5, which cannot be corrected, and for files that had bytes before.
     pub fn checksum(&self, algorithm: Algorithm) -> Option<Checksum> {
         let value = match algorithm {
             Algorithm::Adler32 => self.with_replaced_adler32(self.adler32.as_ref()?.finish()),

@@ -26,7 +26,7 @@ use crate::source::one_shot;
 
 /// Bytes that are kept in memory; of a longer file all are kept on a disk.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
-/// Bytes that go to the disk at a time: a basket may have only a few hundred.
+/// Maximum bytes gathered for one write to the disk: a basket may have only a few hundred.
 const RUN_BYTES: usize = 1 << 20;
 
 /// A file that is being written.
@@ -36,7 +36,7 @@ pub struct HttpFile {
     config: Config,
     network: Arc<dyn Network>,
     notes: Arc<dyn Fn(String) + Send + Sync>,
-    /// All bytes or, with a disk, the last ones; and the offset of the first of these.
+    /// All bytes or, with `disk`, the last ones; and the offset of the first byte in memory.
     memory: Vec<u8>,
     memory_at: u64,
     disk: Option<Arc<File>>,
@@ -66,7 +66,7 @@ impl HttpFile {
 
     async fn keep(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
         let most = if self.disk.is_some() { RUN_BYTES } else { MEMORY_BYTES_MAX };
-        // Bytes follow what is there, or replace some of it.
+        // `Content` has checked that the bytes follow earlier ones or replace some of them.
         if let Some(at) = offset.checked_sub(self.memory_at) {
             let (at, end) = (at as usize, at as usize + bytes.len());
             if end <= most.max(self.memory.len()) {
@@ -80,7 +80,7 @@ impl HttpFile {
         on_disk(disk, offset, bytes).await
     }
 
-    /// Moves what is in memory to the disk.
+    /// Moves the bytes in memory to the file on disk, which it returns.
     async fn spill(&mut self) -> Result<Arc<File>> {
         let disk = match &self.disk {
             Some(disk) => disk.clone(),

@@ -59,8 +59,8 @@ pub struct Written {
 
 /// One file at one place.
 pub trait Sink: Send {
-    /// The kinds of checksums that are made of its bytes: of a server's file those by which it, or
-    /// the file that it is a copy of, may be compared.
+    /// The kinds of checksums to compute of the bytes written: for files on servers the kinds that
+    /// the server, or the source of a copy, may have to compare with.
     fn checksums(&self) -> &'static [Algorithm] {
         &[Algorithm::Adler32, Algorithm::Crc32c]
     }

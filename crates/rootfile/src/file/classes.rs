@@ -1,5 +1,5 @@
-//! The classes of files opened before: files of one kind have one list of streamer infos, byte by
-//! byte, which takes longer to understand than all else that opening a small file takes.
+//! A cache of decoded streamer infos: files of one data set have the same list of them, byte by
+//! byte, and decoding it takes longer than the rest of opening a small file.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,19 @@ use crate::streamer::Streamers;
 use crate::tree::ClassTable;
 use crate::types::framing::BYTE_COUNT;
 
-/// Lists that are kept, the latest first.
+/// Maximum number of lists in the cache.
 const LISTS_MAX: usize = 4;
-/// Lists that take more bytes in the file are not kept. Those of large experiments have 100 kB.
+/// Maximum stored bytes of a list in the cache. The lists of large experiments have 100 kB.
 const BYTES_MAX: usize = 1 << 20;
 
-/// The lists of streamer infos of the files that were opened last, and what they mean. To be
-/// shared by those who open files.
+/// The last lists of streamer infos that were decoded, and their classes, for all callers of
+/// [`File::open_among`](super::File::open_among) to share.
 #[derive(Debug, Default)]
 pub struct KnownClasses {
     last: Mutex<VecDeque<(List, Arc<ClassTable>)>>,
 }
 
-/// A list as it is stored: all that its meaning depends on.
+/// A list as it is stored: all that its classes depend on.
 #[derive(Debug, PartialEq)]
 struct List {
     class: String,
@@ -37,7 +37,7 @@ struct List {
 }
 
 impl KnownClasses {
-    /// What a list means, understood by `read` where it is none of the last ones.
+    /// The classes of a list: from the cache or, if it is not there, decoded by `read`.
     fn of(
         &self,
         list: List,
@@ -54,7 +54,7 @@ impl KnownClasses {
         let classes = Arc::new(ClassTable::from(read(&list)?));
         let mut last = last();
         if list.payload.len() <= BYTES_MAX && known(&last).is_none() {
-            // Not a part of a buffer with other bytes of the file.
+            // A copy: a slice would keep the whole buffer, with other bytes, in memory.
             let payload = Bytes::copy_from_slice(&list.payload);
             last.truncate(LISTS_MAX - 1);
             last.push_front((List { payload, ..list }, classes.clone()));
@@ -94,7 +94,7 @@ pub(super) fn classes(
     })
 }
 
-/// The list of streamer infos without the zeros behind it: uproot keeps room there for more.
+/// The list of streamer infos without the zeros behind it, which uproot reserves for more infos.
 fn without_room(content: Bytes) -> Bytes {
     let Some(&[a, b, c, d]) = content.first_chunk() else { return content };
     let end = 4 + (u32::from_be_bytes([a, b, c, d]) & !BYTE_COUNT) as usize;
@@ -108,8 +108,8 @@ fn without_room(content: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
-    /// Files of RNTuples that uproot had written were refused as corrupt: their list of streamer
-    /// infos is followed by zeros.
+    /// Files with RNTuples written by uproot were refused as corrupt: zeros follow their list of
+    /// streamer infos.
     #[test]
     fn room_behind_the_list_of_streamer_infos_is_not_read() {
         let list = [0x40, 0, 0, 3, 0, 5, 7];

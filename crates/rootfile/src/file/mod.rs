@@ -281,7 +281,7 @@ impl File {
         })
     }
 
-    /// The object in the record of a key, as `read` understands its content.
+    /// The object in the record of a key, decoded by `read`.
     fn object_by(
         &self,
         key: &Key,
@@ -450,7 +450,7 @@ mod tests {
     use super::*;
     use crate::object::read_object;
 
-    /// Files whose trees have branches of all kinds, by all who write them.
+    /// Files whose trees have branches of all kinds, by ROOT, Geant4, groot and uproot.
     const FILES: [&[u8]; 7] = [
         include_bytes!("../../testdata/split.root"),
         include_bytes!("../../testdata/members.root"),
@@ -471,8 +471,8 @@ mod tests {
         keys.map(content).collect()
     }
 
-    /// A tree by its branches' metadata alone, and with all that its record has; and how many
-    /// objects each took.
+    /// A tree read by its branches' metadata alone, and with all objects of its record; each with
+    /// the number of objects read.
     fn both(file: &File, key: &Key, content: &Bytes) -> [(Result<Tree>, usize); 2] {
         let streamers = &file.classes.streamers;
         let cursor = Cursor::new(content, 0);
@@ -496,7 +496,7 @@ mod tests {
                 let [(short, few), (whole, many)] = both(&file, &key, &content);
                 assert_eq!(short, whole);
                 assert!(few < many, "{few} objects, {many} with all parts: {}", key.name);
-                // Whatever byte is wrong, both come to the same.
+                // With any byte changed, both give the same tree or the same error.
                 for at in (0..content.len()).step_by(content.len() / 60 + 1) {
                     for change in [0x01, 0x40, 0xff] {
                         let mut wrong = content.to_vec();

@@ -38,8 +38,8 @@ impl File {
         File::open_among(known, &KnownClasses::default())
     }
 
-    /// As [`File::open`], for those who open many files: what lists of streamer infos mean is
-    /// found out once for files of one kind.
+    /// As [`File::open`], for callers that open many files: equal lists of streamer infos are
+    /// decoded once, and kept in `before`.
     ///
     /// # Errors
     /// As [`File::open`].

@@ -1,8 +1,8 @@
-//! Branches and leaves of a tree, read for their metadata alone: each is one object, with the
-//! members that a tree's metadata need and without parts for its base classes.
+//! Branches and leaves of a tree, read for their metadata alone: each becomes one object, with the
+//! members that a tree's metadata need and without separate objects for its base classes.
 //!
-//! Trees have thousands of branches, and a branch takes a dozen objects when all of it is read.
-//! What is not as expected in any of them is read with all its parts: see [`read_tree_object`].
+//! Trees have thousands of branches, and a branch that is read in full takes a dozen objects. If a
+//! branch or leaf is not as expected, the whole tree is read in full: see [`read_tree_object`].
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::streamer::{Class, ClassId, ClassLayout, Count, Member, MemberKind, Streamers};
 use crate::types::scalar::Scalar;
 
-/// The classes whose objects are read so. Others may have them as base classes.
+/// The classes whose objects are read this way; classes derived from them are read in full.
 const CLASSES: [&str; 15] = [
     "TBranch",
     "TBranchElement",
@@ -34,8 +34,8 @@ const CLASSES: [&str; 15] = [
     "TLeafS",
 ];
 
-/// The members of branches and leaves that a tree's metadata are made from, and the one that says
-/// how long arrays are.
+/// The members of branches and leaves that a tree's metadata need, in alphabetical order, and
+/// `fMaxBaskets`, the length of the arrays.
 const MEMBERS: [&str; 34] = [
     "fBasketBytes",
     "fBasketEntry",
@@ -73,12 +73,11 @@ const MEMBERS: [&str; 34] = [
     "fZipBytes",
 ];
 
-/// Base classes in base classes.
+/// Maximum depth of base classes of base classes.
 const DEPTH_MAX: usize = 8;
 
-/// Reads the object of a tree that `content` consists of. Of its branches and leaves the members
-/// that [`read_tree`](crate::tree) looks at are the same as [`read_object`](super::read_object)
-/// gives.
+/// Reads the object of a tree that `content` consists of. Branches and leaves have only the members
+/// that [`read_tree`](crate::tree) needs, equal to those of [`read_object`](super::read_object).
 ///
 /// # Errors
 /// As [`read_object`](super::read_object).
@@ -95,7 +94,7 @@ pub(crate) fn read_tree_object(
     {
         return Ok(objects);
     }
-    // From the beginning: what has failed may be in the midst of what has been understood.
+    // From the beginning: the failed object may be inside others, which are partly read.
     read_to_extent(streamers, class, content, key_len, &none, Extent::All)
         .map(|(objects, _)| objects)
 }
@@ -103,9 +102,9 @@ pub(crate) fn read_tree_object(
 /// How much is read.
 pub(super) enum Extent {
     All,
-    /// All, and where its parts are.
+    /// All, with the positions of its parts.
     Marked(Marks),
-    /// Of branches and leaves the members that a tree's metadata need.
+    /// All, but of branches and leaves only the members that a tree's metadata need.
     Members(Layouts),
 }
 
@@ -113,18 +112,18 @@ pub(super) enum Extent {
 #[derive(Default)]
 pub(super) struct Layouts {
     known: Vec<(ClassId, u16, Option<Arc<ShortLayout>>)>,
-    /// Something is not as such a layout expects it.
+    /// Whether an object did not match its layout.
     has_failed: bool,
 }
 
-/// What of an object is read, in its order.
+/// The steps that read the needed members of an object, and the layout of these members.
 pub(super) struct ShortLayout {
     steps: Vec<Step>,
     layout: Arc<ClassLayout>,
 }
 
 enum Step {
-    /// Bytes that nothing is needed of.
+    /// A number of bytes without needed members.
     Skip(usize),
     SkipText,
     /// `TObject`.
@@ -132,14 +131,14 @@ enum Step {
     /// The header of a base class with this version, and its end.
     Begin(u16),
     End,
-    /// A `TObjArray`, of which the objects are the member's value.
+    /// A `TObjArray`; the member's value is the list of its objects.
     Items,
     /// The next member of the layout.
     Keep,
 }
 
 impl ShortLayout {
-    /// The layout of a class; `None` where a part of it may be anything.
+    /// The layout of a class; `None` if its objects have to be read in full.
     fn of(streamers: &Streamers, class: &Class, version: u16) -> Option<ShortLayout> {
         if !CLASSES.contains(&&*class.name) {
             return None;
@@ -162,7 +161,7 @@ struct ShortLayouts<'s> {
 
 impl ShortLayouts<'_> {
     fn add(&mut self, layout: &ClassLayout, depth: usize) -> Option<()> {
-        // Of each member of this class the position among all that are kept.
+        // For each member of this class its position among all kept members.
         let mut kept: Vec<Option<usize>> = Vec::with_capacity(layout.members.len());
         for member in &layout.members {
             let is_base = matches!(member.kind, MemberKind::Base(..));
@@ -215,7 +214,7 @@ impl ShortLayouts<'_> {
             _ => Step::Keep,
         });
         if self.members.iter().any(|known| known.name == *name) {
-            // A class and its base class have one each.
+            // A class and its base class have a member of the same name.
             return None;
         }
         self.members.push(Member { name: name.clone(), kind });
@@ -231,7 +230,7 @@ impl ShortLayouts<'_> {
 }
 
 impl ObjectReader<'_> {
-    /// The layout of an object of which not all is needed.
+    /// The short layout of an object; `None` if it has to be read in full.
     pub(super) fn short_layout(
         &mut self,
         class: ClassId,
@@ -252,7 +251,7 @@ impl ObjectReader<'_> {
         layout
     }
 
-    /// Reads an object, of which `cursor` has all bytes and nothing else.
+    /// Reads the needed members of an object, which `cursor` contains exactly.
     pub(super) fn short_members(
         &mut self,
         id: ObjectId,

@@ -308,7 +308,7 @@ impl<'a> ObjectRef<'a> {
     /// # Errors
     /// As [`ObjectRef::pointed`], for the collection and for each of its objects.
     pub fn objects(self, name: &str) -> Result<Vec<Option<ObjectRef<'a>>>> {
-        // Of a branch that is not read with all its parts.
+        // A branch read for its metadata alone has the objects in place of the collection.
         if let Value::List(items) = self.required(name)? {
             return items.iter().map(|item| self.target(name, item)).collect();
         }

@@ -201,7 +201,7 @@ impl ObjectReader<'_> {
         Start { cursor: cursor.clone(), marks }
     }
 
-    /// Where parts are, for those who copy them.
+    /// The positions of parts; `None` where the caller does not need them.
     fn marks(&mut self) -> Option<&mut Marks> {
         match &mut self.extent {
             Extent::Marked(marks) => Some(marks),

@@ -1,6 +1,5 @@
-//! The baskets of one branch that are made anew: threads take them as they come, in the order of
-//! their entries and one thread at a time, so that all but the last ones of a cut are done when it
-//! is made.
+//! The baskets of one branch that are compressed or joined again. One thread at a time does this,
+//! in the order of the entries, while further baskets arrive: at a cut only the last few are left.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,30 +13,30 @@ use tokio::sync::oneshot;
 use crate::read::threads::decoders::Decoders;
 use crate::write::encoders::run_on;
 
-/// Bytes of waiting baskets, before compression, for which a thread begins before the next cut:
-/// about what is made one basket of.
+/// Bytes of waiting baskets, before compression, with which a thread begins before the next cut:
+/// about the size of one basket of the output.
 const WAITING_BYTES: usize = 256 << 10;
 
-/// The baskets that were made between two cuts.
+/// Receives the baskets that a thread has made between two cuts.
 pub type Made = oneshot::Receiver<rootfile::Result<Vec<HeldBasket>>>;
 
-/// The baskets of a branch, which may come in any order between two cuts.
+/// The baskets of a branch, which may arrive in any order between two cuts.
 pub struct BranchQueue {
     line: Arc<Mutex<Line>>,
-    /// Those that are not in the line yet, by first entry and in the order in which they came.
+    /// Baskets that arrived before earlier ones: by first entry, entries and order of arrival.
     early: BTreeMap<(u64, u32, u64), HeldBasket>,
-    /// The first entry of the basket that is next in the line.
+    /// The first entry of the next basket to add to the line.
     next: u64,
-    /// Baskets since the last cut, and of all cuts.
+    /// Number of baskets added since the last cut, and in total.
     since_cut: u64,
     count: u64,
 }
 
-/// What waits for a thread.
+/// Steps that wait for a thread.
 struct Line {
     steps: VecDeque<Step>,
     bytes: usize,
-    /// `None` while a thread has it.
+    /// `None` while a thread works on the branch.
     state: Option<State>,
 }
 
@@ -86,7 +85,7 @@ impl BranchQueue {
         if std::mem::take(&mut self.since_cut) == 0 {
             return None;
         }
-        // What a basket says of its entries may be wrong: then others wait for it.
+        // Baskets with wrong entry numbers leave a gap, behind which correct ones still wait.
         while let Some((_, basket)) = self.early.pop_first() {
             self.push(basket);
         }
@@ -115,7 +114,7 @@ impl Line {
         self.state.is_some() && self.bytes >= WAITING_BYTES
     }
 
-    /// Does all that waits, unless another thread is at it, which then does it.
+    /// Does all waiting steps; if another thread is at work on the branch, that one does them.
     fn run(line: &Mutex<Line>, codecs: &mut Codecs, encoders: &mut Encoders) {
         let Some(mut state) = line.lock().state.take() else { return };
         loop {
@@ -147,7 +146,7 @@ impl State {
                     made.sort_by_key(|basket| basket.first_entry);
                     made
                 };
-                // A receiver that is gone has given the merge up.
+                // The receiver is gone if the merge was given up.
                 let _ = done.send(made.map(in_order));
             }
         }
@@ -163,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// A basket of entries of one byte each, as a file has it.
+    /// A basket as it is stored in a file; each byte of `data` is one entry.
     fn basket(first_entry: u64, data: &[u8]) -> HeldBasket {
         let (key_len, len) = (60u16, data.len() as u32);
         let mut record = Vec::new();
@@ -185,7 +184,7 @@ mod tests {
         HeldBasket::new(first_entry, record, 0, 0).unwrap()
     }
 
-    /// What is made of those baskets of two cuts, which come in that order.
+    /// The baskets made for two cuts of three baskets each, which arrive in `order`.
     fn made(threads: usize, order: [usize; 6]) -> Vec<Vec<HeldBasket>> {
         let decoders = Decoders::start(threads, Trace::new(Clock::start())).unwrap();
         let (compression, joined) = (None, Some(Compression::NONE));

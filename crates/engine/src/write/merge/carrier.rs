@@ -8,8 +8,8 @@ use tokio::task::JoinHandle;
 
 use crate::located::Located;
 
-/// Messages on their way, and the bytes of their writes from which on a message is full: a basket
-/// may have only a few hundred bytes, and a message wakes a task.
+/// Maximum number of queued messages, and bytes with which a message is full: each message wakes a
+/// task, and a basket may have only a few hundred bytes.
 const MESSAGES_MAX: usize = 8;
 const MESSAGE_BYTES: usize = 1 << 20;
 

@@ -1,5 +1,5 @@
-//! Baskets from the inputs to the output: ranges that are read ahead, and written in order. Those
-//! that are made anew are taken in the order in which they arrive.
+//! Baskets from the inputs to the output: ranges are read ahead, and written in order. Baskets that
+//! are compressed or joined again go to the threads in the order in which they arrive.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -38,8 +38,8 @@ const GAP_BYTES: u64 = 4 << 10;
 const WINDOW_BYTES: u64 = 128 << 20;
 const WINDOW_BYTES_HERE: u64 = 8 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
-/// Inputs that are open before their turn: of small ones that are far away, as many as a link
-/// brings in a round trip.
+/// Maximum number of inputs that are opened ahead: of small remote files, about as many as a link
+/// transfers in one round trip.
 const FILES_OPEN: usize = 64;
 
 /// Position of a table among the outputs, and the two numbers of [`CopiedPart::ranges`].
@@ -55,7 +55,7 @@ struct Piece {
 struct Chunk {
     range: Range<u64>,
     pieces: Vec<Piece>,
-    /// The baskets are made anew, and placed at a cut: they may be taken in any order before it.
+    /// Its baskets are placed at a cut, and go to the threads in any order before it.
     is_taken: bool,
 }
 
@@ -67,7 +67,7 @@ struct Asked {
     parts: Vec<Range<u64>>,
     kept: Vec<KeptBytes>,
     arrived: Vec<Delivery>,
-    /// It has arrived while a cut in front of it waits for other chunks.
+    /// It is behind a cut that still waits for other chunks.
     is_ahead: bool,
     /// Of which input, and its file, which stays open until the chunk has come.
     input: usize,
@@ -192,7 +192,7 @@ pub struct InputFiles {
     remote: Remote,
     /// Inputs that are not in the plan yet.
     reads: Reads,
-    /// Files of the next inputs, open still or being opened, and the first input that has none.
+    /// Files of the next inputs, open or being opened, and the first input behind these.
     files: VecDeque<NextFile>,
     next_open: usize,
     /// The input whose chunks are asked for, and those that are not.
@@ -208,7 +208,7 @@ pub struct InputFiles {
 }
 
 enum NextFile {
-    /// Since its metadata were read.
+    /// Still open after its metadata were read.
     Open(Arc<RemoteFile>),
     Opening(Opening),
 }
@@ -223,7 +223,7 @@ impl Drop for Opening {
 }
 
 impl Asked {
-    /// Takes what has arrived; ready when that is all of the chunk.
+    /// Collects the deliveries; ready once the whole chunk has arrived.
     fn poll_arrived(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         while let Some(delivery) = ready!(self.wants.poll_next_unpin(context)) {
             self.arrived.push(delivery?);
@@ -234,7 +234,7 @@ impl Asked {
         })
     }
 
-    /// The bytes of a chunk that has arrived, and their reservations of the memory budget.
+    /// The bytes of a chunk that has arrived, and their reservations from the memory budget.
     fn bytes(&mut self) -> (Bytes, Vec<MemoryReservation>) {
         let (mut arrived, mut reservations) = (Vec::new(), Vec::new());
         for Delivery { index, bytes, reservation, .. } in self.arrived.drain(..) {
@@ -256,7 +256,7 @@ impl Asked {
 }
 
 impl InputFiles {
-    /// `is_here` where all inputs are on disks of this machine.
+    /// `is_here` is true where all inputs are on disks of this machine.
     pub fn new(session: &Session, (reads, is_here): (Reads, bool), remake: Option<Remake>) -> Self {
         let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
         InputFiles {
@@ -275,11 +275,11 @@ impl InputFiles {
         }
     }
 
-    /// Adds the next input to the plan; asks for its bytes, as far as the window has room for them.
+    /// Adds the next input to the plan, and requests bytes of inputs until the window is full.
     /// `false` after the last input.
     ///
     /// # Errors
-    /// Why the input cannot be read; as [`MergePlan::add`].
+    /// Those of reading the input, and of [`MergePlan::add`].
     pub async fn plan_next(&mut self, plan: &mut MergePlan) -> Result<bool> {
         let Some(input) = self.reads.next(&mut plan.notes).await? else { return Ok(false) };
         let file = plan.add(input)?;
@@ -291,8 +291,8 @@ impl InputFiles {
         Ok(true)
     }
 
-    /// The next step; all that the window has room for is asked for before. A chunk has then
-    /// arrived.
+    /// The next step; the chunk of a [`Step::Copy`] has arrived. Before it waits, it requests bytes
+    /// until the window is full.
     async fn next(&mut self, plan: &mut MergePlan) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
             if !self.next_task() && !self.next_input(plan).await? {
@@ -302,8 +302,8 @@ impl InputFiles {
         poll_fn(|context| self.poll_step(context)).await
     }
 
-    /// The first step, or a chunk behind it that has arrived earlier than those in front and may
-    /// be taken before them.
+    /// The first step, or a later chunk that has arrived already and does not depend on the steps
+    /// before it.
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Step>>> {
         let mut cuts = 0;
         for at in 0..self.steps.len() {
@@ -318,7 +318,7 @@ impl InputFiles {
                     }
                 }
                 _ if at == 0 => return Poll::Ready(Ok(self.steps.pop_front())),
-                // Two cuts ahead, what is taken would have no bound.
+                // No chunks behind a second cut: the baskets in memory would have no limit.
                 Step::Cut(..) if cuts == 0 => cuts += 1,
                 Step::Add(..) => {}
                 _ => return Poll::Pending,
@@ -330,7 +330,7 @@ impl InputFiles {
         }
     }
 
-    /// Makes a step of the next task of the input; `false` where none is left.
+    /// Turns the next task of the input into a step; `false` if no task is left.
     fn next_task(&mut self) -> bool {
         let Some(task) = self.tasks.pop_front() else { return false };
         match task {
@@ -366,8 +366,8 @@ impl InputFiles {
         self.steps.push_back(Step::Copy(Box::new(asked)));
     }
 
-    /// Begins the next input; `false` after the last one, and while the next one is being read or
-    /// opened and steps of earlier ones remain.
+    /// Begins the next input; `false` after the last one, and if earlier inputs have steps left
+    /// while the next one is still being read or opened.
     async fn next_input(&mut self, plan: &mut MergePlan) -> Result<bool> {
         let at = self.input;
         let file = if at < plan.inputs.len() {
@@ -388,7 +388,7 @@ impl InputFiles {
         Ok(true)
     }
 
-    /// Begins the next input, if its file is open since its metadata were read.
+    /// Begins the next input if its file is still open; `false` if not.
     fn begin_open(&mut self, plan: &MergePlan) -> bool {
         let is_open = |file: &mut NextFile| matches!(file, NextFile::Open(_));
         let Some(NextFile::Open(file)) = self.files.pop_front_if(is_open) else { return false };
@@ -562,7 +562,7 @@ impl Target {
         }
     }
 
-    /// Copies baskets and pages; what lies side by side stays so.
+    /// Copies baskets and pages; neighbours of one table stay neighbours.
     fn copy(&mut self, plan: &mut MergePlan, chunk: &Chunk, bytes: &Bytes) -> rootfile::Result<()> {
         let are_neighbours = |one: &Piece, next: &Piece| {
             one.place.0 == next.place.0 && one.range.end == next.range.start
@@ -575,8 +575,8 @@ impl Target {
         Ok(())
     }
 
-    /// Copies neighbours of one table: baskets, of whose keys only the beginning is written anew,
-    /// or pages, which become one record.
+    /// Copies neighbours of one table: baskets, whose keys get new first bytes, or pages, which
+    /// become one record.
     fn copy_run(
         &mut self,
         plan: &mut MergePlan,
@@ -617,8 +617,8 @@ impl Target {
         Ok(())
     }
 
-    /// Takes baskets and pages that are made anew; of a chunk that is ahead, baskets behind the
-    /// next cut.
+    /// Gives the baskets and pages of a chunk to the threads; `is_ahead` if its baskets are behind
+    /// the next cut.
     fn take(
         &mut self,
         plan: &MergePlan,

@@ -94,7 +94,7 @@ impl Items {
         ObjectSum::adds(&self.file.format().classes.streamers, &key.class)
     }
 
-    /// Stored bytes of the metadata, and of the objects whose records have been read.
+    /// Bytes in memory of the stored metadata, and of the records of objects read so far.
     pub fn held_bytes(&self) -> u64 {
         self.known.held_bytes()
     }

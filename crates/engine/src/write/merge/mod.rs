@@ -4,9 +4,9 @@
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
 //! ```
 //!
-//! A merge writes nothing before the tables of all inputs are known to fit together; the baskets of
-//! the first ones are fetched meanwhile. A skim copies each input as soon as it has been read,
-//! while the next ones are read: so it opens each input once. Baskets are copied as they are
+//! A merge writes nothing before the tables of all inputs are known to fit together; it fetches the
+//! baskets of the first inputs meanwhile. A skim copies each input once its metadata are read,
+//! while it reads the next ones: so it opens each input once. Baskets are copied as they are
 //! stored, in the order in which they lie in each input; neighbours are read and written in one
 //! piece.
 //!

@@ -1,4 +1,4 @@
-//! Where an input's RNTuples end, and the clusters for which entries of several inputs are taken.
+//! Ends the RNTuples of an input, and the clusters that have taken entries of several inputs.
 
 use remote::Result;
 use rootfile::write::Encoders;
@@ -7,13 +7,13 @@ use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
 use super::remake::Remaking;
 use crate::located::Located;
 
-/// What makes pages anew, if something does, and the encoders of the calling thread.
+/// The threads that compress or join pages, if the merge has any, and the caller's encoders.
 type Coding<'a> = (&'a mut Option<Remaking>, &'a mut Encoders);
 
-/// Ends an input's RNTuples, whose pages must all have their places.
+/// Ends an input's RNTuples; all their pages must be placed.
 ///
 /// # Errors
-/// Why the taken entries of the output at `url` cannot be encoded or placed.
+/// Those of encoding and placing the taken entries, for the output at `url`.
 pub async fn end_input(
     plan: &mut MergePlan,
     (input, url): (&PlannedInput, &str),
@@ -37,7 +37,7 @@ pub async fn end_input(
     Ok(())
 }
 
-/// Ends the clusters for which no entries of the next input are taken; all if there is none.
+/// Ends the open clusters that get no entries of the input `next`; all, if that is `None`.
 ///
 /// # Errors
 /// As [`end_input`].

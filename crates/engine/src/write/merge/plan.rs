@@ -127,7 +127,7 @@ impl MergePlan {
         self.total_bytes
     }
 
-    /// Adds the next input; returns its open file.
+    /// Adds the next input; returns its file, which is still open.
     ///
     /// # Errors
     /// `Unsupported` where it does not fit those before.

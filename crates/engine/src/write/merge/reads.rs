@@ -14,8 +14,8 @@ use crate::read::file::session::Session;
 /// Inputs that are read concurrently: their metadata alone, and with columns.
 const INPUTS_AHEAD: usize = 8;
 const DECIDED_AHEAD: usize = 4;
-/// Small inputs that are read concurrently, as each takes round trips and hardly any bytes; and the
-/// stored metadata of all that are, in bytes.
+/// Maximum number of small inputs that are read concurrently, since each takes round trips and few
+/// bytes; and the bytes that the stored metadata of all of them should have at most.
 const SMALL_AHEAD: u64 = 64;
 const METADATA_BYTES: u64 = 12 << 20;
 /// Inputs on a disk of this machine, which are read as fast as they are merged.
@@ -29,7 +29,7 @@ pub struct Reads {
     /// The first input, if the caller has opened it already.
     first: Option<File>,
     reading: VecDeque<Reading>,
-    /// Inputs far away that are read concurrently: as many as the last one's metadata allow.
+    /// Number of remote inputs to read concurrently, from the bytes of the last one's metadata.
     ahead: usize,
 }
 

@@ -1,9 +1,9 @@
 //! Baskets and pages that go through the threads: compressed anew, joined, and placed in order.
 //!
 //! Where only some entries of a basket are taken, a thread does that first. Baskets of a tree are
-//! held until there are enough of them, to the end of a cluster: a cut. Threads make those of each
-//! branch anew as they come. Results are placed at the next cut, or when there are too many pages:
-//! both depend on the inputs alone, so that the file does not depend on the threads' speed.
+//! held until there are enough of them, to the end of a cluster: a cut. Threads compress and join
+//! those of each branch as they arrive. Results are placed at the next cut, or when there are too
+//! many pages: both depend on the inputs alone, so the threads' speed does not change the file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -29,7 +29,7 @@ use crate::write::encoders::run_on;
 pub const HELD_BYTES: u64 = 32 << 20;
 /// Maximum stored bytes of baskets that threads take entries from, and of pages not placed yet.
 const JOBS_BYTES: usize = 48 << 20;
-/// Maximum bytes of decoded entries that threads take out of pages.
+/// Maximum bytes of the decoded entries that threads take from pages not placed yet.
 const DECODED_BYTES: u64 = 64 << 20;
 
 /// What is held, and what the threads have.
@@ -40,14 +40,14 @@ pub struct Remaking {
     held: BTreeMap<(usize, usize), BranchQueue>,
     /// Baskets that are to be held, and cuts, in their order.
     waiting: VecDeque<Item>,
-    /// Baskets behind the next cut, which has not been made.
+    /// Baskets behind the next cut, which arrived before it.
     ahead: Vec<Item>,
     /// Stored bytes of baskets that threads take entries from.
     taking_bytes: usize,
     /// How many cuts there were, and how many of them have been given to the threads.
     cuts: usize,
     cuts_begun: usize,
-    /// Baskets that are not placed yet.
+    /// Branches whose baskets up to a cut are not placed yet.
     baskets: VecDeque<CutBranch>,
     pages: VecDeque<Job<MadePages>>,
     pages_bytes: usize,
@@ -88,7 +88,7 @@ struct Job<T> {
     made: oneshot::Receiver<rootfile::Result<T>>,
 }
 
-/// The baskets of a branch up to a cut, by the number of that cut.
+/// The baskets of a branch up to the cut number `cut`, since the cut before.
 struct CutBranch {
     cut: usize,
     branch: (usize, usize),
@@ -98,7 +98,7 @@ struct CutBranch {
 /// What threads make of pages.
 enum MadePages {
     Pages(Vec<Page>),
-    /// Entries taken for a cluster of the output out of a cluster with this number.
+    /// Entries for the output's cluster `group`; `cluster` counts the clusters of all inputs.
     Fields {
         group: usize,
         cluster: usize,
@@ -133,8 +133,8 @@ impl Remaking {
         }
     }
 
-    /// Takes baskets of an output, whose entries the threads take out where these are not all.
-    /// Those that are ahead come behind the next cut.
+    /// Takes baskets of an output; where only some entries are kept, threads take these out.
+    /// `is_ahead` if the baskets are behind the next cut.
     pub fn hold(&mut self, output: usize, baskets: Vec<Taken>, is_ahead: bool) {
         let item = self.item(output, baskets);
         match is_ahead {
@@ -213,8 +213,8 @@ impl Remaking {
         Ok(())
     }
 
-    /// Places all pages of an RNTuple but those of the entries taken for the cluster `open`, which
-    /// waits for more.
+    /// Places all pages of an RNTuple, except those of entries for the cluster `open`, which waits
+    /// for entries of further inputs.
     pub async fn place_taken(
         &mut self,
         plan: &mut MergePlan,
@@ -228,7 +228,7 @@ impl Remaking {
         self.place_all(plan, url).await
     }
 
-    /// Gives the entries taken for a cluster of an output to the threads, which encode them.
+    /// Gives the entries taken for a cluster of an output to the threads, to encode them.
     fn join(&mut self, (output, group): (usize, usize)) {
         let Some(taken) = self.taken.remove(&(output, group)) else { return };
         let Remake { compression, joined, .. } = self.remake;
@@ -264,7 +264,7 @@ impl Remaking {
         Job { output, bytes, made }
     }
 
-    /// Gives all work that is due to the threads, and places all cuts but the last one, and pages
+    /// Gives all work that is due to the threads; places all cuts but the last one, and pages
     /// above [`JOBS_BYTES`] and [`DECODED_BYTES`]. Waits until the threads have room for more.
     pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
         let last = self.cuts.saturating_sub(1);
@@ -313,7 +313,7 @@ impl Remaking {
         Ok(true)
     }
 
-    /// Gives baskets to the threads.
+    /// Adds baskets to the queues of their branches.
     fn held_now(&mut self, plan: &MergePlan, baskets: Vec<Taken>) {
         for Taken { branch: (output, branch), basket, .. } in baskets {
             let OutputContent::Tree(tree) = &plan.outputs[output].content else { continue };

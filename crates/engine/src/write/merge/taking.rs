@@ -1,8 +1,8 @@
 //! Clusters of RNTuples of which some entries are taken.
 //!
 //! A thread takes the entries of fields at the top out of a cluster, once all pages of these fields
-//! have been read. When that has been done for all clusters that become one in the output, which
-//! may be of several inputs, threads encode the taken entries, some fields at a time.
+//! have been read. When that is done for all clusters that become one cluster of the output, from
+//! one input or several, threads encode the taken entries, some fields at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const ENCODED_BYTES: usize = 4 << 20;
 #[derive(Default)]
 pub struct OpenClusters {
     open: BTreeMap<usize, OpenCluster>,
-    /// By cluster of the output, how many clusters that go to it have all pages.
+    /// By cluster of the output, the number of its inputs' clusters whose pages are all read.
     whole: BTreeMap<usize, usize>,
 }
 
@@ -41,7 +41,7 @@ pub struct WholeFields {
     pub cluster: usize,
     pub fields: Vec<u32>,
     pub pages: BTreeMap<usize, Bytes>,
-    /// Bytes of their taken entries once decoded, about.
+    /// Approximate bytes of their taken entries once decoded.
     pub decoded_bytes: u64,
     /// The cluster of the output that its entries go to.
     pub group: usize,
@@ -51,9 +51,9 @@ pub struct WholeFields {
 
 /// The entries taken for a cluster of the output.
 pub struct TakenFields {
-    /// By field at the top, with the number of the cluster that they come from.
+    /// By field at the top, each with the number of its cluster among those of all inputs.
     fields: BTreeMap<u32, Vec<(usize, TakenField)>>,
-    /// One of the inputs that they come from, which all have one schema.
+    /// One of the inputs that the entries come from; these all have the same schema.
     pub input: Arc<PlannedInput>,
 }
 
@@ -105,7 +105,7 @@ impl TakenFields {
         TakenFields { fields: BTreeMap::new(), input }
     }
 
-    /// Adds entries taken out of a cluster, by the number of that among those of all inputs.
+    /// Adds entries taken out of a cluster; `cluster` is its number among those of all inputs.
     pub fn add(&mut self, cluster: usize, fields: Vec<TakenField>) {
         for field in fields {
             self.fields.entry(field.field()).or_default().push((cluster, field));

@@ -67,7 +67,7 @@ impl SkimBatches {
         self.current
     }
 
-    /// The report on the file that all batches have been written to; its time is for the caller.
+    /// The report on the file that has all batches; the caller sets its `time`.
     pub fn report(self, written: Written) -> SkimReport {
         SkimReport {
             table: self.first.path,

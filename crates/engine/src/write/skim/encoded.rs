@@ -1,4 +1,4 @@
-//! What passes the cut as a new file, with all columns encoded anew.
+//! Writes the entries that pass the cut to a new file, with all columns encoded again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub trait SkimTarget: Send {
     fn finish(self) -> impl Future<Output = Result<Written>> + Send;
 }
 
-/// Writes what passes the cut to a file.
+/// Writes the entries that pass the cut to a file.
 pub async fn encode(
     mut batches: SkimBatches,
     mut target: impl SkimTarget,

@@ -60,7 +60,7 @@ pub(crate) async fn skim(
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
 }
 
-/// Writes what is kept of tables to a new Parquet file of this machine, by a library.
+/// Writes the kept entries and columns of tables to a new local Parquet file, with `library`.
 pub(crate) async fn skim_to_parquet(
     session: &Session,
     (library, output): (&dyn ParquetLibrary, &str),
@@ -70,7 +70,7 @@ pub(crate) async fn skim_to_parquet(
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
     let path = parquet_path(output, options)?;
-    // What the library lacks is said before anything is read.
+    // First, so that a missing library is reported before anything is read.
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
     let first = First::open(session, sources, options).await?;
     let batches = SkimBatches::new(session, sources, options, first).await?;
@@ -81,8 +81,7 @@ pub(crate) async fn skim_to_parquet(
 /// The path of a Parquet file to write.
 ///
 /// # Errors
-/// `InvalidArgument` for addresses that are no paths, and options that a Parquet file does not
-/// have.
+/// `InvalidArgument` for addresses that are not local paths, and for options of ROOT files only.
 fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
     let wrong = |text| Error::new(ErrorKind::InvalidArgument, text).with_url(output);
     if options.format != TableFormat::Same || options.keep_rest {

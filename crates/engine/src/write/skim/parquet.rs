@@ -1,4 +1,4 @@
-//! Parquet files, which a library of the caller writes: arrow-rs or pyarrow.
+//! Parquet files, written by a library that the caller provides: arrow-rs or pyarrow.
 
 use std::path::Path;
 
@@ -10,31 +10,31 @@ use crate::read::core::columns::Batch;
 
 /// Creates Parquet files.
 pub trait ParquetLibrary: Sync {
-    /// Creates the file, or replaces one of that name.
+    /// Creates the file, or replaces an existing one.
     ///
     /// # Errors
-    /// Why the library cannot be used, or the file cannot be created.
+    /// If the library cannot be used, or the file cannot be created.
     fn create(&self, path: &Path) -> Result<Box<dyn ParquetWriter>>;
 }
 
 /// A Parquet file that is being written.
 pub trait ParquetWriter: Send {
-    /// Writes one batch of a read. The first one, which may have no entries, decides the types.
+    /// Writes one batch. The first one, which may have no entries, decides the types.
     ///
     /// # Errors
-    /// Why it cannot be written, or that it has other types than the first.
+    /// If the batch cannot be written, or has other types than the first.
     fn write(&mut self, batch: Batch) -> Result<()>;
 
     /// Writes the footer.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// If it cannot be written.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// A Parquet file of this machine, which has its name only once it is whole.
+/// A Parquet file of this machine, under a temporary name until it is complete.
 pub struct ParquetFile {
-    // Closed before the temporary file is removed.
+    // The first field: dropped, and so closed, before `part` removes the temporary file.
     writer: Box<dyn ParquetWriter>,
     part: LocalPart,
     address: String,
@@ -74,7 +74,7 @@ impl ParquetFile {
         self.writer.write(batch).map_err(|error| error.with_url(&*self.address))
     }
 
-    /// Writes the footer, and gives the file its name once the disk has it.
+    /// Writes the footer, syncs the file to the disk, and renames it to `path`.
     ///
     /// # Errors
     /// As [`ParquetWriter::finish`] and [`LocalPart::finish`].
@@ -110,7 +110,7 @@ fn is_held(array: &Array) -> bool {
         | Array::Regular { content, .. }
         | Array::Option { content, .. } => is_held(content),
         Array::WithParameter { parameter, content } => match (parameter, &**content) {
-            // Objects of any class, all of the same class: no variants.
+            // A union with one alternative: all objects are of one class.
             (ArrayParameter::Objects, Array::Union { contents, .. }) => {
                 matches!(&contents[..], [only] if is_held(only))
             }

@@ -293,7 +293,7 @@ impl LocalFile {
 }
 
 impl Sink for LocalFile {
-    /// A disk has none to compare: it is the one that reports and catalogues have.
+    /// The kind for reports and catalogues: a disk has no checksum to compare with.
     fn checksums(&self) -> &'static [Algorithm] {
         &[Algorithm::Adler32]
     }
@@ -422,7 +422,7 @@ impl Disk {
     }
 }
 
-/// Gives a file a name that no other file has.
+/// Renames a file, if no other file has the name `target`.
 fn name_new(part: TempPath, target: &Path) -> io::Result<()> {
     match part.persist_noclobber(target) {
         Ok(()) => Ok(()),
@@ -432,7 +432,7 @@ fn name_new(part: TempPath, target: &Path) -> io::Result<()> {
     }
 }
 
-/// The same by an empty file, which holds the name until the other file takes its place.
+/// As [`name_new`]: creates an empty file of that name, which the rename then replaces.
 fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
     File::options().write(true).create_new(true).open(target)?;
     part.persist(target).map_err(|error| {

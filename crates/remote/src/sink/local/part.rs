@@ -6,23 +6,23 @@ use super::{LocalFile, Place, blocking, create_at};
 use crate::error::Result;
 use crate::sink::{CreateOptions, Written};
 
-/// A file of this machine that another library writes, under a temporary name beside its own until
-/// it is whole. Dropped without [`LocalPart::finish`], it is removed.
+/// A file of this machine that another library writes, under a temporary name in the same folder
+/// until it is complete. Dropped without [`LocalPart::finish`], it is removed.
 pub struct LocalPart(LocalFile);
 
 impl LocalPart {
     /// Creates an empty file beside `target`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the target exists and is not to be replaced, and while another
-    /// writer has it; why the file cannot be created.
+    /// `InvalidArgument` where the target exists and `overwrite` is false, and while another writer
+    /// writes it; errors of the file system.
     pub async fn create(target: &Path, overwrite: bool) -> Result<LocalPart> {
         let target = target.to_owned();
         let options = CreateOptions { overwrite, ..CreateOptions::default() };
         blocking(move || create_at(&target, options)).await.map(LocalPart)
     }
 
-    /// The temporary name.
+    /// The temporary path.
     pub fn path(&self) -> PathBuf {
         match &*self.0.disk.place.lock() {
             Place::Beside { part, .. } => part.to_path_buf(),
@@ -30,11 +30,11 @@ impl LocalPart {
         }
     }
 
-    /// Syncs the file to the disk, then gives it its name.
+    /// Syncs the file to the disk, then renames it to the target.
     ///
     /// # Errors
-    /// `InvalidArgument` where another file has got the name meanwhile and is not to be replaced;
-    /// why the file cannot be synced or renamed. Nothing of it is then kept.
+    /// `InvalidArgument` where the target exists by now and `overwrite` is false; errors of the
+    /// file system. The temporary file is then removed.
     pub async fn finish(self) -> Result<Written> {
         let disk = self.0.disk.clone();
         let address = disk.target.to_string_lossy().into_owned();

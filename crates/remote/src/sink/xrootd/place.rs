@@ -54,7 +54,7 @@ impl UploadPlace {
         self.part = Some(random_name(&self.url));
     }
 
-    /// Whether it is: no other writer has that name.
+    /// Whether the file is written under another name, which no other writer uses.
     pub fn is_beside(&self) -> bool {
         self.part.is_some()
     }

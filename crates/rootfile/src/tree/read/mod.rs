@@ -97,11 +97,11 @@ struct Reader {
     seen: ByObject<()>,
 }
 
-/// What is known of objects, by their positions.
+/// A value for each object, by the object's position in [`Objects`].
 struct ByObject<T>(Vec<Option<T>>);
 
 impl<T: Copy> ByObject<T> {
-    /// What was known before, if anything.
+    /// Sets the value of an object; returns the one before, if any.
     fn insert(&mut self, object: ObjectId, known: T) -> Option<T> {
         if self.0.len() <= object.position() {
             self.0.resize(object.position() + 1, None);

@@ -43,12 +43,12 @@ pub fn move_record(
     Ok(())
 }
 
-/// The first bytes of the record of a basket, which was at `from` of its file, for another place.
-/// The bytes that follow stay as they are.
+/// New first bytes, up to the class name, for a basket's record that moves from `from` to `to`. The
+/// remaining bytes stay the same.
 ///
 /// # Errors
-/// `Corrupt` for what is no record of a basket, or that of another place; `Limit` where a key of
-/// four-byte offsets would have to say a place beyond 2 GB or something of processes.
+/// `Corrupt` if `record` is not that of a basket at `from`; `Limit` where a key with four-byte
+/// offsets would need an offset beyond 2 GB or the number of a process.
 pub fn moved_head(
     record: &[u8],
     from: u64,
@@ -66,7 +66,7 @@ pub fn moved_head(
         let what = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
         return Err(Error::limit(what).at(from));
     }
-    // The record has them: its class, which follows, was compared.
+    // The record is long enough: `check` has compared its class, which follows.
     let mut head = record[..len].to_vec();
     let before = match is_long {
         true => u16::from_be_bytes([head[OFFSET_AT + 8], head[OFFSET_AT + 9]]),

@@ -38,16 +38,16 @@ pub struct Remake {
     pub alone_bytes: u64,
 }
 
-/// Makes the baskets of a branch anew, one after the other.
+/// Compresses and joins the baskets of a branch again, one after the other.
 #[derive(Debug)]
 pub struct BranchRemake {
     remake: Remake,
     /// Whether entries mean the same in another place.
     may_join: bool,
     compression: Compression,
-    /// What the next basket may be joined to.
+    /// The basket that the next one may be joined to.
     open: Option<Open>,
-    /// Made since the last cut.
+    /// Baskets made since the last cut.
     made: Vec<HeldBasket>,
 }
 
@@ -56,9 +56,9 @@ pub struct BranchRemake {
 pub struct HeldBasket {
     /// Counted in the output's tree.
     pub first_entry: u64,
-    /// As its key says.
+    /// Number of entries, from its key.
     pub entries: u32,
-    /// With a key that says no place; the key alone where there are `taken` entries.
+    /// Its key has the offset 0 until it is placed. With `taken`, the key alone.
     pub record: Bytes,
     /// Bytes before compression, with those of the key.
     pub content_len: usize,
@@ -91,7 +91,7 @@ struct Shape {
 struct Open {
     first: HeldBasket,
     entries: Entries,
-    /// It is one whole basket of an input.
+    /// It is a single, whole basket of an input.
     is_whole: bool,
 }
 
@@ -182,7 +182,7 @@ impl HeldBasket {
         self.taken.as_ref().map_or_else(|| Shape::read(&self.record), |taken| Ok(taken.shape))
     }
 
-    /// Its entries; `None` for a basket of an unusual form.
+    /// Its entries, decoded unless they are in `taken`; `None` for a basket of an unusual form.
     fn entries(&mut self, shape: &Shape, codecs: &mut Codecs) -> Result<Option<Entries>> {
         if let Some(taken) = self.taken.take() {
             return Ok(Some(taken));
@@ -199,7 +199,7 @@ impl HeldBasket {
 }
 
 impl Entries {
-    /// So many entries of a basket of that shape.
+    /// `count` entries taken out of a basket of that shape.
     fn new(shape: Shape, count: u32, data: Vec<u8>, offsets: Option<Vec<u32>>) -> Entries {
         let mut entries = Entries { shape, data, offsets };
         entries.shape.entries = count;
@@ -222,7 +222,8 @@ impl Entries {
         self.shape.entries += more.shape.entries;
     }
 
-    /// Appends the offsets, which count from a key of that length; bytes of the entries alone.
+    /// Appends the offsets, counted from the start of a key of `key_len` bytes; returns the bytes
+    /// of the entries alone.
     fn write_offsets(&mut self, key_len: usize) -> usize {
         let data_len = self.data.len();
         if let Some(offsets) = self.offsets.take() {
@@ -237,8 +238,8 @@ impl Entries {
 }
 
 impl BranchRemake {
-    /// `usual` is how the branch is compressed. Where the compression stands for files of ROOT's
-    /// size, the first basket decides about the level, which is kept.
+    /// `usual` is the branch's own compression. Where a lower level may do
+    /// ([`Compression::is_class`]), the first compressed basket decides the level for all.
     pub fn new(remake: Remake, may_join: bool, usual: Compression) -> BranchRemake {
         let compression = remake.compression.or(remake.joined).unwrap_or(usual);
         BranchRemake { remake, may_join, compression, open: None, made: Vec::new() }
@@ -284,8 +285,7 @@ impl BranchRemake {
         Ok(())
     }
 
-    /// The baskets made since the last cut, of all that were added: later ones are not joined to
-    /// these.
+    /// All baskets made since the last cut; baskets that are added later are not joined to these.
     ///
     /// # Errors
     /// As [`BranchRemake::add`].

@@ -46,12 +46,12 @@ pub(super) struct EncodeBasket {
     pub number: usize,
     pub run: ColumnRun,
     pub key_len: usize,
-    /// Bytes before compression, about.
+    /// Approximate bytes before compression.
     pub content_len: usize,
     pub compression: Compression,
 }
 
-/// Room beyond the bytes of a basket: the writer of vectors and of offsets needs some.
+/// Capacity beyond `content_len`, which writing vectors and offsets needs.
 const ROOM: usize = 64;
 
 /// What the tree remembers of a basket.
@@ -69,7 +69,7 @@ impl Encode for EncodeBasket {
             write_content(&self.branch, &self.run, self.key_len, content).map_err(within)
         };
         let (bytes, content_len, facts) = if self.compression.level == 0 {
-            // The content is what is stored: it is not copied.
+            // The content is stored as it is, so it is not copied.
             let mut content = Vec::with_capacity(self.content_len + ROOM);
             let facts = write(&mut content)?;
             let content_len = content.len();

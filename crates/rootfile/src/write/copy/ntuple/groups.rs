@@ -1,13 +1,13 @@
-//! Which clusters of the inputs become one cluster of the output: copied ones alone; others, out of
-//! which entries are taken, together with those behind them, also of further inputs.
+//! Which clusters of the inputs become one cluster of the output: each copied cluster becomes one;
+//! clusters of which only some entries are taken are joined, also across inputs.
 
 use std::ops::Range;
 
 use super::part::ClusterPart;
 use crate::ntuple::Schema;
 
-/// Bytes of taken entries that become one cluster of the output, about: stored in the inputs, and
-/// decoded.
+/// Approximate bytes of taken entries that become one cluster of the output: as stored in the
+/// inputs, and decoded.
 const STORED_BYTES: u64 = 32 << 20;
 const DECODED_BYTES: u64 = 128 << 20;
 
@@ -35,7 +35,7 @@ pub struct Groups {
 struct Open {
     /// The position of the inputs' schema among all schemas.
     schema: usize,
-    /// Columns without pages: the clusters have other representations of their fields.
+    /// Suppressed columns: the clusters have other representations of their fields.
     suppressed: Vec<usize>,
     stored_bytes: u64,
     decoded_bytes: u64,
@@ -53,7 +53,7 @@ impl Groups {
         (at, schema): (usize, &Schema),
         clusters: &[ClusterPart],
     ) -> Vec<InputGroup> {
-        // Elements that such columns lack are zeros at the beginning of a cluster.
+        // Missing elements of such columns are zeros at the beginning of a cluster.
         let has_late = schema.columns.iter().any(|column| column.deferred);
         if has_late && !clusters.is_empty() {
             self.open = None;
@@ -89,13 +89,13 @@ impl Open {
         Open { schema, suppressed, stored_bytes: 0, decoded_bytes: 0 }
     }
 
-    /// Whether the entries that are taken out of a cluster can be joined to those so far.
+    /// Whether the entries taken out of a cluster can be joined to earlier ones.
     fn takes(&self, schema: usize, cluster: &ClusterPart) -> bool {
         let is_like = || cluster.suppressed().eq(self.suppressed.iter().copied());
         cluster.kept.is_some() && schema == self.schema && is_like()
     }
 
-    /// With the entries taken out of a cluster; `None` where these are enough.
+    /// Adds the entries taken out of a cluster; `None` once the output's cluster is full.
     fn with(mut self, cluster: &ClusterPart) -> Option<Open> {
         let (stored, decoded) = (cluster.stored_bytes(), cluster.decoded_bytes());
         self.stored_bytes = self.stored_bytes.saturating_add(cluster.taken(stored));

@@ -62,7 +62,7 @@ impl NTuplePart {
     }
 }
 
-/// A cluster of the output for which entries are taken, out of clusters of one input or of several.
+/// A cluster of the output, of entries taken out of clusters of one input or of several.
 #[derive(Debug)]
 pub(super) struct OpenCluster {
     pub number: usize,
@@ -70,16 +70,16 @@ pub(super) struct OpenCluster {
     pub schema: usize,
     /// Counted in the output.
     pub entries: Range<u64>,
-    /// Of each column of the inputs whether it has no pages, as the clusters have another
+    /// For each column of the inputs, whether it is suppressed: the clusters have another
     /// representation of its field.
     suppressed: Vec<bool>,
-    /// Whether the clusters have pages, so that this one must have some.
+    /// Whether the inputs' clusters have pages: then this one must have some, too.
     pub has_pages: bool,
 }
 
 impl OpenCluster {
-    /// The taken entries of some clusters of an input; `before` is the number of entries that the
-    /// output has of the inputs before.
+    /// The taken entries of some clusters of an input; `before` is the number of entries in the
+    /// output from earlier inputs.
     pub fn of(part: &NTuplePart, group: &InputGroup, before: u64) -> OpenCluster {
         let clusters = &part.clusters[group.clusters.clone()];
         let entries = |of: fn(&ClusterPart) -> u64| clusters.iter().map(of);
@@ -95,8 +95,8 @@ impl OpenCluster {
         OpenCluster { number: group.number, schema: part.schema.0, entries, suppressed, has_pages }
     }
 
-    /// The cluster, from the pages of its columns; and for each of its places the offset and the
-    /// stored bytes, the checksum included.
+    /// The cluster made of these pages, by column; and for each page its offset and its stored
+    /// bytes, with the checksum.
     pub fn made(
         &self,
         pages: &BTreeMap<usize, Vec<PlacedPage>>,

@@ -80,11 +80,11 @@ pub struct CopiedNTuple {
     elements: Vec<Vec<u64>>,
     /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
     placed: Vec<Vec<(u64, u64)>>,
-    /// Which clusters of the inputs that are planned become one.
+    /// Which clusters of the planned inputs become one cluster of the output.
     groups: Groups,
-    /// The last cluster, while it has taken entries of the inputs so far and may get more.
+    /// The last cluster, while it may get entries of further inputs.
     open: Option<OpenCluster>,
-    /// Pages that were made of taken entries, by cluster of the output and column of the inputs.
+    /// Pages of taken entries, by cluster of the output and column of the inputs.
     joined: BTreeMap<usize, BTreeMap<usize, Vec<PlacedPage>>>,
     /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
@@ -98,7 +98,7 @@ struct PlacedCluster<'a> {
     cluster: Cow<'a, ClusterPart>,
     /// Its entries, counted in the output.
     entries: Range<u64>,
-    /// For each of its places the offset and bytes, checksum included.
+    /// Offset and bytes, with the checksum, of its pages in the output, by place.
     placed: Vec<(u64, u64)>,
 }
 
@@ -289,7 +289,7 @@ impl CopiedNTuple {
         self.placed[cluster][at] = (offset, len as u64);
     }
 
-    /// Places pages that were made of entries taken for the output's cluster `group`: see
+    /// Places the pages of entries taken for the output's cluster `group`: see
     /// [`NTuplePart::group`].
     ///
     /// # Errors
@@ -313,8 +313,8 @@ impl CopiedNTuple {
         self.compression = Some(compression);
     }
 
-    /// The number of the cluster that is open after an input, for which entries of further inputs
-    /// may be taken; `None` if there is none.
+    /// The number of the cluster that is open after an input: it may get entries of further inputs.
+    /// `None` if no cluster is open.
     pub fn open_after(&self, part: &NTuplePart) -> Option<usize> {
         match part.groups.last() {
             Some(last) => last.is_open.then_some(last.number),
@@ -322,8 +322,8 @@ impl CopiedNTuple {
         }
     }
 
-    /// Whether a cluster is open that has to be ended before an input, or where there is no further
-    /// input.
+    /// Whether a cluster is open that has to end before the input `next` or, if that is `None`, at
+    /// the end.
     pub fn must_end_open(&self, next: Option<&NTuplePart>) -> bool {
         self.open.as_ref().is_some_and(|open| match next.map(|next| &next.groups[..]) {
             None => true,
@@ -332,7 +332,7 @@ impl CopiedNTuple {
         })
     }
 
-    /// Ends the cluster that is open, all of whose pages are placed.
+    /// Ends the open cluster, if there is one; all its pages must be placed.
     ///
     /// # Errors
     /// As [`CopiedNTuple::end`].
@@ -414,7 +414,7 @@ impl CopiedNTuple {
     /// A cluster of taken entries.
     ///
     /// # Errors
-    /// `Corrupt` where pages of its entries were not read, and so have no place.
+    /// `Corrupt` if no pages of its entries were placed, though the inputs have some.
     fn made(
         &mut self,
         open: &OpenCluster,
@@ -425,7 +425,7 @@ impl CopiedNTuple {
             let what = format!("entries from {} on without their pages", open.entries.start);
             return Err(Error::corrupt(what));
         }
-        // Records without members have entries and no pages.
+        // Clusters of records without members have no pages.
         let pages = pages.unwrap_or_default();
         let (cluster, placed) = open.made(&pages, compression.number());
         let entries = open.entries.clone();

@@ -21,7 +21,7 @@ pub struct NTuplePart {
     pub(super) clusters: Vec<ClusterPart>,
     /// Number of clusters of the inputs before.
     pub(super) clusters_before: usize,
-    /// For each cluster of the output the clusters that go to it: a copied one, or joined ones.
+    /// For each cluster of the output the input's clusters in it: one copied, or some joined.
     pub(super) groups: Vec<InputGroup>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct ColumnPart {
     /// Number of elements, negative where a checksum follows, and position in `places`. Columns
     /// that are left out have none.
     pub pages: Vec<(i32, u32)>,
-    /// Bytes of an element once it is decoded, about.
+    /// Approximate bytes of a decoded element.
     pub element_len: u64,
     pub compression: u32,
     /// Whether the cluster has another representation of the field instead.
@@ -103,16 +103,16 @@ impl NTuplePart {
         self.clusters[cluster].contents[at]
     }
 
-    /// For a cluster of which some entries are taken, the number of the output's cluster that they
-    /// go to; `None` for a cluster that is copied.
+    /// The number of the output's cluster that gets the taken entries of a cluster; `None` for a
+    /// cluster that is copied.
     pub fn group(&self, cluster: usize) -> Option<usize> {
         self.clusters[cluster].kept.as_ref()?;
         let group = self.groups.partition_point(|group| group.clusters.end <= cluster);
         Some(self.groups[group].number)
     }
 
-    /// How many clusters with pages go to the output's cluster `number`; `None` where clusters of
-    /// further inputs may join them.
+    /// The number of clusters with pages that go to the output's cluster `number`; `None` if it may
+    /// get clusters of further inputs.
     pub fn joined(&self, number: usize) -> Option<usize> {
         let group = self.groups.iter().find(|group| group.number == number)?;
         let clusters = self.clusters[group.clusters.clone()].iter();
@@ -124,8 +124,7 @@ impl NTuplePart {
         self.clusters_before + cluster
     }
 
-    /// Bytes of the entries that are taken of some fields at the top of a cluster, once decoded,
-    /// about.
+    /// Approximate decoded bytes of the entries taken out of a cluster, for some fields at the top.
     pub fn decoded_bytes(&self, cluster: usize, fields: &[u32]) -> u64 {
         let (schema, part) = (&self.schema.1, &self.clusters[cluster]);
         let is_in = |column: &Column| {
@@ -226,7 +225,7 @@ impl ClusterPart {
         columns.iter().any(|column| self.column(*column).is_some())
     }
 
-    /// The numbers of columns without pages, as it has another representation of their fields.
+    /// The numbers of suppressed columns: the cluster has another representation of their fields.
     pub fn suppressed(&self) -> impl Iterator<Item = usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| column.suppressed).map(|(at, _)| at)
@@ -237,12 +236,12 @@ impl ClusterPart {
         self.places.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Bytes of all elements once they are decoded, about.
+    /// Approximate bytes of all decoded elements.
     pub fn decoded_bytes(&self) -> u64 {
         self.columns.iter().map(ColumnPart::decoded_bytes).fold(0, u64::saturating_add)
     }
 
-    /// The part of `bytes` of all entries that the taken ones have, about.
+    /// The taken entries' share of the `bytes` of all entries, in proportion to their number.
     pub fn taken(&self, bytes: u64) -> u64 {
         let taken = self.entries.end - self.entries.start;
         (u128::from(bytes) * u128::from(taken) / u128::from(self.stored_entries.max(1))) as u64
