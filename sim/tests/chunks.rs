@@ -21,17 +21,17 @@ const CHUNKS: usize = 32;
 const COLUMNS: usize = 5;
 const URL: &str = "root://server:1094//f.root";
 
-/// What the processes of a job have made of their time.
+/// The times and bytes of a job of several processes.
 struct Outcome {
     efficiency: f64,
-    /// Chunks of which something was waited for.
+    /// Chunks for which a process waited.
     waits: usize,
     used: engine::Used,
     received: u64,
 }
 
-/// A file of 80 clusters, and the baskets of five columns of each of 32 chunks. Chunks of 2.5
-/// clusters end within baskets.
+/// A file of 80 clusters, and the baskets of five columns of each of 32 chunks, of which two have
+/// `clusters_in_two` clusters. Chunks of 2.5 clusters end within baskets.
 fn chunked(clusters_in_two: usize) -> (Bytes, Vec<Vector>) {
     let shape =
         Shape { clusters: 80, entries: 1250, lengths: vec![1; 20], read: vec![2, 3, 7, 11, 19] };
@@ -44,8 +44,8 @@ fn chunked(clusters_in_two: usize) -> (Bytes, Vec<Vector>) {
     (made.content, chunks)
 }
 
-/// Plays the chunks by processes, each of which takes the next chunk when it has finished one. A
-/// chunk is read by these vectors, and takes 300 ms of work.
+/// Four processes read the chunks, each with its vectors and 300 ms of work. A process that has
+/// finished a chunk takes the next one.
 fn job(content: &Bytes, chunks: &[Vec<Vector>]) -> Outcome {
     farroot_sim::run(async {
         let world = World::default();
@@ -54,7 +54,7 @@ fn job(content: &Bytes, chunks: &[Vec<Vector>]) -> Outcome {
         xrootd_host::serve(accepted, one_file("/f.root", content.clone()), Behaviour::default());
         let engine = farroot_sim::engine(&world);
         let keeper = engine.watch(URL).await.expect("opens").keeper();
-        // The processes start when the file's metadata are here.
+        // The processes start after the file's metadata have arrived.
         tokio::time::sleep(10 * RTT).await;
         let (begun, next) = (tokio::time::Instant::now(), Arc::new(AtomicUsize::new(0)));
         let process = |_| async {
@@ -75,7 +75,7 @@ fn job(content: &Bytes, chunks: &[Vec<Vector>]) -> Outcome {
     })
 }
 
-/// The bytes of all baskets that chunks have.
+/// Bytes of the baskets of all chunks, each basket counted once.
 fn wanted(chunks: &[Vector]) -> u64 {
     let mut all: Vec<Range<u64>> = chunks.concat();
     all.sort_by_key(|range| range.start);
@@ -84,7 +84,7 @@ fn wanted(chunks: &[Vector]) -> u64 {
 }
 
 /// Regression: each chunk had a client of its own, for which the beginning of the file was fetched.
-/// Each of them waited, the efficiencies were 0.58, and what was fetched ahead was never read.
+/// All clients waited (efficiency 0.58), and none of the bytes fetched ahead was read.
 #[test]
 fn chunks_of_many_clients_are_here_after_the_first_of_each_process() {
     let mut golden = String::new();

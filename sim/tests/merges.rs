@@ -52,7 +52,7 @@ fn merge(inputs: usize, histograms_of_each: usize) -> Merged {
     })
 }
 
-/// Merges so many files with this content, from one server.
+/// Merges `inputs` files with this content from one server.
 async fn merge_far(content: Bytes, inputs: usize, link: Link, config: Config) -> Merged {
     let world = World::default();
     let engine = farroot_sim::engine_with(&world, config);
@@ -88,8 +88,8 @@ fn five_further_inputs_cost_one_round_trip() {
 }
 
 /// Histograms that take once and nearly three times the memory: those of the second and third part
-/// are requested together, from files that are still open. Of a connection that has just begun no
-/// more is asked at first than it may bring in a round trip, so that they take two.
+/// are requested together, from files that are still open. They take two, as the first request
+/// of a new connection is for no more bytes than one round trip can transfer.
 #[test]
 fn objects_that_are_read_later_cost_two_round_trips() {
     let (few, many) = (merge(2, 1_100), merge(2, 3_000));
@@ -98,9 +98,9 @@ fn objects_that_are_read_later_cost_two_round_trips() {
     assert!(few.trips < 6.01 && many.trips < 8.01, "{} {}", few.trips, many.trips);
 }
 
-/// Eight files on links that bring them in 70 round trips, with memory for a part of them, and, as
-/// 1 Gbit/s does, in three. Round trips in which the link is idle are those to connect, to open the
-/// first file and to hear of its metadata, and, at 1 Gbit/s, what TCP's slow start takes.
+/// Eight files on links that transfer them in 70 round trips (with memory for a part of them) and
+/// in three (1 Gbit/s). The link is idle while the client connects, opens the first file and waits
+/// for its metadata and, at 1 Gbit/s, during TCP's slow start.
 #[test]
 fn a_long_merge_fills_the_link() {
     let content = tree(8);
@@ -119,8 +119,8 @@ fn a_long_merge_fills_the_link() {
     }
 }
 
-/// Inputs with hardly any bytes: opens and metadata of many of them are on their way at a time, and
-/// none is opened again.
+/// Small inputs: opens and metadata of many of them are requested at a time, and none is opened
+/// twice.
 #[test]
 fn many_small_inputs_are_opened_side_by_side() {
     let merged = farroot_sim::run(merge_far(tree(1), 256, Link::delay(RTT), Config::default()));

@@ -79,7 +79,7 @@ fn eight_clients_of_one_file_cost_the_server_what_one_does() {
     assert_eq!(opens, 1);
 }
 
-/// An engine, and a round trip from it a server with files at the addresses of [`numbered`].
+/// An engine, and a server one round trip away with files at the addresses of [`numbered`].
 fn with_files(files: usize) -> Engine {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -89,8 +89,8 @@ fn with_files(files: usize) -> Engine {
     farroot_sim::engine(&world)
 }
 
-/// Opens files one after the other, plays ROOT's requests with some work after each, and returns
-/// the time of each file beside that work.
+/// Opens files one after the other, and plays ROOT's requests with `work` after each. Returns the
+/// time of each file without its work.
 async fn play_files(engine: &Engine, files: &[usize], work: Duration) -> Vec<Duration> {
     let (content, requests) = (Bytes::from_static(EVENTS), vectors(TRAINED));
     let mut times = Vec::new();
@@ -107,12 +107,12 @@ async fn play_files(engine: &Engine, files: &[usize], work: Duration) -> Vec<Dur
 }
 
 /// Without a proxy a client waits ten round trips: for the open and for each of nine requests.
-/// Regression: what a client read of one file was known for the next ones with a store only.
+/// Regression: without a store a client's columns were not remembered for the next file.
 #[test]
 fn files_of_one_shape_take_three_tenths_of_the_round_trips_after_the_first() {
     let directly = RTT * (1 + vectors(TRAINED).len() as u32);
     assert_eq!(directly, 10 * RTT);
-    // In no order, so that the next one is not known.
+    // Not in the order of their numbers, so that hardly any file is opened ahead.
     let files = [0, 5, 3, 8, 6, 2, 9, 1, 7, 4];
     let times =
         farroot_sim::run(async { play_files(&with_files(10), &files, Duration::ZERO).await });
@@ -137,8 +137,8 @@ fn the_next_file_of_a_series_is_here_before_it_is_opened() {
     assert!(used.bytes_unused * 20 <= used.bytes_read, "{used:?}");
 }
 
-/// Regression: a client that only the cache may answer had the file that was open ahead closed, and
-/// was told that its server has to be asked.
+/// Regression: a client with `CacheUse::Only` closed the file that was open ahead, and received the
+/// error that its server has to be asked.
 #[test]
 fn a_file_that_is_open_ahead_is_there_for_a_client_that_only_the_cache_may_answer() {
     farroot_sim::run(async {
@@ -156,7 +156,7 @@ fn a_file_that_does_not_follow_costs_one_open_and_no_error() {
     farroot_sim::run(async {
         let engine = with_files(8);
         play_files(&engine, &[0, 1, 4, 5, 6], RTT).await;
-        // Files 2 and 7 were opened ahead. The next guess needs eight files in a row.
+        // Files 2 and 7 were opened ahead in vain. The next guess needs eight files in a row.
         tokio::time::sleep(Duration::from_secs(31)).await;
         assert_eq!(opens(&engine), 7);
         play_files(&engine, &[7], RTT).await;

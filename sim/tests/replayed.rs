@@ -58,8 +58,8 @@ fn what_root_asks_for_one_after_the_other_is_here() {
     log::golden("replayed_root", &golden);
 }
 
-/// Regression: a client that only the cache may answer shares a file that another one has open. Its
-/// reads were followed as any other's, and the server had to answer the predictions.
+/// Regression: a client with `CacheUse::Only` shares a file that another client has open. Its reads
+/// were predicted, and the server answered requests for the predictions.
 #[test]
 fn nothing_is_fetched_ahead_for_a_client_that_only_the_cache_may_answer() {
     let ahead = |cache_use| {

@@ -14,7 +14,7 @@ const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const URL: &str = "root://server:1094//nano.root";
 
-/// An XRootD server with these files, a round trip away.
+/// An XRootD server with these files, one round trip away.
 fn world(files: Files) -> World {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -22,7 +22,7 @@ fn world(files: Files) -> World {
     world
 }
 
-/// An engine beside such a server with one file.
+/// An engine, and such a server with one file.
 fn far() -> Engine {
     farroot_sim::engine(&world(one_file("/nano.root", FILE)))
 }

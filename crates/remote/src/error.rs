@@ -134,8 +134,8 @@ impl Error {
         self
     }
 
-    /// The pause before the next try: the server has asked for it, or until then this process
-    /// remembers the error of an open and does not ask the server.
+    /// The pause before the next try, if any: the server asked for it, or this process remembers
+    /// the error of an open for that time and sends no request.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }

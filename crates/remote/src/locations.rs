@@ -1,4 +1,4 @@
-//! From the name that a user gives a file to its locations, and to the servers that have it.
+//! The locations of a file by the address that a user gives, and the servers that have it.
 
 use std::collections::BTreeMap;
 
@@ -32,13 +32,13 @@ impl Remote {
         Ok(locations)
     }
 
-    /// The servers that have each of these files, as `root://host:port`: XRootD's servers are asked
-    /// (kXR_locate), of which a redirector names all that have the file now and a data server
-    /// itself. Empty for an address of another protocol, and where the server does not say it.
+    /// The servers that have each of these files, as `root://host:port`, by kXR_locate: a
+    /// redirector names all servers that have the file now, a data server names itself. Empty for
+    /// an address of another protocol, and where the server does not support the request.
     ///
     /// # Errors
-    /// As [`Remote::locations`]; of the first file for which no server is named `NotFound`, or why
-    /// its server could not be asked.
+    /// As [`Remote::locations`]; for the first file for which no server is named, `NotFound` or the
+    /// error of the request.
     pub async fn servers(&self, addresses: &[String]) -> Result<Vec<Vec<String>>> {
         let (mut numbers, mut urls) = (Vec::new(), Vec::new());
         for (number, address) in addresses.iter().enumerate() {
@@ -60,7 +60,7 @@ impl Remote {
                 }
             }
         }
-        // One of several addresses may fail.
+        // A location may fail where another one of the same file names servers.
         match failures.into_iter().find(|(number, _)| servers[*number].is_empty()) {
             Some((_, error)) => Err(error),
             None => Ok(servers),

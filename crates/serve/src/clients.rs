@@ -526,7 +526,7 @@ mod tests {
         let admitted: Vec<Client> = (0..10_000)
             .filter_map(|number| {
                 let client = clients.admit(address(number))?;
-                // One in two sends a request that takes its time.
+                // Half of the clients have a request under way.
                 if number % 8 < 4 {
                     client.works();
                 }

@@ -87,7 +87,7 @@ impl Files {
         self.open_with(client, name, CacheRules::default()).await
     }
 
-    /// As [`open`](Self::open), with what this client lets a proxy answer from.
+    /// As [`open`](Self::open), with the client's rules for the cache of a proxy.
     ///
     /// # Errors
     /// As for [`open`](Self::open) and [`FarFiles::open`].

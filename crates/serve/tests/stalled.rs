@@ -212,8 +212,8 @@ fn clients_that_do_not_read_are_cut_in_time() {
     bed.assert_an_honest_client_is_served();
 }
 
-/// Regression: half a request kept a connection for an hour; then half of one that came in the same
-/// packet as a whole one over HTTP.
+/// Regression: half a request kept a connection for an hour; later only half an HTTP request in the
+/// same packet as a whole one did.
 #[test]
 fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     let opening = Duration::from_secs(10);

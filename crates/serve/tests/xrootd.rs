@@ -157,7 +157,7 @@ fn vectors_may_span_files_and_stay_inside_them() {
     assert_eq!(session.refusal(beyond), ErrorCode::FS_ERROR);
 }
 
-/// As many segments as one request takes, of files in turn.
+/// The maximum of segments of one kXR_readv, of ten files in turn.
 #[test]
 fn a_vector_of_1024_segments_may_span_ten_files_near_and_far() {
     const STEP: u64 = 97;
@@ -176,7 +176,7 @@ fn a_vector_of_1024_segments_may_span_ten_files_near_and_far() {
         let opened: Vec<_> =
             (0..10).map(|file| session.open(&format!("/{origin}{file}"))).collect();
         session.wait(&opened.iter().map(|(_, open)| *open).collect::<Vec<_>>());
-        // The offset of a segment says of which file it is.
+        // The offset of a segment divided by `STEP`, modulo 10, is the number of its file.
         let segment = |at: u64| (opened[at as usize % 10].0, at * STEP..(at + 1) * STEP - 1);
         let segments: Vec<_> = (0..1024).map(segment).collect();
         let asked = session.ask(|client, now| client.readv(now, &segments));

@@ -167,7 +167,7 @@ fn many_files_are_located_by_one_connection_in_the_round_trips_of_one() {
         })
     };
     assert_eq!(took(200), took(1));
-    // No more than 256 questions wait for their answers.
+    // At most 256 questions are unanswered at a time.
     assert!(took(1000) < took(1) + 4 * RTT);
 }
 

@@ -72,7 +72,7 @@ impl FailedOpens {
     }
 
     /// Remembers the error of an open, if it is `NotFound`, `Connection` or `TimedOut`. Returns the
-    /// error; of one that is remembered, `retry_after` is at least the time for which it is.
+    /// error; if remembered, with a `retry_after` of at least the time for which it is remembered.
     pub fn note(&self, key: OpenKey, error: Error) -> Error {
         let time = match error.kind() {
             ErrorKind::NotFound => ABSENT_FOR,

@@ -106,7 +106,7 @@ impl Slots {
     /// `QuotaExceeded` where 4,096 processes share the slots. Other errors of the file system.
     pub fn open(parent: &Path, server: (&str, u16), most: u32) -> io::Result<Arc<Self>> {
         let mut slots = Self::with(parent, server, 0..u64::from(most), QUEUE..QUEUE_BRIEF)?;
-        // No lock succeeds on such systems.
+        // Elsewhere no lock succeeds, as if 4,096 processes shared the slots.
         if cfg!(not(target_os = "linux")) {
             return Err(ErrorKind::Unsupported.into());
         }
@@ -244,8 +244,8 @@ impl Slots {
     }
 }
 
-/// An error of the file system, with the path; where something else has a path of farroot's,
-/// [`foreign`]'s error.
+/// An error of the file system, with the path; [`foreign`]'s error where the path is not a folder
+/// or file of farroot's.
 fn of_path(path: &Path, error: io::Error) -> io::Error {
     let is_link = error.raw_os_error() == Some(libc::ELOOP);
     match error.kind() {

@@ -115,7 +115,7 @@ fn a_process_beyond_those_that_are_counted_is_refused_with_the_reason() {
     assert!(Slots::open(&folder, HOST, 4).is_ok());
 }
 
-/// Regression: a full disk was said to be another program's folder.
+/// Regression: a full disk was reported as another program's folder.
 #[test]
 fn errors_of_the_file_system_keep_their_cause() {
     let of = |kind: ErrorKind| of_path(Path::new("/run/x"), kind.into());

@@ -1,5 +1,5 @@
-//! Which servers have many files, as redirectors of XRootD know it (kXR_locate): one connection to
-//! each of these, and on it one question a file, all at once.
+//! The servers that have each of many files, by kXR_locate: one connection to each server that is
+//! asked, and on it one question a file, up to 256 at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Questions of one connection that wait for their answers.
+/// Maximum of unanswered questions on one connection.
 const WAITING_MAX: usize = 256;
 
-/// What a question to one server came to.
+/// The locations that a server names, or its error.
 type Answer = Result<Vec<FileLocation>>;
 
-/// One file, by its position, and whom to ask for it.
+/// One file, by its position, at the address of the server to ask.
 struct Question {
     file: usize,
     url: Address,
@@ -34,8 +34,8 @@ struct Found {
 }
 
 impl Found {
-    /// Whether a server is to be asked for the file: none twice, and not one after the other
-    /// without end.
+    /// Whether to ask a server for the file: not twice, and at most [`ASKED_MAX`] servers. Records
+    /// a server that is to be asked.
     fn asks(&mut self, url: &Address) -> bool {
         let is_new = self.asked.len() < ASKED_MAX && !self.asked.contains(url);
         if is_new {
@@ -44,7 +44,7 @@ impl Found {
         is_new
     }
 
-    /// Takes what a server says; the redirectors that it names are to be asked, too.
+    /// Adds the servers, or the error, of an answer. Returns the redirectors to ask next.
     fn take(&mut self, answer: Answer) -> Vec<Address> {
         let places = answer.unwrap_or_else(|error| {
             self.failure.get_or_insert(error);
@@ -61,7 +61,10 @@ impl Found {
         redirectors
     }
 
-    /// One redirector that could not be asked counts only where no other has named a server.
+    /// The servers of the file, or none where kXR_locate is not supported.
+    ///
+    /// # Errors
+    /// The first error of a server, where no other one has named a server.
     fn into_servers(self) -> Result<Vec<Address>> {
         match self.failure {
             Some(error) if self.servers.is_empty() && error.kind() != ErrorKind::Unsupported => {
@@ -72,11 +75,11 @@ impl Found {
     }
 }
 
-/// The addresses at which each file can be read, as its own server says; none where that server
-/// does not say it.
+/// The addresses at which each file can be read, as the server of its address names them; none
+/// where that server does not support kXR_locate.
 ///
 /// # Errors
-/// For each file `NotFound`, or why its server could not be asked.
+/// For each file `NotFound`, or the error of the request.
 pub async fn locate_all(
     files: Vec<Address>,
     config: &Config,
@@ -99,7 +102,7 @@ pub async fn locate_all(
     found.into_iter().map(Found::into_servers).collect()
 }
 
-/// Asks one server; the answers by file.
+/// Asks one server. Returns an answer to each question, with the file's position.
 async fn ask(
     questions: Vec<Question>,
     config: &Config,
@@ -115,7 +118,7 @@ async fn ask(
 }
 
 /// # Errors
-/// Why the questions whose answers are lacking got none.
+/// The error of the connection, for the questions that are still unanswered.
 async fn converse(
     questions: &[Question],
     answers: &mut [Option<Answer>],

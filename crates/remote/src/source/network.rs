@@ -29,7 +29,7 @@ pub trait Network: Send + Sync + 'static {
     }
 }
 
-/// The stream, which adds the number of bytes that come in to `bytes`.
+/// The stream, with a function that adds the number of received bytes to `bytes`.
 pub fn counted(stream: Box<dyn Stream>, bytes: Arc<AtomicU64>) -> Box<dyn Stream> {
     let count = move |come: &[u8]| {
         bytes.fetch_add(come.len() as u64, Ordering::Relaxed);

@@ -274,17 +274,17 @@ async fn ask_one(
     }
 }
 
-/// A connection for questions alone. It ends when this is dropped.
+/// A connection for questions about files, none of which is opened. It ends when this is dropped.
 pub(super) struct Conversation {
     commands: UnboundedSender<Command>,
     events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
     patience: Patience,
-    /// The address of a file there, for errors.
+    /// The address of a file of the server, for errors.
     url: String,
 }
 
 impl Conversation {
-    /// Connects to the server of an address, in a task. The first questions leave with the login,
+    /// Connects to the server of an address, in a task. The first questions are sent with the login
     /// where the server allows it.
     ///
     /// # Errors
@@ -308,20 +308,20 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Asks; several questions may wait for their answers.
+    /// Sends a question; earlier ones may still be unanswered.
     pub fn ask(&self, question: Command) {
         let _ = self.commands.send(question);
     }
 
-    /// Waits as long for the next answer as for the first one.
+    /// Restarts the silence timeout, for the next answer.
     pub fn renew_patience(&mut self) {
         self.patience.renew();
     }
 
-    /// The next event, but for those that ask for patience.
+    /// The next event other than `Wait`, which lengthens the timeout.
     ///
     /// # Errors
-    /// `TimedOut` where too little comes, and why the connection ended.
+    /// `TimedOut` where too few bytes arrive in time; the error that ended the connection.
     pub async fn next(&mut self) -> Result<ConnectionEvent> {
         let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
         loop {
@@ -381,7 +381,7 @@ impl Patience {
         }
     }
 
-    /// An answer has come, and others are waited for.
+    /// An answer has arrived, and further ones are expected: the silence timeout starts anew.
     fn renew(&mut self) {
         self.ends = (Instant::now() + self.silence_timeout).max(self.ends).min(self.gives_up);
     }

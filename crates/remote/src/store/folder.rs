@@ -51,7 +51,7 @@ impl Folder {
         Folder { path: parent.join(format!("farroot-{kind}")).into() }
     }
 
-    /// Where it is, whether it is there or not.
+    /// The path of the folder, which may not exist yet.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -40,8 +40,8 @@ struct Far {
 }
 
 impl Far {
-    /// Counts its connections only where that is asked for: the kernel's list takes milliseconds,
-    /// and on a busy machine clients waited for more than 30 s behind all these looks.
+    /// With `counts_connections` each accept reads the kernel's list of connections. This takes
+    /// milliseconds: on a busy machine clients waited for more than 30 s for all these reads.
     async fn start(counts_connections: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -120,7 +120,7 @@ struct ClientFile {
     origin: Arc<OriginFile>,
     /// What this client has read decides what is read ahead for it.
     watched: Watched,
-    /// The open file was too old for this client, and was opened anew.
+    /// Whether the file was opened anew since its age exceeded this client's `age_max`.
     was_too_old: bool,
     files: FarFiles,
     client: IpAddr,
@@ -167,8 +167,8 @@ impl FarFiles {
     ///
     /// # Errors
     /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
-    /// is not asked; the origin's error. `NotFound` where only the cache may be read, and does not
-    /// have the file or was told of it too long ago.
+    /// is not asked; the origin's error. `NotFound` where only the cache may be read, and lacks the
+    /// file or has it from longer ago than the rules allow.
     pub async fn open(
         &self,
         client: &Client,
@@ -284,7 +284,11 @@ impl FarFiles {
         Ok((file, watched))
     }
 
-    /// The same, opened anew for a client for which the open file is too old.
+    /// As [`opened`](Self::opened), after a request to the origin: the open file is too old for the
+    /// client.
+    ///
+    /// # Errors
+    /// `NotFound` where the client's rules forbid the request.
     async fn opened_anew(
         &self,
         address: &Address,
@@ -314,7 +318,7 @@ impl FarFiles {
     }
 }
 
-/// Whether the origin of a file has described it longer ago than a client allows.
+/// Whether the origin's last description of a file is older than a client allows.
 fn is_too_old((file, watched): &(Arc<OriginFile>, Watched), age_max: Option<u64>) -> bool {
     let is_beyond = |most| standing::age(watched, file.opened) > most;
     !watched.has_asked() && age_max.is_some_and(is_beyond)

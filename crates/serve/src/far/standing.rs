@@ -9,11 +9,11 @@ use tokio::time::Instant;
 
 use super::pieces::first_piece;
 
-/// What a client lets a proxy answer from.
+/// How far a client allows a proxy to answer from its cache and its open files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheRules {
     pub cache_use: CacheUse,
-    /// Seconds since the origin last described the file, at most.
+    /// Maximum of seconds since the origin last described the file.
     pub age_max: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ pub struct Standing {
     pub missing: u64,
     /// The origin was asked to describe the file for this answer.
     pub has_asked: bool,
-    /// It was asked because the client's [`CacheRules::age_max`] had passed.
+    /// The origin was asked because the client's [`CacheRules::age_max`] had passed.
     pub was_too_old: bool,
     /// Bytes that are fetched go to the cache on the disk.
     pub is_kept: bool,

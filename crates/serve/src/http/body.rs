@@ -56,7 +56,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// An answer is over: the client rests, unless a part of its next request is here.
+    /// The answer has been sent: the client is idle, unless a part of its next request has arrived.
     fn rests(&self) {
         if self.heads.are_unfinished() {
             self.client.goes_on_asking();

@@ -47,7 +47,7 @@ impl Directives {
         self.only_if_cached && self.no_cache
     }
 
-    /// What such a request lets the proxy answer from.
+    /// The rules of such a request for the cache of a proxy.
     pub fn rules(self) -> CacheRules {
         CacheRules { cache_use: self.cache_use(), age_max: self.max_age }
     }

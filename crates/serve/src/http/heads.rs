@@ -1,15 +1,15 @@
-//! Whether a connection has brought a part of a further request's head.
+//! Whether a part of the next request's head has arrived on a connection.
 //!
-//! hyper reads as much as there is: behind one request, or while its answer is sent, a part of the
-//! next one may arrive, and nothing shows this when the answer has been taken.
+//! hyper reads all pending bytes. With one request, or while its answer is sent, a part of the next
+//! request may arrive, and after the answer hyper's caller cannot see that.
 
 use parking_lot::Mutex;
 
-/// How far the bytes of a connection are in the head of a request.
+/// Position of the last received byte of a connection in the head of a request.
 #[derive(Debug, Default)]
 pub struct Heads(Mutex<Place>);
 
-/// Where the last byte has been.
+/// Position of the last received byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     /// At the end of a head, or before the first one.
@@ -22,7 +22,7 @@ enum Place {
 }
 
 impl Heads {
-    /// Follows bytes that have arrived.
+    /// Moves the position on by bytes that have arrived.
     pub fn follow(&self, bytes: &[u8]) {
         let mut place = self.0.lock();
         *place = bytes.iter().fold(*place, |place, byte| place.after(*byte));
@@ -33,8 +33,8 @@ impl Heads {
         *self.0.lock() != Place::End
     }
 
-    /// The last bytes were the body of a request. A part of a head behind it, if there is one, is
-    /// taken for a part of the body.
+    /// The last bytes were the body of a request. A part of the next head that has arrived with
+    /// them counts as body.
     pub fn end_body(&self) {
         *self.0.lock() = Place::End;
     }

@@ -351,7 +351,7 @@ fn code_of(error: &remote::Error) -> ErrorCode {
         ErrorKind::TimedOut => ErrorCode::REQUEST_TIMED_OUT,
         ErrorKind::Connection => ErrorCode::NO_SERVER,
         ErrorKind::Cancelled => ErrorCode::CANCELLED,
-        // Clients ask again after an `IO_ERROR`, in vain.
+        // XRootD's clients would repeat the request after an `IO_ERROR`, in vain.
         ErrorKind::Changed => ErrorCode::CONFLICT,
         _ => ErrorCode::IO_ERROR,
     }

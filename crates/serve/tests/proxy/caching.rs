@@ -161,7 +161,7 @@ async fn no_cache_has_the_origin_asked() {
     assert!(get(&bed.proxy, &path, &range, "").body == [7; 1000], "later clients have it, too");
 }
 
-/// Regression: `max-age` was ignored, and a browser's reload had an old version.
+/// Regression: `max-age` was ignored, and a browser's reload received an old version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
     for has_cache in [false, true] {
@@ -186,8 +186,8 @@ async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
     }
 }
 
-/// A file in the way, a folder with other content, a file system on which nothing can be made, and
-/// where a test may make one, a cache of another user.
+/// Folders that cannot be used: below a file, with the content of another program, in a file system
+/// without new folders and, where a test can make it, a cache of another user.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_cache_folder_that_can_be_used_files_are_read_and_the_report_says_why() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Origins whose files are replaced while clients read them, and an origin that knows no ranges.
+//! Origins whose files are replaced while clients read them, and an origin that ignores ranges.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,18 +14,18 @@ use super::{read, remote};
 
 const HALF: usize = BYTES / 2;
 
-/// Writes a file that was last changed an hour ago, and so many seconds later.
+/// Writes a file whose time of change is `later` seconds after the time one hour ago.
 fn write(path: &Path, content: &[u8], later: u64) {
     fs::write(path, content).unwrap();
     let then = SystemTime::now() - Duration::from_secs(3600 - later);
     File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
 }
 
-/// How a file at the origin becomes another one.
+/// Replaces the content of a file at the origin.
 type Change = fn(&Path, &[u8]);
 
-/// Three clients of each protocol have read the first half of a file when it becomes another one.
-/// Returns the bytes that a new client gets then.
+/// Clients have read the first half of a file over XRootD and HTTP when its content changes. Three
+/// of each protocol then read the second half. Returns the bytes that a new client receives.
 async fn replaced(is_http: bool, change: Change) -> Vec<u8> {
     let bed = bed(forwarding());
     let origin = if is_http { bed.origin.http_url() } else { bed.origin.root_url() };
@@ -46,7 +46,7 @@ async fn replaced(is_http: bool, change: Change) -> Vec<u8> {
     assert!(status == 206 && body == old[..HALF]);
     let etag = header(&head, "etag").unwrap();
     change(&file, &new);
-    // So long a session takes a file for what it was.
+    // Longer than the 100 ms for which a session takes an open file as unchanged.
     tokio::time::sleep(Duration::from_millis(150)).await;
     let second = [HALF as u64..BYTES as u64];
     let fetched = opened.iter().map(|client| client.fetch(&second));
@@ -73,8 +73,8 @@ async fn replaced(is_http: bool, change: Change) -> Vec<u8> {
     whole
 }
 
-/// Regression: clients asked the proxy for the lost version again and again, for 1.5 s, and said
-/// that trying again may help.
+/// Regression: clients repeated requests to the proxy for the lost version for 1.5 s, and reported
+/// an error that may be tried again.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_file_that_is_replaced_no_client_gets_bytes_of_both_versions() {
     let renamed: Change = |path, content| {

@@ -23,8 +23,8 @@ pub struct ColumnName {
 pub struct NameList {
     kind: ColumnKind,
     names: Vec<ColumnName>,
-    /// Positions by path and by last name, in ascending order. Most are found by their paths, so
-    /// that the names are looked through with the first that is not.
+    /// Positions by path and by last name, in ascending order. Most columns are found by path:
+    /// `by_name` is made for the first one that is not.
     by_path: HashMap<String, Vec<usize>>,
     by_name: OnceLock<HashMap<String, Vec<usize>>>,
 }

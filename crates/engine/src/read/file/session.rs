@@ -14,7 +14,7 @@ use crate::read::threads::decoders::Decoders;
 pub(crate) struct Session {
     remote: Remote,
     decoders: Decoders,
-    /// Of the files that were opened last.
+    /// Streamer infos of the files that were opened last.
     classes: Arc<KnownClasses>,
 }
 
@@ -55,8 +55,8 @@ impl Session {
         OpenBytes::open(fetcher, store.as_ref(), locations, speculation, classes).await
     }
 
-    /// Opens a file whose bytes are copied without being decoded: they come with checksums where
-    /// servers offer them.
+    /// Opens a file whose bytes are copied without being decoded: they are requested with checksums
+    /// where servers offer them.
     pub async fn open_to_copy(&self, address: &str) -> Result<File> {
         let locations = FileLocations { is_opaque: true, ..self.remote.locations(address).await? };
         let bytes = self.open_at(locations, Speculation::Eager).await?;

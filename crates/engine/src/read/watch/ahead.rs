@@ -12,9 +12,9 @@ use super::shared::OpenNext;
 use super::{Watched, Watches};
 use crate::read::file::session::Session;
 
-/// Maximum of files that are open for clients to come.
+/// Maximum of files that are open ahead.
 const FILES_MAX: usize = 4;
-/// How long such a file is kept open.
+/// How long a file that no client opens is kept open.
 const KEPT_OPEN: Duration = Duration::from_secs(30);
 
 /// The files of an engine that were opened ahead.
@@ -36,7 +36,7 @@ struct FileAhead {
     watched: Option<Watched>,
 }
 
-/// What opens the file that follows a watched one.
+/// Opens the file that follows a watched one in its series.
 pub struct NextFile {
     watches: Weak<Watches>,
     session: Session,
@@ -44,8 +44,8 @@ pub struct NextFile {
 }
 
 impl FilesAhead {
-    /// A client opens a file. Returns the handle of one that is open ahead, whose first fill is
-    /// under way.
+    /// Records that a client opens a file. Returns its handle if it is open ahead, with the first
+    /// fill under way.
     pub fn opened(&self, address: &str) -> Option<Watched> {
         let mut state = self.state.lock();
         state.series.opened(address);
@@ -54,8 +54,8 @@ impl FilesAhead {
         state.files.swap_remove(at).watched
     }
 
-    /// The address of the file to open ahead after this one, if any. Until
-    /// [`FilesAhead::give_up`] it is one of at most [`FILES_MAX`].
+    /// The address of the file to open ahead after this one, if any. It counts as one of
+    /// [`FILES_MAX`] until a client opens it or [`FilesAhead::give_up`].
     fn begin(&self, after: &str) -> Option<String> {
         let mut state = self.state.lock();
         let next = state.series.next(after).filter(|_| state.files.len() < FILES_MAX)?;
@@ -66,7 +66,7 @@ impl FilesAhead {
         Some(next)
     }
 
-    /// The file is open.
+    /// Keeps the handle of an open file, unless a client has opened that file meanwhile.
     fn keep(&self, address: &str, watched: impl FnOnce() -> Watched) {
         let mut state = self.state.lock();
         if let Some(file) = state.files.iter_mut().find(|file| file.address == address) {
@@ -74,7 +74,7 @@ impl FilesAhead {
         }
     }
 
-    /// The file cannot be opened, or was kept long enough: it was not what follows.
+    /// Drops a wrong guess: a file that cannot be opened, or that no client has opened in time.
     fn give_up(&self, address: &str) {
         let mut state = self.state.lock();
         if let Some(at) = state.files.iter().position(|file| file.address == address) {
@@ -93,6 +93,8 @@ impl NextFile {
     }
 }
 
+/// Opens the next file of the series, if there is one ([`Series::next`]), and fetches the first
+/// fill of its clients.
 impl OpenNext for NextFile {
     fn open(&self, runtime: &Handle) {
         let Some(watches) = self.watches.upgrade() else { return };

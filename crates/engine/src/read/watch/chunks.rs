@@ -1,12 +1,12 @@
-//! What the clients of one table read together, each of them a chunk of its entries. Pure.
+//! Predictions for clients that each read one chunk of the entries of a table. Pure.
 //!
 //! coffea's executors divide the entries of a file among processes: each opens the file, reads its
-//! chunk and closes it, so that a chunk's first vector is all that its client asks for, and says
-//! nothing about that client. But chunks follow one another, and have the same columns. Two clients
-//! with adjacent chunks of the same columns prove it: then the baskets behind the furthest chunk
-//! are fetched for the clients to come, as many chunks as clients have the file open at once, and
-//! no more bytes than all of them have read. Where chunks end within baskets, a chunk's first and
-//! last basket of each column are kept for the other client that reads them.
+//! chunk and closes it. The first vector is mostly all that a client reads, and predicts no further
+//! read of this client. But chunks are adjacent, and have the same columns. Two clients with
+//! adjacent chunks of the same columns prove it: then the baskets behind the furthest chunk are
+//! fetched for later clients, as many chunks as clients have the file open at once, and no more
+//! bytes than all clients have read. Where chunks end within baskets, a chunk's first and last
+//! basket of each column are kept for the other client that reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use super::places::{TablePlaces, Unit};
 use super::predict::Advice;
 
-/// Maximum of bytes that are fetched ahead of the clients.
+/// Maximum of bytes that are fetched ahead and not read yet.
 const AHEAD_MAX: u64 = 64 << 20;
 /// Maximum of clients for which chunks are fetched ahead.
 const CLIENTS_MAX: usize = 16;
-/// Of the bytes that were fetched ahead, at most one part in so many may be unused; from so many
-/// bytes on.
+/// Chunks are refuted when more than 1/20 of the used and unused bytes fetched ahead, and more than
+/// 1/20 of 1 MiB, are unused.
 const UNUSED_PART: u64 = 20;
 const JUDGED_MIN: u64 = 1 << 20;
 
@@ -28,15 +28,15 @@ const JUDGED_MIN: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Chunks {
     table: Arc<TablePlaces>,
-    /// By the number of the client: those that have the file open, and the last that had.
+    /// By client number: of clients that have the file open, and of those that closed it last.
     by_client: BTreeMap<u64, Chunk>,
     /// The largest number of clients that had the file open at once.
     clients_max: usize,
-    /// Behind the furthest basket or page that is read or expected, by column.
+    /// By column, the number behind the last basket or page that is read or expected.
     ahead: BTreeMap<u32, u32>,
     expected: BTreeSet<(u32, u32)>,
     expected_bytes: u64,
-    /// Baskets that are kept for a second client, and those that are not kept any more.
+    /// Baskets that are kept for a second client, and those that are to be dropped.
     shared: BTreeSet<(u32, u32)>,
     not_shared: Vec<(u32, u32)>,
     /// Whether chunks end within baskets.
@@ -64,12 +64,13 @@ struct Chunk {
     bytes: u64,
     fills: u32,
     has_left: bool,
-    /// It has read out of order.
+    /// The client has read out of order.
     has_gaps: bool,
 }
 
 impl Chunk {
-    /// Whether the client has probably read all of it: with one vector, or before it has left.
+    /// Whether the client has probably read its whole chunk: with one vector of several columns, or
+    /// before it closed the file.
     fn is_whole(&self) -> bool {
         let is_vector = self.fills == 1 && self.columns.len() > 1;
         !self.columns.is_empty() && !self.has_gaps && (self.has_left || is_vector)
@@ -90,7 +91,7 @@ impl Chunk {
         is_behind && self.columns.len() == next.columns.len()
     }
 
-    /// Whether the two share a basket.
+    /// Whether this chunk and `next`, which follows it, share a basket.
     fn shares_with(&self, next: &Chunk) -> bool {
         self.columns.values().zip(next.columns.values()).any(|(this, next)| next.start < this.end)
     }
@@ -115,7 +116,7 @@ impl Chunks {
         }
     }
 
-    /// Whether clients read chunks, so that what one of them reads does not say what it reads next.
+    /// Whether clients read chunks, so that the reads of one client do not predict its next reads.
     pub fn are_proven(&self) -> bool {
         self.state == State::Proven
     }
@@ -126,8 +127,8 @@ impl Chunks {
         self.are_proven() && self.ahead.iter().all(is_at_end)
     }
 
-    /// Whether a client has read a part of the table that is not its beginning, or has left before
-    /// its end: then a further client does not have to begin with the first entries.
+    /// Whether a client began behind the table's first entries, or closed the file before the last
+    /// ones: then a later client may begin anywhere.
     pub fn is_divided(&self) -> bool {
         let behind_last = |column: &u32, end: u32| self.table.unit(*column, end).is_none();
         let is_part = |chunk: &Chunk| {
@@ -138,7 +139,7 @@ impl Chunks {
         self.by_client.values().any(is_part)
     }
 
-    /// A client opens the file.
+    /// A client opens the file. Returns the ranges to fetch and to drop.
     pub fn open(&mut self, client: u64) -> Advice {
         self.by_client.entry(client).or_default();
         let open = self.by_client.values().filter(|chunk| !chunk.has_left).count();
@@ -157,7 +158,7 @@ impl Chunks {
         chunk.has_gaps |= !(read.start..=read.end).contains(&number);
         let last = read.end.saturating_sub(1);
         if number == read.end && read.start < last && self.shared.remove(&(column, last)) {
-            // The chunk did not end with it.
+            // The chunk did not end with this basket.
             self.not_shared.push((column, last));
         }
         read.end = read.end.max(number + 1);
@@ -170,7 +171,8 @@ impl Chunks {
         }
     }
 
-    /// Offsets of the first and last baskets that a client has read, if chunks share these.
+    /// Offsets of the first and last basket of each column that a client has read; empty where
+    /// chunks end with baskets.
     pub fn ends(&mut self, client: u64) -> BTreeSet<u64> {
         let Some(chunk) = self.by_client.get(&client).filter(|_| self.has_shared) else {
             return BTreeSet::new();
@@ -183,7 +185,7 @@ impl Chunks {
         self.ranges(ends.into_iter()).into_iter().map(|range| range.start).collect()
     }
 
-    /// A client has received all that it has asked for.
+    /// A client has received all that it asked for. Returns the ranges to fetch and to drop.
     pub fn answered(&mut self, client: u64) -> Advice {
         let Some(chunk) = self.by_client.get_mut(&client) else { return Advice::default() };
         if chunk.columns.is_empty() {
@@ -194,7 +196,7 @@ impl Chunks {
         self.advice()
     }
 
-    /// A client has closed the file.
+    /// A client has closed the file. Returns the ranges to fetch and to drop.
     pub fn leave(&mut self, client: u64) -> Advice {
         let Some(chunk) = self.by_client.get_mut(&client) else { return Advice::default() };
         chunk.has_left = true;
@@ -211,7 +213,7 @@ impl Chunks {
         self.advice()
     }
 
-    /// Compares the chunk of a client with the other ones: two that are adjacent are the proof.
+    /// Compares a client's chunk with the chunks of other clients: two adjacent ones are the proof.
     fn compare(&mut self, client: u64) {
         let Some(chunk) = self.by_client.get(&client).filter(|chunk| chunk.is_whole()) else {
             return;
@@ -235,14 +237,14 @@ impl Chunks {
         }
     }
 
-    /// The number of the basket that the chunk behind the furthest one begins with.
+    /// The number of the basket with which the chunk behind the furthest one begins.
     fn furthest(&self, column: u32) -> u32 {
         let chunks = self.by_client.values().filter_map(|chunk| chunk.columns.get(&column));
         let end = chunks.map(|read| read.end).max().unwrap_or(0);
         end.saturating_sub(u32::from(self.has_shared))
     }
 
-    /// What to fetch and to drop.
+    /// The ranges to fetch and to drop.
     fn advice(&mut self) -> Advice {
         if self.state != State::Proven {
             return Advice::default();
@@ -259,16 +261,16 @@ impl Chunks {
         Advice { fetch: self.extend(), drop }
     }
 
-    /// The lowest number of a column in the chunks of the last clients: twice as many as had the
-    /// file open at once.
+    /// The lowest basket number of a column in the chunks of the last clients, of twice as many as
+    /// had the file open at once; `None` where they have not read the column.
     fn lowest(&self, column: u32) -> Option<u32> {
         let read = self.by_client.values().filter(|chunk| !chunk.columns.is_empty());
         let last = read.rev().take(2 * self.clients_max);
         last.filter_map(|chunk| Some(chunk.columns.get(&column)?.start)).min()
     }
 
-    /// Expects no longer what lies in front of the last clients' chunks, and keeps no longer what
-    /// they share.
+    /// Stops expecting, and keeping for a second client, baskets in front of the last clients'
+    /// chunks. Returns the ranges to drop.
     fn pass_over(&mut self) -> Vec<Range<u64>> {
         let lowest: BTreeMap<u32, u32> =
             self.ahead.keys().filter_map(|column| Some((*column, self.lowest(*column)?))).collect();
@@ -295,7 +297,7 @@ impl Chunks {
         units.filter_map(range).collect()
     }
 
-    /// Expects more chunks; returns the ranges of their baskets.
+    /// Expects the baskets of further chunks; returns their ranges.
     fn extend(&mut self) -> Vec<Range<u64>> {
         let whole = self.by_client.values().filter(|chunk| chunk.is_whole());
         let chunk = whole.map(|chunk| chunk.bytes).max().unwrap_or(0);
@@ -372,7 +374,7 @@ mod tests {
             self.clients
         }
 
-        /// A client asks for baskets of two columns, and waits for what is not here.
+        /// A client reads baskets of two columns, and waits for those that were not fetched ahead.
         fn ask(&mut self, client: u64, baskets: Range<u32>) {
             let mut starts = Vec::new();
             for column in [1, 3] {
@@ -407,7 +409,7 @@ mod tests {
             self.follow(advice);
         }
 
-        /// Four processes read chunks of `entries` entries, one after the other.
+        /// Four processes at a time each read one of the `chunks`, of `entries` entries.
         fn play(&mut self, chunks: &[u32], entries: u32) {
             for together in chunks.chunks(4) {
                 let clients: Vec<u64> = together.iter().map(|_| self.open()).collect();

@@ -27,7 +27,7 @@ pub struct Client {
     shared: Arc<Shared>,
     number: u64,
     opened: Instant,
-    /// Nothing is fetched ahead for it.
+    /// Whether nothing is fetched ahead for this client.
     only_reads: bool,
     reader: Mutex<Reader>,
 }
@@ -76,8 +76,8 @@ impl Client {
         self.reader.lock().last.get(range)
     }
 
-    /// The client asks for ranges; returns also what can be fetched meanwhile, and offsets of
-    /// baskets that a further client reads, too.
+    /// The client asks for ranges. Returns its read, the ranges to fetch and to drop meanwhile, and
+    /// the offsets of baskets that a second client reads, too.
     pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> (Answering, Advice, BTreeSet<u64>) {
         let (mut advice, mut ends) = (Advice::default(), BTreeSet::new());
         let mut reader = self.reader.lock();

@@ -1,5 +1,5 @@
-//! What clients read of a table's shape, for the next file that has it. Kept in memory, and as a
-//! note for later processes.
+//! The columns that clients read of tables of one shape, for the next file with such a table. Kept
+//! in memory, and as a note in the store for later processes.
 
 use std::collections::VecDeque;
 use std::hash::Hasher;
@@ -28,19 +28,19 @@ pub struct Habit {
 /// The habits of the clients of one engine, by shape. A clone shares them.
 #[derive(Debug, Clone, Default)]
 pub struct Habits {
-    /// The last one saved is the last.
+    /// In the order in which they were saved.
     in_memory: Arc<Mutex<VecDeque<(u64, Habit)>>>,
 }
 
 impl Habits {
-    /// The habit of a table's shape: of a client of this engine, else of an earlier process.
+    /// The last habit of a table's shape: of a client of this engine, else of another process.
     pub fn load(&self, notes: &Notes, table: &TablePlaces) -> Option<Habit> {
         let shape = shape(table);
         let here = self.in_memory.lock().iter().find(|(of, _)| *of == shape).cloned();
         here.map(|(_, habit)| habit).or_else(|| notes.load(shape))
     }
 
-    /// Keeps it. Where a note cannot be written, it is kept in memory only.
+    /// Keeps the habit of a table's shape; in memory only where a note cannot be written.
     pub fn save(&self, notes: &Notes, table: &TablePlaces, habit: Habit) {
         let is_new = self.load(notes, table).as_ref() != Some(&habit);
         let shape = shape(table);
@@ -87,7 +87,7 @@ fn shape(table: &TablePlaces) -> u64 {
 mod tests {
     use super::*;
 
-    /// Regression: habits were only kept in the store, which a process may be without.
+    /// Regression: a process without a store kept no habits.
     #[test]
     fn habits_are_kept_without_a_store() {
         let table = |name: String| TablePlaces { names: vec![name], ..TablePlaces::default() };

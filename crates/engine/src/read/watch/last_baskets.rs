@@ -15,7 +15,7 @@ use super::places::{Places, StoredAt};
 
 /// Maximum of bytes that are kept for one client.
 const KEPT_MAX: u64 = 8 << 20;
-/// The clients of an engine keep at most one part in so many of its memory budget.
+/// The clients of an engine keep at most 1/16 of its memory budget.
 const MEMORY_PART: u64 = 16;
 
 /// Bytes of the last baskets of all clients of an engine. A clone shares the count.
@@ -27,7 +27,7 @@ pub struct KeptTotal(Arc<AtomicU64>);
 pub struct KeptShare {
     total: KeptTotal,
     bytes: u64,
-    /// So much less is read ahead.
+    /// Counts `bytes` in the fetcher's budget, which leaves less for reading ahead.
     _counted: Option<LentMemory>,
 }
 
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(total.0.load(Ordering::Relaxed), 0);
     }
 
-    /// Regression: each client kept up to 8 MiB that no budget knew of.
+    /// Regression: each client kept up to 8 MiB that counted in no budget.
     #[test]
     fn the_baskets_of_all_clients_are_bounded() {
         let (places, total) = (places(), KeptTotal::default());

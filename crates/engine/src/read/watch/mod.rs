@@ -5,9 +5,9 @@
 //! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that a client's reads predict
-//! its next reads (`predict`), the reads of clients that read further chunks of the file
-//! (`chunks`), and the first reads of clients of similar files (`habit`). The next file of a series
-//! is opened when the last bytes of one are on their way (`series`, `ahead`).
+//! its next reads (`predict`), the reads of clients of further chunks of the file (`chunks`), and
+//! the first reads of clients of similar files (`habit`). Once the last bytes
+//! of a file are requested, the next file of its series is opened (`series`, `ahead`).
 
 mod ahead;
 pub mod arrivals;
@@ -78,7 +78,7 @@ impl Watches {
     ) -> Result<Watched> {
         let is_fresh = |watched: &Watched| !watched.client.shared().is_stale();
         let ahead = self.ahead.opened(address).filter(is_fresh);
-        // It stays open until another client has found it.
+        // `ahead` keeps the file open while a client with another `cache_use` looks for it below.
         if let Some(watched) = &ahead
             && cache_use == CacheUse::Usual
         {
@@ -102,8 +102,8 @@ impl Watches {
         self.engine.opens.opens()
     }
 
-    /// The open of an address: a present one that this client may share, or a new one. The failure
-    /// of a guess does not count.
+    /// The open of an address: a current one that this client may share, else a new one. A failed
+    /// guess does not count in [`Opens`].
     fn opening(
         self: &Arc<Self>,
         session: &Session,

@@ -33,7 +33,7 @@ struct Piece {
     is_used: bool,
     /// Number of clients for which it is predicted and which have not read it.
     claims: u32,
-    /// Whether one of these is the second client of a basket that two chunks share.
+    /// Whether `claims` has counted the second client of a basket that two chunks share.
     is_shared: bool,
 }
 
@@ -78,7 +78,7 @@ impl Piece {
 }
 
 impl Pieces {
-    /// Adds what is predicted for a client. Returns what was not there; its wants have `orders`.
+    /// Adds the ranges predicted for a client. Returns the new ones, which receive `orders`.
     pub fn expect(
         &mut self,
         ranges: Vec<Range<u64>>,
@@ -105,7 +105,8 @@ impl Pieces {
         added
     }
 
-    /// A predicted range has come. It goes to the clients that wait for it, and is kept for others.
+    /// Sends a predicted range that has arrived to the clients that wait for it, or keeps it, or
+    /// both where it is also predicted for other clients.
     pub fn arrive(&mut self, start: u64, delivery: Delivery) -> Use {
         let Some(piece) = self.by_start.get_mut(&start) else { return Use::Never };
         match &mut piece.state {
@@ -164,9 +165,9 @@ impl Pieces {
         self.by_start.values().map(Piece::kept_in_vain).sum()
     }
 
-    /// A client reads a range: its parts, in their order. What it reads to its end is kept only for
-    /// other clients: those for which it is predicted, and where it begins at one of the offsets
-    /// `shared`, a second one.
+    /// A client reads a range. Returns its parts in their order. A prediction that is read to its
+    /// end is kept only for other clients: those for which it is predicted and, where it begins at
+    /// one of the offsets `shared`, a second one.
     pub fn read(&mut self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
         let (mut parts, mut at) = (Vec::new(), range.start);
         let starts: Vec<u64> = self.overlapping(range).collect();

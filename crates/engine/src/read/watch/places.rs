@@ -76,7 +76,8 @@ impl TablePlaces {
         behind.checked_sub(1).map_or(0, |at| self.cluster_starts[at])
     }
 
-    /// The baskets and pages of columns, each from a number on, in ascending `order`.
+    /// The baskets and pages of columns in ascending `order`, each column from its number in `from`
+    /// on.
     pub fn in_order<'a>(
         &'a self,
         from: impl Iterator<Item = (u32, u32)>,

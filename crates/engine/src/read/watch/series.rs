@@ -1,8 +1,8 @@
 //! Which file a client opens next: `run_7.root` after `run_5.root` and `run_6.root`. Pure.
 //!
-//! Files of one dataset mostly differ in a number. Where the file whose number is one lower was
-//! opened before, the next one is opened before a client asks: a guess, which costs an open, and a
-//! first fill of its columns. After a wrong one, twice as many files in a row are needed.
+//! Files of one dataset mostly differ in a number. After two files in a row the next one is opened
+//! before a client asks for it: a guess, which costs an open and a first fill of its columns. After
+//! a wrong guess, twice as many files in a row are needed.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,10 @@ const NEEDED_MAX: usize = 64;
 /// Maximum of digits of a number.
 const DIGITS_MAX: usize = 15;
 
-/// The files that clients have opened, and how good the guesses were.
+/// The files that clients have opened last, and the outcome of the guesses.
 #[derive(Debug)]
 pub struct Series {
-    /// The last one opened is the last.
+    /// In the order in which clients opened them.
     recent: VecDeque<String>,
     /// Files in a row that are needed before the next one is guessed.
     needed: usize,
@@ -29,7 +29,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// A client opens a file.
+    /// Records that a client opens a file.
     pub fn opened(&mut self, address: &str) {
         self.recent.retain(|recent| recent != address);
         self.recent.push_back(address.to_owned());
@@ -38,13 +38,13 @@ impl Series {
         }
     }
 
-    /// Whether a client has opened a file not long ago.
+    /// Whether the file is one of the 256 that clients opened last.
     pub fn has(&self, address: &str) -> bool {
         self.recent.iter().any(|recent| recent == address)
     }
 
-    /// The address of the file that clients will probably open after this one; `None` where too few
-    /// files in a row were opened, or where it has been opened.
+    /// The address of the file that clients will probably open after this one; `None` where clients
+    /// have opened too few files in a row, or the next one already.
     pub fn next(&self, address: &str) -> Option<String> {
         let mut numbers = numbers(address);
         numbers.reverse();
@@ -59,12 +59,12 @@ impl Series {
         numbers.into_iter().find_map(is_next)
     }
 
-    /// A guessed file was opened by a client, or by none.
+    /// Records whether a client has opened a guessed file.
     pub fn guessed(&mut self, is_right: bool) {
         self.needed = if is_right { 2 } else { (2 * self.needed).min(NEEDED_MAX) };
     }
 
-    /// The file in front of another one, by the number that begins at `start`, if it was opened.
+    /// The address with a number one lower at offset `start`, if a client has opened it.
     fn before(&self, address: &str, start: usize) -> Option<String> {
         let (_, end) = numbers(address).into_iter().find(|number| number.0 == start)?;
         let same_length = with_number(address, start..end, -1)?;
@@ -77,8 +77,8 @@ impl Series {
     }
 }
 
-/// Where the numbers in the name of a file are. None in an address with a query, whose token may be
-/// for this file only, and in one of several locations.
+/// Beginnings and ends of the numbers in a file's name. Empty for an address with a query, whose
+/// token may be valid for this file only, and for an address with several locations.
 fn numbers(address: &str) -> Vec<(usize, usize)> {
     let name = address.rfind('/').map_or(address.len(), |slash| slash + 1);
     let (mut numbers, mut start) = (Vec::new(), None);

@@ -60,7 +60,7 @@ pub struct Shared {
     pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
     places: OnceLock<Places>,
-    /// What the clients read of each table; none before its baskets and pages are known.
+    /// One a table; empty until the baskets and pages of the tables are known.
     pub chunks: Mutex<Vec<Chunks>>,
     pieces: Mutex<Pieces>,
     /// Predictions so far.
@@ -70,7 +70,7 @@ pub struct Shared {
     clients_count: AtomicU64,
     /// Whether the file has been replaced since its open, or cannot be read.
     is_stale: AtomicBool,
-    /// `None` when it has been looked for.
+    /// `None` after its only use.
     next: Mutex<Option<Box<dyn OpenNext>>>,
     runtime: Handle,
     /// What goes on beside the reads; it ends with this.
@@ -119,7 +119,7 @@ impl Shared {
         Ok(shared)
     }
 
-    /// One client more; with `only_reads` one for which nothing is fetched ahead.
+    /// A new client of the file; with `only_reads` nothing is fetched ahead for it.
     pub fn client(self: &Arc<Self>, only_reads: bool) -> Arc<Client> {
         let number = self.clients_count.fetch_add(1, Ordering::Relaxed);
         let client = Client::new(self.clone(), number, only_reads);
@@ -192,7 +192,7 @@ impl Shared {
         let added = {
             let mut pieces = self.pieces.lock();
             fetch.retain(|range| self.metadata(range).is_none());
-            // What is expected again is not dropped.
+            // First: a range that is also in `drop` stays.
             let added = pieces.expect(fetch, &orders);
             let (dropped, fetched) = pieces.give_up(&drop);
             self.tally.unused(dropped);
@@ -213,7 +213,8 @@ impl Shared {
         self.spawn(bring(Arc::downgrade(self), wants, receiver, starts));
     }
 
-    /// All that its clients will probably read is on its way: a client may open the next file soon.
+    /// Opens the next file of the series ahead, once: the last bytes that a client will probably
+    /// read of this one have been requested.
     pub fn open_next(&self) {
         let next = self.next.lock().take();
         next.iter().for_each(|next| next.open(&self.runtime));

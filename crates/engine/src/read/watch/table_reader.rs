@@ -1,4 +1,5 @@
-//! One client's reads of one table: predicted from its own ones, or from the chunks of all clients.
+//! One client's reads of one table: predicted from its earlier reads, or from the chunks of all
+//! clients.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub struct TableReader {
     /// The number of the client.
     client: u64,
     predictor: Predictor,
-    /// Whether clients read chunks: the client's own reads do not say what it reads next.
+    /// Whether clients read chunks, so that this client's reads do not predict its next reads.
     reads_chunk: bool,
 }
 
@@ -28,7 +29,8 @@ impl TableReader {
         &self.predictor
     }
 
-    /// The client has opened the file, and clients of such files have a habit.
+    /// The client has opened the file. Returns the ranges to fetch first, and to drop; those of the
+    /// `habit` only where clients do not read parts of the table.
     pub fn begin(&mut self, chunks: &mut Chunks, habit: Option<Habit>) -> Advice {
         let mut advice = chunks.open(self.client);
         self.reads_chunk = chunks.are_proven();
@@ -45,7 +47,7 @@ impl TableReader {
         self.predictor.read(column, number);
     }
 
-    /// The client waits for what it reads. Returns what to fetch and to drop meanwhile.
+    /// The client waits for what it reads. Returns the ranges to fetch and to drop meanwhile.
     pub fn asked(&mut self, chunks: &Chunks, now: Duration, way: Way) -> Advice {
         let mut advice = Advice { fetch: Vec::new(), drop: self.follow_chunks(chunks) };
         let own = self.predictor.asked(now, way);
@@ -55,7 +57,7 @@ impl TableReader {
         advice
     }
 
-    /// The client has received all that it reads. Returns what to fetch and to drop.
+    /// The client has received all that it reads. Returns the ranges to fetch and to drop.
     pub fn answered(&mut self, chunks: &mut Chunks, now: Duration, way: Way) -> Advice {
         let mut advice = chunks.answered(self.client);
         advice.drop.extend(self.follow_chunks(chunks));
@@ -71,7 +73,7 @@ impl TableReader {
         if self.reads_chunk { chunks.are_at_end() } else { self.predictor.is_at_end() }
     }
 
-    /// The client has closed the file. Returns what to fetch and to drop.
+    /// The client has closed the file. Returns the ranges to fetch and to drop.
     pub fn leave(&mut self, chunks: &mut Chunks) -> Advice {
         let mut advice = chunks.leave(self.client);
         if !self.reads_chunk {
@@ -80,7 +82,8 @@ impl TableReader {
         advice
     }
 
-    /// Where clients read chunks, returns what was fetched for this one alone.
+    /// Ends the predictions from the client's own reads once clients read chunks. Returns their
+    /// ranges, to be dropped.
     fn follow_chunks(&mut self, chunks: &Chunks) -> Vec<Range<u64>> {
         if self.reads_chunk || !chunks.are_proven() {
             return Vec::new();

@@ -87,8 +87,8 @@ impl Driver {
         let Some(file) = self.files.get_mut(&state.file) else { return };
         let range = offset..offset + bytes.len() as u64;
         let mut is_of_open = false;
-        // An open brings one byte of a file of which nothing is wanted yet, since some byte has to
-        // be asked for.
+        // The open of a file that is copied requests one byte, the minimum, where the caller wants
+        // none yet.
         let length = bytes.len() as u64;
         let is_wanted = !file.is_opaque || length > 1;
         if state.is_open && file.opening.is_some() && !state.joins && is_wanted {

@@ -219,7 +219,7 @@ impl Server for XrootdServer {
     }
 }
 
-/// Scheme, host and port of the server of an address; `None` of another protocol's.
+/// Scheme, host and port of the server of an address; `None` for another protocol.
 pub(crate) fn server_name(url: &Address) -> Option<String> {
     url.to_xrootd().map(name)
 }
