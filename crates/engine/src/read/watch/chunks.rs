@@ -215,6 +215,9 @@ impl Chunks {
 
     /// Compares a client's chunk with the chunks of other clients: two adjacent ones are the proof.
     fn compare(&mut self, client: u64) {
+        if self.state == State::Refuted {
+            return;
+        }
         let Some(chunk) = self.by_client.get(&client).filter(|chunk| chunk.is_whole()) else {
             return;
         };
@@ -473,5 +476,18 @@ mod tests {
         world.play(&[30, 31, 32, 33, 34, 35, 36, 37], 20);
         assert!(!world.chunks.are_proven() && world.here.is_empty(), "{:?}", world.chunks);
         assert!(world.fetched <= 2 * fetched, "{} bytes", world.fetched);
+    }
+
+    /// Regression: two adjacent chunks made the ends of chunks be kept again, and never dropped.
+    #[test]
+    fn nothing_is_kept_for_a_second_client_once_chunks_are_refuted() {
+        let mut world = World::new();
+        world.play(&[0, 1, 2, 3], 20);
+        world.play(&[30, 31, 32, 33, 34, 35, 36, 37], 20);
+        assert_eq!(world.chunks.state, State::Refuted, "{:?}", world.chunks);
+        world.play(&[10, 11, 12, 13], 25);
+        let client = world.open();
+        world.chunks.read(client, 1, 0);
+        assert_eq!(world.chunks.ends(client), BTreeSet::new());
     }
 }
