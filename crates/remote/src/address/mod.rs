@@ -66,6 +66,8 @@ pub struct FileLocations {
     pub identify: Option<Identify>,
     /// What a cache may do for this open.
     pub cache_use: CacheUse,
+    /// No reader has asked for the file: if it cannot be opened, that is not remembered.
+    pub is_guess: bool,
 }
 
 /// What a cache may do for one open of a file.

@@ -298,11 +298,12 @@ impl Fetcher {
             self.trace().say(Level::Info, || format!("not asked again: {error}"));
             return Err(error);
         }
+        let remembered = key.filter(|_| !locations.is_guess);
         let (reply, opened) = oneshot::channel();
         let activity = activity.clone();
         let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
-        Ok(Opening { opened, failed: key.map(|key| (self.failed.clone(), key)) })
+        Ok(Opening { opened, failed: remembered.map(|key| (self.failed.clone(), key)) })
     }
 
     /// What the cache has to do with a file that is to be opened, for a caller who takes it for

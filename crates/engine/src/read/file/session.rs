@@ -63,9 +63,15 @@ impl Session {
         File::of_bytes(bytes, &self.decoders).await
     }
 
-    /// Opens a file of any kind, and understands nothing of it yet.
-    pub async fn open_bytes(&self, address: &str, cache_use: CacheUse) -> Result<OpenBytes> {
-        let locations = FileLocations { cache_use, ..self.remote.locations(address).await? };
+    /// Opens a file of any kind, and understands nothing of it yet. With `is_guess` no reader has
+    /// asked for it.
+    pub async fn open_bytes(
+        &self,
+        address: &str,
+        (cache_use, is_guess): (CacheUse, bool),
+    ) -> Result<OpenBytes> {
+        let locations = self.remote.locations(address).await?;
+        let locations = FileLocations { cache_use, is_guess, ..locations };
         self.open_at(locations, Speculation::Eager).await
     }
 

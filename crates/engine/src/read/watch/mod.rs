@@ -126,7 +126,8 @@ impl Watches {
         let (tally, engine) = (self.tally.of_file(), self.engine.clone());
         let next = NextFile::new(self, &session, address);
         let opening = async move {
-            let opened = Shared::open(&session, &name, cache_use, tally, &engine, next).await;
+            let how = (cache_use, is_guess);
+            let opened = Shared::open(&session, &name, how, tally, &engine, next).await;
             if let Err(error) = &opened
                 && cache_use != CacheUse::Only
                 && !is_guess

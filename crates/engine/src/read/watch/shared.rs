@@ -78,20 +78,20 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Opens a file, and begins to read its metadata.
+    /// Opens a file, and begins to read its metadata. With `is_guess` no client has asked for it.
     ///
     /// # Errors
     /// Why the file cannot be opened.
     pub async fn open(
         session: &Session,
         address: &str,
-        cache_use: CacheUse,
+        (cache_use, is_guess): (CacheUse, bool),
         tally: Tally,
         engine: &EngineShared,
         next: impl OpenNext + 'static,
     ) -> Result<Arc<Self>> {
         let EngineShared { opens, habits, kept_total } = engine.clone();
-        let bytes = session.open_bytes(address, cache_use).await?;
+        let bytes = session.open_bytes(address, (cache_use, is_guess)).await?;
         let shared = Arc::new(Shared {
             remote: bytes.remote.clone(),
             tally,
