@@ -157,7 +157,7 @@ fn a_file_that_does_not_follow_costs_one_open_and_no_error() {
         let engine = with_files(8);
         play_files(&engine, &[0, 1, 4, 5, 6], RTT).await;
         // Files 2 and 7 were opened ahead in vain. The next guess needs eight files in a row.
-        tokio::time::sleep(Duration::from_secs(31)).await;
+        tokio::time::sleep(Duration::from_secs(11)).await;
         assert_eq!(opens(&engine), 7);
         play_files(&engine, &[7], RTT).await;
         assert_eq!((opens(&engine), engine.watch_opens().failed.len()), (8, 0));

@@ -15,7 +15,7 @@ use crate::read::file::session::Session;
 /// Maximum of files that are open ahead.
 const FILES_MAX: usize = 4;
 /// How long a file that no client opens is kept open.
-const KEPT_OPEN: Duration = Duration::from_secs(30);
+const KEPT_OPEN: Duration = Duration::from_secs(10);
 
 /// The files of an engine that were opened ahead.
 #[derive(Debug, Default)]
@@ -67,10 +67,14 @@ impl FilesAhead {
     }
 
     /// Keeps the handle of an open file, unless a client has opened that file meanwhile.
-    fn keep(&self, address: &str, watched: impl FnOnce() -> Watched) {
+    fn keep(&self, address: &str, watched: Watched) {
         let mut state = self.state.lock();
-        if let Some(file) = state.files.iter_mut().find(|file| file.address == address) {
-            file.watched = Some(watched());
+        match state.files.iter_mut().find(|file| file.address == address) {
+            Some(file) => file.watched = Some(watched),
+            None => {
+                drop(state);
+                drop(watched);
+            }
         }
     }
 
@@ -105,7 +109,7 @@ impl OpenNext for NextFile {
             let opened = opening.clone().await;
             if let (Some(watches), Ok(shared)) = (watches.upgrade(), &opened) {
                 let has_asked = false;
-                let client = || Watched { client: shared.client(false), has_asked, opening };
+                let client = Watched { client: shared.client(false), has_asked, opening };
                 watches.ahead.keep(&next, client);
             }
             if opened.is_ok() {
