@@ -145,7 +145,9 @@ impl NTuplePart {
         for (column, described) in cluster.columns.iter().zip(&schema.columns) {
             let top = schema.ancestors(described.field).last();
             let Some(places) = top.and_then(|top| places.get_mut(&top)) else { continue };
-            places.extend(column.pages.iter().map(|(_, place)| *place as usize));
+            // A page without elements may have no bytes, and is never read.
+            let pages = column.pages.iter().filter(|(elements, _)| *elements > 0);
+            places.extend(pages.map(|(_, place)| *place as usize));
         }
         for places in places.values_mut() {
             places.sort_unstable();
