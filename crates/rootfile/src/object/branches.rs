@@ -75,6 +75,8 @@ const MEMBERS: [&str; 34] = [
 
 /// Maximum depth of base classes of base classes.
 const DEPTH_MAX: usize = 8;
+/// Maximum of steps, for hostile lists of streamer infos in which classes have many bases.
+const STEPS_MAX: usize = 1000;
 
 /// Reads the object of a tree that `content` consists of. Branches and leaves have only the members
 /// that [`read_tree`](crate::tree) needs, equal to those of [`read_object`](super::read_object).
@@ -184,7 +186,7 @@ impl ShortLayouts<'_> {
             self.steps.push(Step::Object);
             return Some(());
         }
-        if base.special.is_some() || depth >= DEPTH_MAX {
+        if base.special.is_some() || depth >= DEPTH_MAX || self.steps.len() >= STEPS_MAX {
             return None;
         }
         let layout = base.layout(version)?.clone();
