@@ -96,7 +96,8 @@ impl BranchQueue {
     }
 
     fn push(&mut self, basket: HeldBasket) {
-        self.next = self.next.max(basket.first_entry + u64::from(basket.entries));
+        let end = basket.first_entry.saturating_add(u64::from(basket.entries));
+        self.next = self.next.max(end);
         let mut line = self.line.lock();
         line.bytes += basket.content_len;
         line.steps.push_back(Step::Add(basket));

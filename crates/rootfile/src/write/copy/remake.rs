@@ -152,6 +152,9 @@ impl HeldBasket {
             true => offsets_of(&content, &shape).ok_or_else(unclear)?,
             false => return Err(unclear()),
         };
+        if offsets.as_ref().is_some_and(|offsets| !offsets.is_sorted()) {
+            return Err(Error::corrupt("entries out of order"));
+        }
         let (entries, data_len) = (shape.entries as usize, shape.data_len);
         let each = data_len.checked_div(entries).unwrap_or(0);
         if offsets.is_none() && each * entries != data_len {
@@ -376,7 +379,8 @@ impl Open {
         };
         let mine = &self.entries;
         let len = mine.data.len() + mine.offsets_len() + entries.shape.content_len;
-        let is_like = mine.offsets.is_some() == entries.offsets.is_some();
+        let is_like = mine.offsets.is_some() == entries.offsets.is_some()
+            && mine.shape.entries.checked_add(entries.shape.entries).is_some();
         is_like && len as u64 <= most && process(&self.first) == process(other)
     }
 
