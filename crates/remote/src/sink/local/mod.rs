@@ -428,8 +428,15 @@ fn name_new(part: TempPath, target: &Path) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(error.error),
         // The file system may have neither hard links nor a rename that replaces nothing.
-        Err(error) => name_held(error.path, target),
+        Err(error) if is_unsupported(&error.error) => name_held(error.path, target),
+        Err(error) => Err(error.error),
     }
+}
+
+/// Whether a file system refuses a call that it does not have: EOPNOTSUPP, ENOSYS, EINVAL, EPERM.
+fn is_unsupported(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
 /// As [`name_new`]: creates an empty file of that name, which the rename then replaces.
