@@ -146,7 +146,7 @@ impl NTuplePart {
             let top = schema.ancestors(described.field).last();
             let Some(places) = top.and_then(|top| places.get_mut(&top)) else { continue };
             // A page without elements may have no bytes, and is never read.
-            let pages = column.pages.iter().filter(|(elements, _)| *elements > 0);
+            let pages = column.pages.iter().filter(|(elements, _)| *elements != 0);
             places.extend(pages.map(|(_, place)| *place as usize));
         }
         for places in places.values_mut() {

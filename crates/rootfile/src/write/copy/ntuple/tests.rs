@@ -1,5 +1,7 @@
 //! Schemas of several inputs as one, and the zeros for what an input lacks.
 
+use std::sync::Arc;
+
 use super::bridge::{Bridge, FieldPages, zero_pages};
 use super::layout::UnionSchema;
 use super::part::{ClusterPart, ColumnPart, NTuplePart};
@@ -223,4 +225,18 @@ fn pages_of_zeros_have_a_megabyte_at_most() {
     let pages: Vec<_> = zero_pages(600_000, 32).collect();
     assert_eq!(pages.iter().map(|(_, len)| *len).max(), Some(1 << 20));
     assert_eq!(pages.iter().map(|(count, _)| *count).sum::<i32>(), 600_000);
+}
+
+/// Regression: a field that has such a page was never complete, and lost the cluster's entries.
+#[test]
+fn pages_without_elements_are_not_waited_for() {
+    let part = NTuplePart {
+        entries: 10,
+        schema: (0, Arc::new(schema(&[number("x"), number("y"), number("z")]))),
+        fields: [Some(0), Some(1), Some(2)].into(),
+        clusters: vec![cluster(10, &[Some(10), Some(0), Some(-10)])],
+        clusters_before: 0,
+        groups: Vec::new(),
+    };
+    assert_eq!(part.fields(0), [(0, vec![0]), (1, vec![]), (2, vec![0])]);
 }
