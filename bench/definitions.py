@@ -19,7 +19,7 @@ class Peer:
     is_led: bool = False  # started by `farroot run`, whose own start does not count
     is_cached: bool = False  # with a cache on disk that a run before it has filled
     is_behind_xcache: bool = False  # through XRootD's own cache, empty unless `is_cached`
-    is_known: bool = False  # with the metadata that a run before it has stored
+    is_known: bool = False  # with the metadata that an earlier run has stored
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def led(peer: Peer) -> tuple[Peer, Peer]:
 
 
 def trusting(peer: Peer) -> Peer:
-    """With a cache that does not ask the origin whether the file has changed, as XCache's."""
+    """The peer with a cache that, as XCache, does not ask the origin whether a file has changed."""
     return replace(
         peer, name=f"{peer.name}, trusted", environment={"FARROOT_CACHE_CHECK": "trust=7d"}
     )

@@ -1,5 +1,5 @@
-"""The experiments home-*: uproot and coffea as they are, with farroot under them, and farroot in
-their place. Data only, as definitions.py."""
+"""The experiments home-*: uproot and coffea alone, uproot and coffea reading through farroot, and
+farroot in place of both. Data only, as definitions.py."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from definitions import (
 HANDLER = ("--handler",)
 UNDER_UPROOT = Peer("farroot.Source under uproot", "uproot_arrays", options=HANDLER)
 NEAR_AND_FAR = (Link(0), Link(100))
-# `nano` in as many chunks as it has clusters.
+# Entries of a chunk of `nano`: one chunk is one cluster.
 CHUNKS = ("--step", "25000")
-# Entries of a chunk of `nano947`, and chunks of which the mean is taken.
+# Entries of a chunk of `nano947`, and the number of chunks over which figures are averaged.
 LATER = ("--step", "200", "--chunks", "4")
 
 
 def known(peer: Peer, what: str = "file known") -> Peer:
-    """The same with the metadata, and a processor's columns, that an earlier process has stored."""
+    """The peer with the metadata and processor columns that an earlier process has stored."""
     return replace(peer, name=f"{peer.name}, {what}", is_known=True)
 
 
 def by(how: str, name: str, script: str, *options: str, scheme: str = "root") -> Peer:
-    """coffea as it is, with farroot.Source under it, or farroot.coffea."""
+    """A peer that reads by ``how``: coffea alone, coffea on farroot.Source, or farroot.coffea."""
     return Peer(name, script, scheme, ("--by", how, *options))
 
 

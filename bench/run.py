@@ -212,8 +212,7 @@ def run_script(experiment: Experiment, peer: Peer, link: Link | None, root_url: 
 
 
 def memory(peer: Peer) -> dict[str, str]:
-    """farroot's settings of what it keeps on disk: every run is a first one, unless the peer says
-    otherwise."""
+    """Settings of farroot's store and cache on disk: off, except for known and cached peers."""
     own = CACHE / peer.name
     if peer.is_known:
         return {"FARROOT_STORE": "100 MB", "FARROOT_STORE_FOLDER": str(own)}

@@ -4,9 +4,9 @@ that of docs/jobs.md from sim/record/.
     python bench/tables.py            # write them
     python bench/tables.py --check    # name the pages that are not what the records say
 
-The pages of docs/measured/ are made as a whole, from the questions in pages.py that have records.
-In the other pages what stands between `<!-- table NAME: RECORDS -->` and `<!-- end of table -->` is
-made.
+The pages of docs/measured/ are written as a whole, from the questions in pages.py that have
+records. In the other pages only the text between `<!-- table NAME: RECORDS -->` and
+`<!-- end of table -->` is replaced.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def page(title: str, questions: tuple[Question, ...]) -> str:
 
 
 def is_answered(question: Question) -> bool:
-    """Whether its records are there: a new experiment is run later, on a machine without other
-    work."""
+    """Whether all its records exist: a new experiment is run later, on an idle machine."""
     return all((RECORD / f"{name}.json").exists() for name in question.records)
 
 

@@ -15,7 +15,7 @@ ROOTS = Path(__file__).resolve().parents[1] / "build" / "clean-roots"
 #: Versions of Debian, each with the version of its Python.
 DEBIANS = {"bookworm": (3, 11), "trixie": (3, 13)}
 
-#: Wheels of dependencies that pip may fetch: those for the glibc of the older Debian, 2.36.
+#: N of `manylinux_2_N` wheels that pip may fetch; Debian 12, the older one, has glibc 2.36.
 GLIBCS = range(17, 37)
 
 #: A function that runs a command and raises if it fails.
@@ -36,7 +36,7 @@ def _in_debian(suite: str, wheel: Path, run: Run) -> str:
     """In a chroot of Debian (minbase), made once, with Python and without a compiler."""
     root = ROOTS / suite
     if not (root / "try").exists():
-        # An earlier one may have been interrupted.
+        # An earlier debootstrap may have been interrupted.
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
         include = "--include=python3,python3-venv"
@@ -60,7 +60,7 @@ def _in_debian(suite: str, wheel: Path, run: Run) -> str:
 
 
 def _fetch(wheel: Path, python: tuple[int, int], folder: Path, run: Run) -> None:
-    """The wheel and those that it depends on, for another Python than the one that runs this."""
+    """Downloads a wheel's dependencies for a version of Python, and copies the wheel, too."""
     version = "".join(map(str, python))
     machine = os.uname().machine
     abis = (f"cp{version}", "abi3", "none")

@@ -39,13 +39,13 @@ def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     return args
 
 
-#: Has uproot read through farroot.
+#: The option that makes uproot read through farroot.
 HANDLER = ("--handler", {"action": "store_true", "help": "through farroot.Source"})
 
 
 def through(args: argparse.Namespace) -> dict[str, Any]:
-    """uproot's options of a job with :data:`HANDLER`. What uproot imports at first use is imported
-    here, as it is no part of the job."""
+    """Options for `uproot.open` and `iterate`, of a job with :data:`HANDLER`. Imports the modules
+    that uproot imports at first use, so that the job's time does not include them."""
     if args.handler:
         import farroot
 
@@ -59,7 +59,7 @@ def through(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def step(text: str) -> int | str:
-    """A step of `iterate`: a number of entries, or a size in memory."""
+    """The `step_size` of `iterate`: a number of entries, or a size in memory."""
     return int(text) if text.isdigit() else text
 
 

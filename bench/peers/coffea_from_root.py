@@ -1,5 +1,5 @@
-"""coffea: NanoEvents of chunks of a local file, none of whose columns is read; figures are those of
-one chunk. By coffea as it is, or by farroot.coffea."""
+"""NanoEvents of chunks of a local file, made by coffea or by farroot.coffea; no column is read.
+Figures are means of one chunk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 def entries_of(path: str, number: int) -> int:
-    """Makes the events of a chunk."""
+    """Makes the events of chunk ``number``; returns how many it has."""
     start = number * args.step
     factory = from_root(
         {path: args.tree},

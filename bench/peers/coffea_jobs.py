@@ -1,4 +1,4 @@
-"""What the peers of coffea share: their options, and a first run before the clock starts."""
+"""Options of the coffea peers, and the file for their first run, before the clock starts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ENTRIES = 10
 
 
 def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
-    """The job. coffea's warnings about the columns of the files are off."""
+    """The arguments of a job. Turns off coffea's warnings about the columns of the files."""
     warnings.simplefilter("ignore")
     return clock.arguments(BY, STEP, *more)
 
 
 def small_file() -> Path:
-    """A local file in the manner of NanoAOD. A job on it does what libraries do once in a process:
-    imports at first use, behaviours of classes."""
+    """A new local file with columns as NanoAOD's. A first job on it takes the costs that occur once
+    in a process: imports at first use, and the registration of Awkward behaviours."""
     import awkward as ak
     import numpy as np
     import uproot

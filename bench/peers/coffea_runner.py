@@ -1,5 +1,5 @@
-"""coffea: a Runner over all chunks of a file, one after the other, with a processor that uses two
-columns. By coffea as it is, with farroot.Source under it, or by farroot.coffea."""
+"""A Runner over all chunks of a file, one after the other, with a processor that uses two columns:
+coffea's, coffea's on farroot.Source, or that of farroot.coffea."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ elif args.by == "farroot":
 
 
 class Columns(processor.ProcessorABC):
-    """Entries, bytes of numbers, and their sum."""
+    """Returns entries, and the bytes and the sum of the numbers in two columns."""
 
     def process(self, events: Any) -> dict[str, Any]:
         used = (events.Muon.pt, events.Jet.eta)
@@ -40,7 +40,7 @@ class Columns(processor.ProcessorABC):
 
 
 class Warming(Columns):
-    """The same under another name: what it uses is not known of the other one."""
+    """The same under another name: farroot stores the columns of a processor by its class name."""
 
 
 def run(url: str, dataset: str, program: Any) -> dict[str, Any]:

@@ -40,4 +40,5 @@ def listed(directory: str) -> list[tuple[str, int | None, bool | None, float | N
     that is in a directory, by name."""
 
 def servers(addresses: Sequence[str]) -> list[list[str]]:
-    """The servers that have each of these files, as XRootD's servers say it."""
+    """For each address, the XRootD servers that have the file (``kXR_locate``), as
+    ``root://host:port``; none for other protocols."""

@@ -62,7 +62,7 @@ class Place:
         return table._beside({name: place.opened() for name, place in self.friends})
 
     def located(self) -> _core.TableLocation:
-        """The address for the engine, with those of its friends."""
+        """The table's address and those of its friends, as the engine takes them."""
         added = () if self.table is None else self.table._added.items()
         with_table = {name: Place(one._url, one._object_path, one) for name, one in added}
         friends = {**with_table, **dict(self.friends)}

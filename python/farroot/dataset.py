@@ -88,8 +88,8 @@ def iterate(
     The other arguments are those of :meth:`Tree.iterate`.
 
     Raises:
-        NotFoundError: no such file; from the first step.
-        KeyInFileError: no such tree or branch in one of them; from the first step.
+        NotFoundError: no such file; raised by the first step.
+        KeyInFileError: no such tree or branch in one of them; raised by the first step.
     """
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
@@ -100,7 +100,7 @@ def iterate(
     try:
         places = beside(places_of(files, access), friends, access)
     except NotFoundError as error:
-        # The first step raises it, as that of a file without a pattern that is not there.
+        # The first step raises it, as for an absent file named without a pattern.
         return Steps(iter(partial(_raise, error), None), skipped)
     telling = _telling(places, progress)
     return Steps(_steps(places, wish, size, report, skipped, telling=telling), skipped)

@@ -44,8 +44,8 @@ class Error(Exception):
         byte_range: The bytes concerned, half open, in the file, or None.
         source: The server that was asked, or None.
         retryable: Whether the same call may succeed later.
-        retry_after: Seconds until then: as the server says, or as long as this process answers with
-            the remembered error; otherwise None.
+        retry_after: Seconds until then: those that the server names, or those for which this
+            process remembers the error and sends no request; otherwise None.
     """
 
     url: str | None = None
@@ -132,7 +132,7 @@ class RecoveredWarning(UserWarning):
 
 
 class UnfinishedWarning(UserWarning):
-    """A file that was not closed after writing: its name does not exist."""
+    """A file was not closed after writing: what was written is discarded."""
 
 
 class SettingWarning(UserWarning):

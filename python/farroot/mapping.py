@@ -180,7 +180,7 @@ class _Calls:
         """Has a partition tried again; raises the error where nothing else is to be done."""
         self._tries[number] += 1
         if self._tries[number] <= self._retries and _may_pass(error):
-            # With a cache, a process remembers unreachable servers and does not ask them sooner.
+            # With a cache, a process remembers an unreachable server: an earlier try would fail.
             pause = error.retry_after if isinstance(error, Error) else None
             when = time.monotonic() + min(pause, _PAUSE_MAX) if pause else 0.0
             heapq.heappush(self._due, (when, number))

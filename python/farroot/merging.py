@@ -126,7 +126,7 @@ def merge(
 
 
 def told(progress: Wanted, now: _core.Merging, call: Callable[[], T]) -> T:
-    """The result of a call, which reports its progress if the caller wants that."""
+    """The result of ``call``; reports its progress meanwhile, if ``progress`` wants that."""
     if not is_wanted(progress):
         return call()
     telling = Telling(progress, Progress())

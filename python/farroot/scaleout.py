@@ -79,8 +79,8 @@ class Partition:
     decoded_bytes: int | None = None
     #: The file that was looked into.
     identity: Identity | None = None
-    #: The servers that held the file when it was planned: the one that it was read from, after
-    #: redirection, or with ``locate=True`` all that a redirector names; none if it is local.
+    #: The server that the file was read from when it was planned, after redirection; with
+    #: ``locate=True`` all servers that a redirector names; empty for a local file.
     servers: tuple[str, ...] = ()
     #: Tables whose entries are joined to these: name, address and path of each.
     friends: tuple[tuple[str, str, str | None], ...] = ()
@@ -301,9 +301,9 @@ def partitions(
         metadata: With ``"embed"`` the partitions of a remote file contain its metadata, 20 to
             100 kB a file: a new process that reads one need not fetch them.
         friends: Files of friends by name, as for :func:`farroot.iterate`.
-        locate: Asks the XRootD servers of the addresses which servers have each file, one question
-            a file, all at once: a redirector names every one (``kXR_locate``). They are the
-            :attr:`Partition.servers`, also of blind partitions.
+        locate: Asks the XRootD server of each address which servers have the file (one
+            ``kXR_locate`` a file, all at once; a redirector names every server), and stores these
+            as :attr:`Partition.servers`, also of blind partitions.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -332,12 +332,12 @@ def partitions(
     return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
 
 
-#: The servers that have files, by the files' addresses.
+#: The servers that have each file, by the file's address.
 _Located = Mapping[str, tuple[str, ...]]
 
 
 def _located(places: list[Place]) -> _Located:
-    """The servers of each file that its own server names."""
+    """The servers of each file, as the XRootD server of its address names them."""
     urls = list(dict.fromkeys(place.url for place in places))
     return dict(zip(urls, map(tuple, _core.servers(urls)), strict=True))
 

@@ -1,4 +1,4 @@
-//! What is in a directory, of a disk or of a server, and which servers have a file.
+//! Entries of a directory on a disk or a server, and the servers that have a file.
 
 use std::time::SystemTime;
 
@@ -25,7 +25,8 @@ pub fn listed(py: Python<'_>, directory: &str) -> PyResult<Vec<ListedTuple>> {
     Ok(listed.into_iter().map(tuple).collect())
 }
 
-/// The servers that have each of these files, as XRootD's servers say it.
+/// For each address, the XRootD servers that have the file (`kXR_locate`), as `root://host:port`;
+/// none for other protocols.
 #[pyfunction]
 pub fn servers(py: Python<'_>, addresses: Vec<String>) -> PyResult<Vec<Vec<String>>> {
     let engine = engine(py)?;

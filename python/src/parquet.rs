@@ -1,4 +1,4 @@
-//! Parquet files by pyarrow: `farroot/_parquet.py` writes them.
+//! Parquet files, which `farroot/_parquet.py` writes with pyarrow.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::columns::column;
 use crate::cut::{Raised, shut_down};
 
-/// Python's class `ParquetWriter`; `raised` keeps its exceptions.
+/// The Python class `ParquetWriter` as a library; `raised` keeps the exceptions of its instances.
 #[derive(Default)]
 pub struct PyArrow {
     pub raised: Raised,
@@ -48,7 +48,7 @@ fn named(py: Python<'_>, batch: Batch) -> PyResult<Vec<(String, Py<PyAny>)>> {
     columns.map(|(name, array)| Ok((name, column(py, array)?))).collect()
 }
 
-/// Work in the interpreter; the error has the text of the exception.
+/// Runs `work` in the interpreter. An exception is kept in `raised`, and the error has its text.
 fn attached<T>(raised: &Raised, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> engine::Result<T> {
     let done = Python::try_attach(|py| {
         work(py).map_err(|error| {

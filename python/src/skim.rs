@@ -55,7 +55,8 @@ impl SkimChoice {
     }
 }
 
-/// Writes what is kept of tables to a new file; a target that ends with `.parquet` by pyarrow.
+/// Writes the kept entries and columns of tables to a new file, with pyarrow if its name ends with
+/// `.parquet`.
 #[pyfunction]
 pub fn skim(
     py: Python<'_>,

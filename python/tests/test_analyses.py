@@ -1,7 +1,7 @@
 """Analyses that were written for uproot give the same through farroot.
 
-Each runs three times: with uproot on files of a disk; with nothing but its import (and a call of
-`uproot.dask`) changed, on a server; and without any change there, with uproot reading through
+Each runs three times: with uproot, on a local disk; with farroot, on a server, with only its import
+(and a call of `uproot.dask`) changed; and unchanged, on a server, with uproot reading through
 `farroot.install()`.
 """
 
@@ -23,9 +23,9 @@ from .test_remote import serving
 
 ANALYSES = sorted((Path(__file__).parent / "analyses").glob("[a-z]*.py"))
 IMPORT = "import uproot\n"
-#: What some of them need beside the other packages.
+#: Checks for the packages that only some analyses need.
 NEEDS = {"dask_columns": need_dask_awkward, "four_vectors": need_vector}
-#: What has to be written in another way for farroot, beside the import.
+#: Replacements in an analysis for farroot, beside the import.
 CHANGES = {"uproot.dask(": "uproot.dask(awkward=True, files="}
 
 
@@ -113,7 +113,7 @@ def for_farroot(program: str) -> str:
 
 
 def nothing() -> None:
-    """Needs nothing more."""
+    """The check of an analysis without further packages."""
 
 
 @pytest.mark.parametrize("path", ANALYSES, ids=lambda path: path.stem)

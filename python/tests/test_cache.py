@@ -99,8 +99,8 @@ def test_settings_are_checked() -> None:
     assert before["cache"] == 0
 
 
-#: What each of two opens of a server that is not there says of a later one, and the pauses of a
-#: map between its two tries of another file there.
+#: Prints `retryable` and `retry_after` of two failed opens on an unreachable server, and then the
+#: tries of a map over another file there, with the pause between them.
 REFUSED = """
 import sys, farroot
 from farroot import mapping
@@ -127,8 +127,8 @@ print(failed[0].tries, Clock.slept)
 
 
 def test_a_remembered_error_says_until_when(tmp_path: Path) -> None:
-    """Only its text did: a program that tried again got it again, and no server was asked. Then
-    the first error did not: the second try of a map followed at once, and was in vain."""
+    """Regressions: only the error's text named the time, so programs retried without a request to
+    the server; and the first error lacked `retry_after`, so a map retried at once, in vain."""
     cache = {"FARROOT_CACHE": "1 GB", "FARROOT_CACHE_FOLDER": str(tmp_path / "cache")}
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

@@ -167,7 +167,7 @@ def test_what_a_file_may_be(nano: Path) -> None:
 
 
 def test_the_file_of_a_factory_is_that_of_coffea(nano: Path) -> None:
-    """Of an address it was a file of farroot, where programs for coffea expect one of uproot."""
+    """For an address it was a file of farroot; programs for coffea expect one of uproot."""
     made = from_root(f"{nano}:Events", schemaclass=BaseSchema)
     assert made._mapping._handle is None, "it is opened when it is asked for"
     for factory in (made, pickle.loads(pickle.dumps(made))):
@@ -303,7 +303,7 @@ def test_a_runner_makes_what_coffeas_makes(nano: Path, tmp_path: Path) -> None:
 def test_files_of_other_formats_are_read_by_coffea(
     nano: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not where a program had put farroot's Runner in the place of coffea's."""
+    """They were not if a program had replaced coffea's Runner by farroot's."""
     with uproot.open(nano) as file:
         ak.to_parquet(file["Events"].arrays(), tmp_path / "nano.parquet")
     fileset = {"one": {"files": {str(tmp_path / "nano.parquet"): "Events"}}}

@@ -269,7 +269,7 @@ def test_a_tree_s_own_steps_go_on_behind_what_cannot_be_read(
 
 
 def test_the_first_step_says_that_no_file_matches(several: list[Path], tmp_path: Path) -> None:
-    """`iterate` itself raised the error for a pattern, and the first step that for a name."""
+    """For a pattern, `iterate` itself raised the error; for a name, the first step."""
     for name in ("absent.root", "absent*.root"):
         steps = farroot.iterate(f"{tmp_path}/{name}:events", "int8")
         with pytest.raises(farroot.NotFoundError, match="absent"):

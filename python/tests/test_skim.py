@@ -111,7 +111,7 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_", ["tree", "rntuple"])
 @pytest.mark.parametrize("kind", ["tree", "rntuple"])
 def test_a_table_without_entries_has_its_columns(tmp_path: Path, kind: str, as_: Any) -> None:
-    """Encoded anew, there was no table."""
+    """When it was encoded anew, the output had no table."""
     path, output = tmp_path / "in.root", tmp_path / "out.root"
     with farroot.recreate(path) as file:
         make = file.mktree if kind == "tree" else file.mkrntuple
@@ -130,7 +130,7 @@ def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(
         make = file.mktree if kind == "tree" else file.mkrntuple
         table = make("t", {"n": np.int32, "x": np.int64})
         for cluster in range(10):
-            # Of a size that no compression changes.
+            # Random, so that compression does not change the size.
             x = numbers.integers(-(2**63), 2**63 - 1, 20_000)
             table.extend({"n": np.full(20_000, cluster, "i4"), "x": x})
     size = 20_000 * 8

@@ -93,7 +93,7 @@ def test_clusters_are_joined_where_entries_are_taken(source: Path, tmp_path: Pat
 
 
 def parts_of(folder: Path, counts: list[int], compression: object = 505) -> list[Path]:
-    """Files of so many entries each, numbered through."""
+    """Files with ``counts`` entries each; ``n`` numbers the entries of all files."""
     paths, ends = [folder / f"{at}.root" for at in range(len(counts))], np.cumsum(counts)
     for path, count, end in zip(paths, counts, ends, strict=True):
         n = np.arange(end - count, end)
@@ -122,7 +122,7 @@ def test_entries_of_many_inputs_become_one_cluster(tmp_path: Path) -> None:
     assert skimmed.clusters == (0, 39, 1)
     assert sizes(output, "t") == [39]
     same_as_before(output, [n for n in range(7, 4000, 100) if n != 307])
-    # Copied clusters are between the others, in the order of the entries.
+    # The copied cluster is between the joined ones, in the order of the entries.
     cut = "(n < 2) | (n == 299) | ((n >= 300) & (n < 400)) | (n == 401) | (n == 3999)"
     skimmed = farroot.skim(sources, output, cut=cut, overwrite=True)
     assert skimmed.clusters == (1, 4, 35)
@@ -145,7 +145,7 @@ def test_inputs_of_other_encodings_have_clusters_of_their_own(tmp_path: Path) ->
     skimmed = farroot.skim(sources, output, cut="place == 3")
     assert skimmed.clusters == (0, 6, 0)
     assert sizes(output, "t") == [1, 1, 2, 2]
-    # uproot mistakes offsets of texts for characters where both have two representations.
+    # uproot takes offsets of strings for characters if both have two representations.
     same_as_before(output, [3, 3, 3, 23, 3, 23], "text")
 
 

@@ -116,7 +116,7 @@ def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
 def test_of_two_threads_that_skim_to_one_target_the_second_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both wrote to one temporary file, whose name had the number of the process only."""
+    """Both wrote to one temporary file, whose name contained only the process id."""
     output, refused = tmp_path / "out.parquet", list[str]()
     finish = ParquetWriter.finish
 

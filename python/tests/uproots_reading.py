@@ -4,8 +4,8 @@
 
 FOLDER is a copy of uproot's repository, of which nothing is kept here. ``--uproot`` runs them with
 uproot itself, to know which tests can pass at all. Counted are the tests that read, and neither
-write nor use Dask. Where a test looks for a file that is not there on a server far away, a local
-server that has nothing stands for it: without a network, uproot takes it for one.
+write nor use Dask. Tests that look for an absent file on a remote server get a local server with an
+empty folder instead: without a network, uproot treats the remote one as a server without files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .uproots_writing import reason, run
 
 READS = ("open", "iterate", "concatenate", "num_entries")
 OTHERS = ("create", "recreate", "update", "dask", "dask_write", "graphed")
-#: The server and the folder in which tests look for a file that is not there.
+#: The remote server and its folder in which tests look for an absent file.
 FAR, FOLDER = "root://eospublic.cern.ch//", "eos/root-eos/cms_opendata_2012_nanoaod"
 #: What a file of tests has that reads.
 FILES = re.compile(r"\buproot\.(open|iterate|concatenate|num_entries)\b")
@@ -52,7 +52,7 @@ class Suite:
         self._servers.close()
 
     def _nearer(self, one: Any) -> Any:
-        """An argument with the local server in the place of the one far away."""
+        """An argument with the local server in place of the remote one."""
         if isinstance(one, str):
             return one.replace(FAR, self._near)
         if isinstance(one, dict):

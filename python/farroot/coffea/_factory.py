@@ -53,8 +53,8 @@ def from_root(
     Columns that were accessed in the last chunks of the same dataset (``metadata["dataset"]``) and
     schema are read ahead for this chunk, in one read; others are read when they are accessed.
 
-    The factory's ``file_handle`` is the open file that was given. Of an address it is a file of
-    uproot, as in coffea, which reads through farroot and is opened when it is asked for.
+    The factory's ``file_handle`` is the open file that the caller passed. For an address it is a
+    file of uproot, as in coffea, which reads through farroot and is opened at the first access.
 
     Args:
         file: An address with ``:tree`` after it, or a dict of one address and the path of the tree
@@ -183,7 +183,7 @@ def _is_open(file: Any) -> bool:
 
 
 def _handle(file: Any) -> Any:
-    """The open file of the events; None for an address."""
+    """The open file, or that of the table, which the caller passed; None for an address."""
     if is_table(file):
         return file.file
     return file if _is_open(file) else None

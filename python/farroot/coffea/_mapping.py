@@ -57,7 +57,7 @@ class _Tables:
 class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
     """The buffers of a range of entries of a tree or an RNTuple, by coffea's keys."""
 
-    #: The open file of the events; None until it is asked for, if an address was given.
+    #: The open file of the events. For an address: None until the first access.
     _handle: Any
 
     def __init__(
@@ -86,7 +86,7 @@ class SourceMapping(BaseSourceMapping):  # type: ignore[misc]
         """The open file that coffea's factories have as ``file_handle``.
 
         For an address it is a file of uproot, as in coffea's own mapping. It reads through
-        farroot, and is opened when it is first asked for.
+        farroot, and is opened at the first access.
         """
         if self._handle is None:
             self._handle = uproot.open({self._url: None}, handler=Source).file

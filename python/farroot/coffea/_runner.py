@@ -173,7 +173,7 @@ def _work(
 ) -> Any:
     """Processes a chunk as ``coffea.processor.Runner`` does, with events from farroot."""
     if format != "root":
-        # Not processor.Runner: a program may have put this class in its place.
+        # Not processor.Runner, which a program may have replaced by this class.
         return Runner.__bases__[0]._work_function(
             *(format, xrootdtimeout, schema, use_dataframes, savemetrics, item),
             processor_instance=processor_instance,

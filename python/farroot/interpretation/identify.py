@@ -87,10 +87,11 @@ class OfCpp(type):
         return own is None or cls._cpp_version in (None, own)
 
     def strided_interpretation(cls, file: Any = None, **_: Any) -> AsStridedObjects:
-        """Objects of the class one after the other.
+        """The interpretation of consecutive objects of the class.
 
         Args:
-            file: The :class:`~farroot.File` that describes the class; other arguments are uproot's.
+            file: The :class:`~farroot.File` whose streamer infos describe the class; without it,
+                ``from_dtype`` raises. Further arguments, which uproot takes, are ignored.
         """
         if file is None:
             return AsStridedObjects(cls)

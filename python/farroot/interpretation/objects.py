@@ -28,12 +28,12 @@ class AsObjects(Interpretation):
 
 
 class AsStridedObjects(Interpretation):
-    """Objects of which each takes as many bytes.
+    """Objects that all take the same number of bytes.
 
     Args:
         model: The class.
-        inner_shape: Lengths of the array of them in an entry.
-        stored: Gives the dtype of one object in the file.
+        inner_shape: Shape of the array of objects in an entry.
+        stored: Returns the dtype of one object in the file; None if no file describes the class.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class AsStridedObjects(Interpretation):
 
     @property
     def from_dtype(self) -> np.dtype[Any]:
-        """The bytes of an entry: members by name, those of members as ``fP/fX``. Names that begin
-        with ``@`` are of headers.
+        """The dtype of an entry's bytes: a field for each member, ``fP/fX`` for member objects.
+        Names that begin with ``@`` belong to headers.
 
         Raises:
-            InvalidArgumentError: where it is of no file.
+            InvalidArgumentError: for an interpretation that was made without a file.
             UnsupportedError: for a class that the file does not describe, or whose objects differ
                 in length.
         """

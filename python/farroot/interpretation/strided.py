@@ -1,4 +1,4 @@
-"""The bytes of objects of a class of which each takes as many, as a dtype of NumPy."""
+"""NumPy dtypes for the bytes of objects of a class that all take the same number of bytes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from farroot.errors import UnsupportedError
 if TYPE_CHECKING:
     from farroot.streamers import StreamerElement, StreamerInfo
 
-#: What is before the members of a class that derives from ``TObject``: the byte count and version
+#: The 16 bytes before the members of a class that derives from ``TObject``: byte count and version
 #: of the class, and ``TObject``'s version, ``fUniqueID`` and ``fBits`` (ROOT: TObject::Streamer).
-#: The names are uproot's; they stand in another order than the bytes, which are as many.
+#: Names and order are uproot's. ROOT writes these bytes in another order; only the sum is right.
 _TOBJECT = (
     ("@instance_version", ">u2"),
     ("@num_bytes", ">u4"),
@@ -31,11 +31,11 @@ class Strides:
 
     def __init__(self, streamers: Streamers, numbers: Mapping[str, str]) -> None:
         self._streamers = streamers
-        #: Dtypes of C++'s numbers in a file.
+        #: The stored dtype of each C++ number type, by name.
         self._numbers = numbers
 
     def dtype(self, classname: str, version: int | None = None) -> np.dtype[Any]:
-        """The members by name, those of members as ``fP/fX``.
+        """A field for each member; those of member objects as ``fP/fX``.
 
         Raises:
             UnsupportedError: for a class that the file does not describe, or whose objects differ

@@ -94,7 +94,7 @@ def size_of(layout: Any) -> int:
     """Bytes of what the entries have, about: of lists that are a part of others not all."""
     if layout.is_record:
         return sum(size_of(content) for content in layout.contents)
-    # The buffers themselves: what Awkward has around them takes longer than a small batch.
+    # NumPy's buffers: for a small batch, Awkward's wrappers around them take most of the time.
     if isinstance(layout, ak.contents.ListOffsetArray):
         offsets = layout.offsets.data
         items = int(offsets[-1]) - int(offsets[0])

@@ -16,10 +16,10 @@ from ._types import Type
 if TYPE_CHECKING:
     from .._core import Column
 
-#: Bytes of a batch that are copied at a time, where no value can be refused. Small runs give
-#: the compressing threads work soon, and need little memory.
+#: Bytes of a run, the part of a batch that is copied at a time, where no value can be refused.
+#: Small runs let the compressing threads start early, and need little memory.
 RUN_BYTES = 8 << 20
-#: The least such bytes for each column, since each column of a run costs a call of NumPy.
+#: The least bytes of a run for each column, since each column of a run costs a call of NumPy.
 COLUMN_RUN_BYTES = 16 << 10
 #: The most such bytes where many columns enlarge a run.
 WIDE_RUN_BYTES = 32 << 20
@@ -223,9 +223,9 @@ class Columns:
     def runs(
         self, layouts: dict[str, Any], alike: list[tuple[str, str]]
     ) -> Iterator[list[_core.Array]]:
-        """The arrays for the engine of a large batch, some entries at a time: those that are there
-        are compressed while the next ones are copied. A batch of which something may be refused
-        comes whole.
+        """The arrays of a batch for the engine. A large batch is divided into runs of entries: the
+        engine compresses one run while the next one is copied. A batch of which a value may be
+        refused is one run.
 
         Args:
             alike: Columns of lists of the same lengths, in pairs.

@@ -74,7 +74,7 @@ impl Array {
     }
 }
 
-/// How many entries a column has.
+/// The number of entries of a column.
 fn length(column: &Bound<'_, PyAny>) -> PyResult<usize> {
     let py = column.py();
     let lists = |offsets: &Py<PyArray1<i64>>| offsets.bind(py).len().saturating_sub(1);
@@ -182,8 +182,10 @@ fn record_of(py: Python<'_>, record: &Record, entries: &Range<usize>) -> PyResul
     Ok(engine::Array::Record { class: record.class.clone(), entries: entries.len(), fields })
 }
 
-/// Offsets of some lists, from zero on, and the range of their items. All of a column start at
-/// zero, ascend, and end at the content's length.
+/// The offsets of the given lists, shifted to start at zero, and the range of their items.
+///
+/// # Errors
+/// If the column's offsets do not ascend from 0 to `content`, its number of items.
 fn offsets_of(
     offsets: &Bound<'_, PyArray1<i64>>,
     content: usize,

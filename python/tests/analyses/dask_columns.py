@@ -1,4 +1,4 @@
-"""Events with two muons, by arrays of dask-awkward: files are read when everything is known."""
+"""Events with two muons, by arrays of dask-awkward, which read files in `dask.compute` only."""
 
 from __future__ import annotations
 

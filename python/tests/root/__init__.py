@@ -32,7 +32,7 @@ def written_by(script: str, folder: Path, *arguments: object) -> Path:
 
 
 def by_root(script: str, *arguments: object) -> str:
-    """What a script printed in a process of its own; skips where ROOT is not installed."""
+    """The output of a script run in a new process; skips the test if ROOT is not installed."""
     need_root()
     command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
