@@ -35,6 +35,9 @@ def by_root(script: str, *arguments: object) -> str:
     """The output of a script run in a new process; skips the test if ROOT is not installed."""
     need_root()
     command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if 0 <= done.returncode < SIGNALLED:
+            break
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
