@@ -213,12 +213,19 @@ fn clients_that_do_not_read_are_cut_in_time() {
 }
 
 /// Regression: half a request kept a connection for an hour; later only half an HTTP request in the
-/// same packet as a whole one did.
+/// same packet as a whole one did. A body that is not read counted as half a request.
 #[test]
 fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     let opening = Duration::from_secs(10);
     let bed = bed(Limits { opening, ..Limits::default() });
     let mut idle = bed.send(&bed.opening("honest"));
+    let with_body = format!(
+        "GET /{}none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+        bed.origin.http_url()
+    );
+    let mut idle_http = bed.send(with_body.as_bytes());
+    let mut answers = String::new();
+    add_answers(&mut idle_http, &mut answers, 1);
     let ping = Ping.frame(StreamId(9));
     let half = [bed.opening("honest"), ping[..ping.len() / 2].to_vec()].concat();
     let get = format!("GET /{}none HTTP/1.1\r\nHost: x\r\n\r\n", bed.origin.http_url());
@@ -238,6 +245,18 @@ fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     idle.write_all(&ping).unwrap();
     let is_pong = |stream: u16| stream == 9;
     assert!(std::iter::from_fn(|| answer(&mut idle)).any(|(stream, ..)| is_pong(stream)));
+    idle_http.write_all(with_body.as_bytes()).unwrap();
+    add_answers(&mut idle_http, &mut answers, 2);
+}
+
+/// Reads from a connection until this number of answers over HTTP has begun.
+fn add_answers(stream: &mut TcpStream, answers: &mut String, count: usize) {
+    while answers.matches("HTTP/1.1 404").count() < count {
+        let mut bytes = [0; 4096];
+        let more = stream.read(&mut bytes).unwrap();
+        assert!(more > 0, "the connection was ended: {answers}");
+        answers.push_str(&String::from_utf8_lossy(&bytes[..more]));
+    }
 }
 
 /// The next answer: its stream, its status, and its body.

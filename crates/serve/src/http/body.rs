@@ -11,9 +11,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use super::heads::Heads;
 use super::incoming::FarRanges;
 use super::listing::Names;
+use super::requests::Requests;
 use crate::clients::Client;
 use crate::files::Files;
 use crate::folder::{FolderFile, Fragment};
@@ -52,13 +52,13 @@ pub struct Ranges {
 pub struct Serving {
     pub files: Files,
     pub client: Arc<Client>,
-    pub heads: Heads,
+    pub requests: Requests,
 }
 
 impl Serving {
     /// The answer has been sent: the client is idle, unless a part of its next request has arrived.
     fn rests(&self) {
-        if self.heads.are_unfinished() {
+        if self.requests.are_unfinished() {
             self.client.goes_on_asking();
         } else {
             self.client.rests();

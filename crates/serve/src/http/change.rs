@@ -88,7 +88,6 @@ async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result
         files.write(client, &file, offset, bytes).await?;
         offset += count;
     }
-    serving.heads.end_body();
     files.finish(client, file).await
 }
 

@@ -5,10 +5,10 @@ mod asked;
 mod body;
 mod caching;
 mod change;
-mod heads;
 mod incoming;
 mod listing;
 mod range;
+mod requests;
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -31,9 +31,9 @@ use tokio_util::io::InspectReader;
 use self::asked::{Asked, asked};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::caching::Directives;
-use self::heads::Heads;
 use self::incoming::FarRanges;
 use self::listing::{Names, percent_decoded};
+use self::requests::Requests;
 use super::far::known;
 use super::files::{Files, Name, Opened};
 use super::folder::Stat;
@@ -55,9 +55,9 @@ pub async fn serve(
     client: Arc<Client>,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
-    let serving = Arc::new(Serving { files, client, heads: Heads::default() });
+    let serving = Arc::new(Serving { files, client, requests: Requests::default() });
     let followed = serving.clone();
-    let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.heads.follow(bytes));
+    let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.requests.follow(bytes));
     let entry = Arc::new(entry);
     let service = service_fn(move |request: Request<_>| {
         let (serving, entry) = (serving.clone(), entry.clone());
