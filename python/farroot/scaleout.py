@@ -21,7 +21,6 @@ from ._selection import ColumnQuery
 from ._shown import shown
 from ._uproot import taken
 from .errors import ChangedError, Error, InvalidArgumentError
-from .report import IoReport
 
 if TYPE_CHECKING:
     from ._types import Credentials, LibraryName
@@ -302,8 +301,8 @@ def partitions(
             100 kB a file: a new process that reads one need not fetch them.
         friends: Files of friends by name, as for :func:`farroot.iterate`.
         locate: Asks the XRootD server of each address which servers have the file (one
-            ``kXR_locate`` a file, all at once; a redirector names every server), and stores these
-            as :attr:`Partition.servers`, also of blind partitions.
+            ``kXR_locate`` a file, 256 at a time; a redirector names every server), and stores
+            these as :attr:`Partition.servers`, also of blind partitions.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -458,8 +457,7 @@ class _Planned:
 
 def _servers(table: Any) -> tuple[str, ...]:
     """The servers from which the table's file has been read."""
-    sources = IoReport(_core.report(table._live().file))["sources"]
-    return tuple(each["name"] for each in sources if each["name"] != "file://")
+    return tuple(name for name in table._live().file.sources() if name != "file://")
 
 
 def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]:

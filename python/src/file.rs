@@ -70,6 +70,11 @@ impl File {
         Ok(self.inner(py)?.size())
     }
 
+    /// The names of the servers and disks from which it has been read so far.
+    fn sources(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.inner(py)?.sources())
+    }
+
     #[getter]
     fn is_recovered(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.inner(py)?.is_recovered())

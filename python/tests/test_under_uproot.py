@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +135,29 @@ def test_a_source_goes_to_other_processes(served: str, made: Path) -> None:
     with through_farroot(url_of(served, "root", made)) as file:
         branch = pickle.loads(pickle.dumps(file["events"]["int32"]))
         assert same_awkward(branch.array(), file["events"]["int32"].array())
+
+
+def test_columns_are_remembered_when_a_process_ends(
+    served: str, made: Path, tmp_path: Path
+) -> None:
+    """Nothing is closed. What the next process gains by it is counted in virtual time."""
+    script = (
+        "import sys, farroot, uproot\n"
+        # So that the file's metadata are stored before uproot reads.
+        "farroot.open(sys.argv[1] + ':events')\n"
+        "tree = uproot.open(sys.argv[1], handler=farroot.Source)['events']\n"
+        "print(tree.arrays(sys.argv[2:], entry_stop=300, library='np')['int32'].sum())\n"
+    )
+    command = [sys.executable, "-c", script, url_of(served, "root", made), *NAMES]
+    store = {"FARROOT_STORE": "10 MB", "FARROOT_STORE_FOLDER": str(tmp_path)}
+    done = subprocess.run(
+        command, env=os.environ | store, capture_output=True, text=True, check=True
+    )
+    with uproot.open(made) as file:
+        expected = file["events"]["int32"].array(entry_stop=300, library="np").sum()
+    assert int(done.stdout) == expected
+    notes = [path.read_bytes() for path in (tmp_path / "farroot-profiles").iterdir()]
+    assert any(all(f'"{name}"'.encode() in note for name in NAMES) for note in notes), notes
 
 
 def test_what_is_missing_or_no_root_file_is_said(served: str, made: Path, tmp_path: Path) -> None:

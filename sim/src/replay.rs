@@ -4,7 +4,8 @@
 //! with a dot where it has been answered. Those in `testdata/requests` are ROOT 6.40's, as a relay
 //! in front of an XRootD server saw them, for four branches of all events of `small_events.root`:
 //! with a TTreeCache of 24 kB that was given the branches, with one that had to learn them, and
-//! without a cache.
+//! without a cache; and those of uproot 5.7, as its source was asked for them, for the first 100
+//! events of three branches of the same file.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -56,6 +56,8 @@ pub struct Behaviour {
     /// Sends every open to the first of these that has not been tried; where there are none left,
     /// nowhere.
     pub redirects_to: Vec<(String, u16)>,
+    /// Says of the servers in `redirects_to` that they are redirectors.
+    pub locates_redirectors: bool,
     /// Does not say who has a file, and has to be asked by opening it.
     pub locates_nothing: bool,
     /// Answers nothing, as a stopped process does; the kernel goes on taking connections.
@@ -574,12 +576,13 @@ impl Connection {
     }
 
     fn answer_locate(&mut self, tag: Tag) {
-        let Behaviour { redirects_to, locates_nothing, .. } = self.behaviour.lock().clone();
+        let behaviour = self.behaviour.lock().clone();
+        let Behaviour { redirects_to, locates_nothing, locates_redirectors, .. } = behaviour;
         if locates_nothing || redirects_to.is_empty() {
             return self.refuse(tag, ErrorCode::UNSUPPORTED, "not here");
         }
         let place = |(host, port): &(String, u16)| Location {
-            manager: false,
+            manager: locates_redirectors,
             pending: false,
             writable: false,
             address: format!("{host}:{port}"),

@@ -80,6 +80,25 @@ async fn check(table: &dyn Table, step: Step, entries: Range<u64>, stays: fn(u64
 }
 
 #[test]
+fn a_cut_that_panics_is_an_error() {
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
+        let tree: Arc<dyn Table> = Arc::new(open(&engine).await);
+        let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
+        for table in [tree, ntuple] {
+            let columns =
+                table.select(&ColumnSpec::Named(vec!["flat_0".into()])).expect("is there");
+            let cut = cut(|_| panic!("meant: a test of panics"));
+            let step = Step::Entries(700);
+            let mut batches = columns.batches(0..ENTRIES, step, Some(&cut)).await.expect("plans");
+            let error = batches.next().await.expect("an error").unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("the function of a cut has failed: meant"), "{text}");
+        }
+    });
+}
+
+#[test]
 fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
     farroot_sim::run(async {
         let engine = farroot_sim::engine(&world(Link::delay(RTT)));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,6 +24,12 @@ const LOGS: [(&str, &str); 3] = [
     ("learning cache", include_str!("../testdata/requests/root_learning_cache.txt")),
     ("without cache", include_str!("../testdata/requests/root_without_cache.txt")),
 ];
+/// uproot 5.7 reads the first entries of three columns.
+const FIRST_COLUMNS: &str = include_str!("../testdata/requests/uproot_first_columns.txt");
+/// In the file's header, behind the version of its format.
+const IDENTIFIER: usize = 47;
+/// In the file's header: where its last record ends (`fEND`).
+const END: usize = 12;
 
 /// An engine, and behind a link a server with a file.
 fn far(content: &Bytes, link: Link, config: Config) -> Engine {
@@ -158,9 +165,7 @@ fn trips_of(clusters: u64, vectors: impl Fn(&Dataset) -> Vec<Vector>) -> (f64, e
         let engine = far(&dataset.content, Link::delay(RTT), Config::default());
         let begun = Instant::now();
         let watched = engine.watch(URL).await.expect("opens");
-        // Header, list of keys, streamers and tree, as uproot reads them.
-        let size = dataset.content.len() as u64;
-        let metadata = [0..403, size - 400..size, size - 8000..size - 400].map(|range| vec![range]);
+        let metadata = metadata(&dataset.content);
         play(&watched, &dataset.content, &metadata, Duration::ZERO).await;
         play(&watched, &dataset.content, &vectors, Duration::ZERO).await;
         (round_trips(begun.elapsed(), RTT), watched.used())
@@ -174,6 +179,90 @@ fn eight_steps_of_uproot_take_six_round_trips() {
     let (trips, used) = trips_of(8, |dataset| dataset.fills(1));
     assert!(trips <= 6.01, "{trips:.2} {used:?}");
     assert_eq!(used.bytes_unused, 0);
+}
+
+/// Regression: over a link with a rate, the last bytes of a file came a moment before the rest of
+/// its metadata. uproot asked for more, and what was here was requested again: a round trip.
+#[test]
+fn metadata_that_have_come_are_not_requested_again() {
+    let (lengths, read) = (vec![1; 20], vec![4, 9, 14]);
+    let dataset = Dataset::make(Shape { clusters: 8, entries: 21_000, lengths, read });
+    let link = Link { rtt: RTT, rate: Some(125_000_000), slow_start: true };
+    let (trips, used) = farroot_sim::run(async {
+        let engine = far(&dataset.content, link, Config::default());
+        let begun = Instant::now();
+        let watched = engine.watch(URL).await.expect("opens");
+        let vectors = metadata(&dataset.content);
+        play(&watched, &dataset.content, &vectors, Duration::ZERO).await;
+        (round_trips(begun.elapsed(), RTT), watched.used())
+    });
+    assert!(trips < 3.1, "{trips:.2} {used:?}");
+}
+
+/// Header, list of keys, streamers and tree, as uproot reads them.
+fn metadata(content: &Bytes) -> [Vector; 3] {
+    let size = content.len() as u64;
+    [0..403, size - 400..size, size - 8000..size - 400].map(|range| vec![range])
+}
+
+/// Round trips of a process that opens a file and reads these vectors, connecting included. What it
+/// learns of the file stays in `store`.
+fn trips_with(store: &Path, content: &Bytes, vectors: &[Vector]) -> f64 {
+    let config = Config { store_folder: Some(store.to_owned()), ..Config::default() };
+    farroot_sim::run(async {
+        let engine = far(content, Link::delay(RTT), config);
+        let begun = Instant::now();
+        let watched = engine.watch(URL).await.expect("opens");
+        play(&watched, content, vectors, Duration::ZERO).await;
+        round_trips(begun.elapsed(), RTT)
+    })
+}
+
+/// Connecting takes one, and the rest the second. Regression: a file that is known took as many as
+/// another one: uproot reads 8 bytes more than its list of keys, which were not stored, and the
+/// columns were requested only then.
+#[test]
+fn the_first_columns_of_a_known_file_come_with_its_open() {
+    let store = tempfile::tempdir().expect("a folder");
+    let (content, vectors) = (Bytes::from_static(EVENTS), vectors(FIRST_COLUMNS));
+    let trips: Vec<f64> = (0..3).map(|_| trips_with(store.path(), &content, &vectors)).collect();
+    assert!(trips[0] <= 4.01 && trips[1..].iter().all(|trips| *trips <= 2.01), "{trips:.2?}");
+    let others = [vec![235_352..235_548], vec![235_548..235_744]].concat();
+    let others: Vec<Vector> = [&vectors[..5], &[others]].concat();
+    let trips = trips_with(store.path(), &content, &others);
+    assert!(trips <= 3.01, "{trips:.2} with other columns");
+}
+
+/// Regression: the 8 bytes that uproot reads behind the list of keys were stored only where they
+/// had been fetched on speculation, with the file's last bytes.
+#[test]
+fn the_first_columns_of_a_known_file_with_its_keys_in_the_middle_come_with_its_open() {
+    let mut content = EVENTS.to_vec();
+    content.resize(content.len() + (4 << 20), 0);
+    let end = u32::try_from(content.len()).expect("a file of less than 2 GB");
+    content[END..END + 4].copy_from_slice(&end.to_be_bytes());
+    let (content, store) = (Bytes::from(content), tempfile::tempdir().expect("a folder"));
+    let vectors = vectors(FIRST_COLUMNS);
+    let trips: Vec<f64> = (0..3).map(|_| trips_with(store.path(), &content, &vectors)).collect();
+    assert!(trips[1..].iter().all(|trips| *trips <= 2.01), "{trips:.2?}");
+}
+
+/// The server says the same of both files; [`play`] compares what is read with the second one.
+#[test]
+fn what_came_with_the_open_of_a_file_that_was_replaced_is_thrown_away() {
+    let vectors = vectors(FIRST_COLUMNS);
+    let (before, mut renamed) = (Bytes::from_static(EVENTS), EVENTS.to_vec());
+    renamed[IDENTIFIER] ^= 1;
+    // Nothing but the basket differs that is read first.
+    renamed[vectors[5][0].start as usize + 100] ^= 1;
+    let longer = [&renamed[..], &[0; 1000]].concat();
+    for after in [renamed, longer] {
+        let store = tempfile::tempdir().expect("a folder");
+        trips_with(store.path(), &before, &vectors);
+        assert!(trips_with(store.path(), &before, &vectors) <= 2.01);
+        let trips = trips_with(store.path(), &after.into(), &vectors);
+        assert!(trips > 2.01, "{trips:.2}");
+    }
 }
 
 /// coffea's virtual arrays ask for a chunk of one column after the other. Regression: baskets of

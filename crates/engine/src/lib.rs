@@ -49,7 +49,7 @@ pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use read::watch::Watched;
 pub use read::watch::arrivals::{Arrival, Arrivals};
-pub use read::watch::opens::Opens;
+pub use read::watch::opens::{Opens, OpensAhead};
 pub use read::watch::used::{Used, Ways};
 pub use remote::{Config, Error, ErrorKind, FileMemory, Reader, Remote, Result};
 pub use rootfile::array::{

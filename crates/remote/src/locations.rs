@@ -32,13 +32,13 @@ impl Remote {
         Ok(locations)
     }
 
-    /// The servers that have each of these files, as `root://host:port`, by kXR_locate: a
-    /// redirector names all servers that have the file now, a data server names itself. Empty for
+    /// The servers that have each of these files, as `root://host:port`, each once, by kXR_locate:
+    /// a redirector names all servers that have the file now, a data server names itself. Empty for
     /// an address of another protocol, and where the server does not support the request.
     ///
     /// # Errors
-    /// As [`Remote::locations`]; for the first file for which no server is named, `NotFound` or the
-    /// error of the request.
+    /// As [`Remote::locations`]; for the first file for which no server is named, `NotFound`, the
+    /// error of the request, or `LimitReached` where more than 32 redirectors are named for it.
     pub async fn servers(&self, addresses: &[String]) -> Result<Vec<Vec<String>>> {
         let (mut numbers, mut urls) = (Vec::new(), Vec::new());
         for (number, address) in addresses.iter().enumerate() {
@@ -54,7 +54,14 @@ impl Remote {
         let mut failures = BTreeMap::new();
         for (number, found) in numbers.into_iter().zip(found) {
             match found {
-                Ok(found) => servers[number].extend(found.iter().filter_map(server_name)),
+                Ok(found) => {
+                    for name in found.iter().filter_map(server_name) {
+                        // Several locations may lead to one server.
+                        if !servers[number].contains(&name) {
+                            servers[number].push(name);
+                        }
+                    }
+                }
                 Err(error) => {
                     failures.entry(number).or_insert(error);
                 }

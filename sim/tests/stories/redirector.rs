@@ -171,6 +171,30 @@ fn many_files_are_located_by_one_connection_in_the_round_trips_of_one() {
     assert!(took(1000) < took(1) + 4 * RTT);
 }
 
+/// Regression: at most four servers were asked for one file, which was then without servers; and a
+/// server that two locations of a file led to was there twice.
+#[test]
+fn servers_behind_a_row_of_redirectors_are_found_and_named_once() {
+    farroot_sim::run(async {
+        let federation = Federation::new(10, &[link(RTT, MB); 2]);
+        // Each names the one before, and the first the federation's manager.
+        let mut before = "manager".to_owned();
+        for number in 0..6 {
+            let redirects_to = vec![(before, 1094)];
+            let behaviour =
+                Behaviour { redirects_to, locates_redirectors: true, ..Behaviour::default() };
+            before = format!("redirector{number}");
+            let accepted = federation.world.host(&before, 1094, Link::delay(RTT));
+            xrootd_host::serve(accepted, farroot_sim::one_file("/f", bulk::content(10)), behaviour);
+        }
+        let far = format!("root://{before}:1094//f");
+        for address in [far.clone(), format!("{MANAGER}|{far}")] {
+            let servers = federation.engine.remote().servers(&[address]).await.unwrap();
+            assert_eq!(servers, [["root://a:1094", "root://b:1094"]]);
+        }
+    });
+}
+
 #[test]
 fn a_server_that_locates_nothing_names_no_servers() {
     farroot_sim::run(async {

@@ -14,7 +14,7 @@ pub fn summary(before: &Figures, after: &Figures) -> String {
     let brought = format!(
         "{} came from {}, {}",
         size(more(|figures| figures.origin_bytes)),
-        count(more(|figures| figures.origin_opens), "open"),
+        count(more(|figures| figures.origin_opens + figures.opens_ahead.succeeded), "open"),
         count(more(|figures| figures.origin_requests), "request")
     );
     let ahead = size(more(|figures| figures.ways.hit));

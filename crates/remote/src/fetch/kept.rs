@@ -46,7 +46,11 @@ impl Keeper {
     }
 
     pub fn stop(&self) {
-        *self.0.lock() = None;
+        let Some(store) = self.0.lock().take() else { return };
+        // Wants from before have the store still.
+        let mut store = store.lock();
+        store.bytes_max = 0;
+        store.kept.clear();
     }
 
     pub fn keeping(&self) -> Option<Keeping> {

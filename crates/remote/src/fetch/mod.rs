@@ -546,16 +546,33 @@ impl RemoteFile {
 
     /// Fetches a few ranges whole, for metadata: each with its first byte's offset, in the order of
     /// `ranges`.
+    ///
+    /// # Errors
+    /// That of the first range that cannot be read.
     pub async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Bytes)>> {
-        let mut wants = self.ask(Want::demands(ranges), true);
         let mut fetched = Vec::with_capacity(ranges.len());
-        while let Some(delivery) = wants.next().await {
-            let Delivery { index, bytes, .. } = delivery?;
-            fetched.push((index, bytes));
-        }
+        self.fetch_each(ranges, |index, bytes| fetched.push((index, bytes))).await?;
         // Servers answer in any order.
         fetched.sort_by_key(|(index, _)| *index);
         Ok(fetched.into_iter().map(|(index, bytes)| (ranges[index].start, bytes)).collect())
+    }
+
+    /// As [`RemoteFile::fetch`]; `arrived` takes the position and the bytes of each range as it
+    /// comes, in any order.
+    ///
+    /// # Errors
+    /// As [`RemoteFile::fetch`].
+    pub async fn fetch_each(
+        &self,
+        ranges: &[Range<u64>],
+        mut arrived: impl FnMut(usize, Bytes),
+    ) -> Result<()> {
+        let mut wants = self.ask(Want::demands(ranges), true);
+        while let Some(delivery) = wants.next().await {
+            let Delivery { index, bytes, .. } = delivery?;
+            arrived(index, bytes);
+        }
+        Ok(())
     }
 }
 

@@ -230,12 +230,14 @@ impl Tallies {
             Some(_) => BTreeMap::new(),
             None => self.other_requests.clone(),
         };
-        for ((of, source), tally) in &self.requests {
-            if file.is_none_or(|file| file == *of) {
-                let sum = sums.entry(source.clone()).or_default();
-                sum.add(tally);
-                sum.busy = tally.busy;
-            }
+        // Of one file only its own sums are looked at: there may be those of thousands.
+        let first = (file.unwrap_or(0), Arc::from(""));
+        let of_file =
+            |((of, _), _): &(&(u32, Arc<str>), &Tally)| file.is_none_or(|file| file == *of);
+        for ((_, source), tally) in self.requests.range(first..).take_while(of_file) {
+            let sum = sums.entry(source.clone()).or_default();
+            sum.add(tally);
+            sum.busy = tally.busy;
         }
         if file.is_none() {
             for (source, sum) in &mut sums {

@@ -240,6 +240,13 @@ fn all_files(records: &Records) -> FileTally {
     FileTally { busy, waves, ..records.tallies.all_files() }
 }
 
+/// The names of the sources from which bytes of a file have been requested, as in
+/// [`Report::sources`]: for callers with many files, to whom whole reports are too slow.
+pub fn source_names(trace: &Trace, file: u32) -> Vec<String> {
+    let name = |(name, _): (Arc<str>, Tally)| name.to_string();
+    trace.look(|records, _| records.tallies.by_source(Some(file)).into_iter().map(name).collect())
+}
+
 fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceReport> {
     let mut sources: BTreeMap<Arc<str>, SourceReport> = BTreeMap::new();
     for (name, tally) in records.tallies.by_source(file) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::network::Network;
-use super::one_shot::{ASKED_MAX, Conversation};
+use super::one_shot::Conversation;
 use super::{Command, ConnectionEvent, FileLocation, FileRef, RequestTag, Role};
 use crate::address::Address;
 use crate::config::Config;
@@ -15,6 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Maximum of unanswered questions on one connection.
 const WAITING_MAX: usize = 256;
+/// Maximum of servers that are asked for one file: a federation's redirector names those of its
+/// regions, and these name those of their sites.
+const ASKED_MAX: usize = 32;
 
 /// The locations that a server names, or its error.
 type Answer = Result<Vec<FileLocation>>;
@@ -35,13 +38,22 @@ struct Found {
 
 impl Found {
     /// Whether to ask a server for the file: not twice, and at most [`ASKED_MAX`] servers. Records
-    /// a server that is to be asked.
+    /// a server that is to be asked, and the error where there are more.
     fn asks(&mut self, url: &Address) -> bool {
-        let is_new = self.asked.len() < ASKED_MAX && !self.asked.contains(url);
-        if is_new {
-            self.asked.push(url.clone());
+        if self.asked.contains(url) {
+            return false;
         }
-        is_new
+        if self.asked.len() == ASKED_MAX {
+            let text = format!("more than {ASKED_MAX} redirectors are named for this file");
+            let error = Error::new(ErrorKind::LimitReached, text)
+                .with_url(url.to_string())
+                .with_advice("name a redirector that is nearer to the file's servers");
+            // Instead of an earlier error: a server that was not asked may have the file.
+            self.failure = Some(error);
+            return false;
+        }
+        self.asked.push(url.clone());
+        true
     }
 
     /// Adds the servers, or the error, of an answer. Returns the redirectors to ask next.
@@ -79,7 +91,8 @@ impl Found {
 /// where that server does not support kXR_locate.
 ///
 /// # Errors
-/// For each file `NotFound`, or the error of the request.
+/// For each file `NotFound`, or the error of the request; `LimitReached` where no server is named
+/// and more than [`ASKED_MAX`] redirectors are.
 pub async fn locate_all(
     files: Vec<Address>,
     config: &Config,
@@ -156,4 +169,41 @@ async fn converse(
         left.next().into_iter().for_each(|question| conversation.ask(question));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(role: Role, hosts: std::ops::Range<usize>) -> Answer {
+        let place = |host| {
+            let url = Address::parse(&format!("root://host{host}//f")).unwrap();
+            FileLocation { url, role }
+        };
+        Ok(hosts.map(place).collect())
+    }
+
+    /// Regression: at most four servers were asked, and a file whose servers only a fifth one knows
+    /// had none, without an error.
+    #[test]
+    fn a_file_with_more_redirectors_than_are_asked_has_an_error_that_says_so() {
+        let mut found = Found::default();
+        let redirectors = found.take(places(Role::Manager, 0..ASKED_MAX + 1));
+        let asked = redirectors.iter().filter(|url| found.asks(url)).count();
+        assert_eq!(asked, ASKED_MAX);
+        assert!(!found.asks(&redirectors[0]), "not twice");
+        found.take(Err(Error::new(ErrorKind::Unsupported, "no kXR_locate")));
+        let error = found.into_servers().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitReached, "{error}");
+        assert!(error.to_string().contains("more than 32 redirectors"), "{error}");
+    }
+
+    #[test]
+    fn servers_that_are_named_count_more_than_redirectors_that_were_not_asked() {
+        let mut found = Found::default();
+        let redirectors = found.take(places(Role::Manager, 0..ASKED_MAX + 1));
+        assert!(!redirectors.iter().all(|url| found.asks(url)));
+        assert!(found.take(places(Role::Server, 100..102)).is_empty());
+        assert_eq!(found.into_servers().unwrap().len(), 2);
+    }
 }

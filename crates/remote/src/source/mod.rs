@@ -296,7 +296,8 @@ pub trait Server: Send + Sync + 'static {
     /// Scheme, host and port, for reports and errors: `root://host:1094`.
     fn name(&self) -> &str;
 
-    /// Host and port of the next connection; `None` where bytes are read without one.
+    /// Host and port of the next connection; `None` where bytes are read without one, and where
+    /// only the connection's beginning shows which host it is.
     fn endpoint(&self) -> Option<(String, u16)> {
         None
     }

@@ -81,7 +81,7 @@ pub async fn checksum(
 }
 
 /// Redirectors and Metalinks that are asked for one file, those included that the first one names.
-pub(super) const ASKED_MAX: usize = 4;
+const ASKED_MAX: usize = 4;
 
 /// Where a file is, as a redirector knows it; over HTTP, as any server says it.
 ///

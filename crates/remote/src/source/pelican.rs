@@ -18,6 +18,7 @@ use url::Url;
 use super::http::HttpServer;
 use super::network::Network;
 use super::one_shot;
+use super::slotted::shared;
 use super::{ConnectionEvent, DriverLink, FileRef, Server, ServerTraits};
 use crate::address::{Address, Way};
 use crate::config::Config;
@@ -49,8 +50,6 @@ pub struct PelicanServer {
     config: Config,
     network: Arc<dyn Network>,
     traits: ServerTraits,
-    /// Host and port of the server that names the director.
-    discovery: Option<(String, u16)>,
     director: OnceCell<Arc<HttpServer>>,
 }
 
@@ -73,7 +72,6 @@ impl PelicanServer {
             federation: url.anonymous(),
             config: config.clone(),
             traits: itself.traits(),
-            discovery: itself.endpoint(),
             network,
             director: OnceCell::new(),
         })
@@ -81,7 +79,8 @@ impl PelicanServer {
 
     async fn director(&self) -> Result<Arc<HttpServer>> {
         let found = self.director.get_or_try_init(|| async {
-            let director = discovered(&self.federation, &self.config, &self.network).await?;
+            let network = shared(self.network.clone(), &self.config);
+            let director = discovered(&self.federation, &self.config, &network).await?;
             let network = self.network.clone();
             let server = HttpServer::director(&self.federation, director, &self.config, network);
             server.map(Arc::new)
@@ -96,7 +95,7 @@ impl Server for PelicanServer {
     }
 
     fn endpoint(&self) -> Option<(String, u16)> {
-        self.director.get().map_or_else(|| self.discovery.clone(), |director| director.endpoint())
+        self.director.get().and_then(|director| director.endpoint())
     }
 
     fn traits(&self) -> ServerTraits {

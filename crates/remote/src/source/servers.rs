@@ -75,7 +75,6 @@ mod tests {
             ("roots://user@host:1095//f", "", "host", 1095),
             ("http://host/f", "", "host", 80),
             ("https://host/f", "", "host", 443),
-            ("pelican://federation.org/f", "", "federation.org", 443),
             // With the bucket in the path, and in the name of the host.
             ("s3://one/k", "https://s3.example.org:9000/gateway", "s3.example.org", 9000),
             ("s3://two/k", "https://s3.example.org:9000/gateway", "s3.example.org", 9000),
@@ -86,5 +85,6 @@ mod tests {
             assert_eq!(endpoint(address, service), Some((host.to_owned(), port)), "{address}");
         }
         assert_eq!(endpoint("/tmp/f", ""), None);
+        assert_eq!(endpoint("pelican://federation.org/f", ""), None, "its director is not known");
     }
 }

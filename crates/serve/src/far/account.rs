@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Engine, Opens, Used, Ways};
+use engine::{Engine, Opens, OpensAhead, Used, Ways};
 use parking_lot::Mutex;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
@@ -19,12 +19,14 @@ use remote::source::held::CACHE;
 pub struct Figures {
     /// Files that clients have opened.
     pub opens: u64,
-    /// Opens at origins that have succeeded, and opens that the cache has answered: together fewer
-    /// than `opens` where clients share them.
+    /// Opens for clients at origins that have succeeded, and those that the cache has answered:
+    /// together fewer than `opens` where clients share them, or find a file that is open ahead.
     pub origin_opens: u64,
     pub cache_opens: u64,
-    /// Opens at origins that have failed, by the kind of their error.
+    /// Opens for which a client has received an error, by the kind of the error.
     pub open_errors: BTreeMap<String, u64>,
+    /// Opens before a client asked for the file.
+    pub opens_ahead: OpensAhead,
     /// Files that are open at their origins.
     pub files_open: u64,
     /// What clients have asked for, and what was predicted of it.
@@ -85,8 +87,8 @@ impl Account {
         // Read before the origins' figures, so that those include every byte counted here.
         let (delivered, ways) = *self.handed_out.lock();
         let (used, cache) = (engine.used(), remote.cache_counters());
-        let opens = engine.watch_opens();
-        let Opens { succeeded: origin_opens, cached: cache_opens, failed: open_errors } = opens;
+        let Opens { succeeded: origin_opens, cached: cache_opens, failed, ahead } =
+            engine.watch_opens();
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {
             let metadata = records.tallies.all_files().metadata_fetched;
             (records.tallies.by_source(None), metadata)
@@ -98,7 +100,8 @@ impl Account {
             opens: self.opens.load(Ordering::Relaxed),
             origin_opens,
             cache_opens,
-            open_errors,
+            open_errors: failed,
+            opens_ahead: ahead,
             files_open,
             used,
             cache,

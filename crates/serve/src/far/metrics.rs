@@ -41,12 +41,7 @@ impl Collector for Snapshot {
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(value).encode(metric)?;
         }
-        let help = "Bytes of origins for predictions that are here, not asked for so far";
-        let gauges = [
-            ("predicted_bytes", help, self.0.predicted_here()),
-            ("files_open", "Files that are open at origins", self.0.files_open),
-        ];
-        for (name, help, value) in gauges {
+        for (name, help, value) in gauges(&self.0) {
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
         }
@@ -55,7 +50,7 @@ impl Collector for Snapshot {
 }
 
 fn families(figures: &Figures) -> Vec<Family<'_>> {
-    let Figures { used, ways, cache, open_errors, .. } = figures;
+    let Figures { used, ways, cache, open_errors, opens_ahead: ahead, .. } = figures;
     let errors = open_errors.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
     vec![
         (
@@ -87,15 +82,47 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
                 ("missed", cache.missed_bytes),
             ],
         ),
-        ("errors", "Opens at origins that have failed, by the kind of their error", "kind", errors),
+        (
+            "origin_opens",
+            "Opens at origins, for a client or before one asked for the file",
+            "for",
+            vec![("client", figures.origin_opens), ("ahead", ahead.succeeded)],
+        ),
+        (
+            "cache_opens",
+            "Opens that the cache has answered, for a client or before one asked for the file",
+            "for",
+            vec![("client", figures.cache_opens), ("ahead", ahead.cached)],
+        ),
+        (
+            "opens_ahead",
+            "Opens before a client asked for the file, by what became of it; files_ahead are the \
+             rest of them",
+            "file",
+            vec![("used", ahead.used), ("unused", ahead.unused), ("failed", ahead.failed)],
+        ),
+        (
+            "errors",
+            "Opens that have failed for a client, by the kind of their error",
+            "kind",
+            errors,
+        ),
     ]
 }
 
-fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 5] {
+fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 3] {
+    let predicted = "Bytes of origins for predictions that are here, not asked for so far";
+    let ahead = "Files that are open at origins before a client has asked for them";
+    [
+        ("predicted_bytes", predicted, figures.predicted_here()),
+        ("files_ahead", ahead, figures.opens_ahead.waiting()),
+        ("files_open", "Files that are open at origins for clients", figures.files_open),
+    ]
+}
+
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 3] {
     [
         ("opens", "Files that clients have opened", figures.opens),
-        ("origin_opens", "Opens at origins", figures.origin_opens),
-        ("cache_opens", "Opens that the cache has answered", figures.cache_opens),
         ("origin_requests", "Requests to origins", figures.origin_requests),
         ("origin_failures", "Requests to origins that failed", figures.origin_failures),
     ]
@@ -103,7 +130,7 @@ fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 5] {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Used, Ways};
+    use engine::{OpensAhead, Used, Ways};
 
     use super::*;
 
@@ -121,6 +148,7 @@ mod tests {
             opens: 9,
             origin_opens: 2,
             cache_opens: 3,
+            opens_ahead: OpensAhead { succeeded: 9, cached: 1, failed: 6, used: 4, unused: 3 },
             files_open: 5,
             used,
             ways,
@@ -142,8 +170,14 @@ mod tests {
             "farroot_proxy_predicted_bytes 10",
             "farroot_proxy_errors_total{kind=\"NotFound\"} 3",
             "farroot_proxy_opens_total 9",
-            "farroot_proxy_origin_opens_total 2",
-            "farroot_proxy_cache_opens_total 3",
+            "farroot_proxy_origin_opens_total{for=\"client\"} 2",
+            "farroot_proxy_origin_opens_total{for=\"ahead\"} 9",
+            "farroot_proxy_cache_opens_total{for=\"client\"} 3",
+            "farroot_proxy_cache_opens_total{for=\"ahead\"} 1",
+            "farroot_proxy_opens_ahead_total{file=\"used\"} 4",
+            "farroot_proxy_opens_ahead_total{file=\"unused\"} 3",
+            "farroot_proxy_opens_ahead_total{file=\"failed\"} 6",
+            "farroot_proxy_files_ahead 3",
             "farroot_proxy_files_open 5",
         ] {
             assert!(text.lines().any(|have| have == line), "{line}: {text}");

@@ -9,6 +9,7 @@ use remote::cache::counters::CacheCounters;
 use remote::cache::{CacheCheck, CacheConfig};
 
 use super::bed::{Bed, bed, content, forwarding, header, http};
+use super::remote;
 
 /// A range that does not come with the open.
 const RANGE: std::ops::Range<usize> = 1_000_000..1_001_000;
@@ -168,21 +169,28 @@ async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let with_cache = with_cache(folder.path(), CacheCheck::Immutable);
         let bed = bed(if has_cache { with_cache } else { forwarding() });
-        let (path, range) = (bed.path(true), range());
+        fs::copy(bed.folder().join("d/f g.root"), bed.folder().join("f")).unwrap();
+        let (name, range) = (format!("{}f", bed.origin.http_url()), range());
+        let path = format!("/{name}");
         get(&bed.proxy, &path, &range, "max-age=0");
         tokio::task::block_in_place(|| bed.proxy.flush());
+        // Keeps the file open in the proxy, which closes it after 10 s without a client.
+        let address = format!("{}{name}", bed.proxy.root_url());
+        let _client = remote().open_bytes(&address).await.unwrap();
+        let opens = || bed.proxy.figures().unwrap().origin_opens;
+        let opens_before = opens();
         // From now on its age is at least 1 s.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         let only = "max-age=0, only-if-cached";
         assert_eq!(get(&bed.proxy, &path, &range, only).status, 504);
-        let opens = || bed.proxy.figures().unwrap().origin_opens;
         get(&bed.proxy, &path, &range, "max-age=3600");
-        assert_eq!(opens(), 1, "it is new enough");
+        assert_eq!(opens(), opens_before, "it is new enough");
         let new = bed.folder().join("new");
         fs::write(&new, vec![7; 1_500_000]).unwrap();
-        fs::rename(&new, bed.folder().join("d/f g.root")).unwrap();
+        fs::rename(&new, bed.folder().join("f")).unwrap();
         let answer = get(&bed.proxy, &path, &range, "max-age=0");
-        assert_eq!((opens(), &answer.body[..], answer.age), (2, &[7; 1000][..], None));
+        assert_eq!(opens(), opens_before + 1);
+        assert_eq!((&answer.body[..], answer.age), (&[7; 1000][..], None));
     }
 }
 

@@ -25,12 +25,12 @@ use crate::read::{Decoders, Profiles};
 use layout_hints::MetadataHints;
 use link::{LINK, identify, known_of};
 use recover::recover;
-use remembered::CachedMetadata;
+use remembered::{BEHIND, CachedMetadata};
 use remote::address::{Address, FileLocations};
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
 use remote::fetch::{Answer, Fetcher, RemoteFile};
-use remote::report::{Report, timeline};
+use remote::report::{Report, source_names, timeline};
 use remote::store::Store;
 use remote::{Error, ErrorKind, Result};
 
@@ -42,6 +42,9 @@ const STEPS_MAX: usize = 64;
 pub(crate) enum Speculation {
     /// A caller waits: a round trip costs more than a hundred kilobytes.
     Eager,
+    /// The same for a file whose bytes clients read. uproot reads a list of keys with the
+    /// [`BEHIND`] bytes that follow it.
+    EagerForClients,
     /// Other files are read meanwhile, so that bytes are what costs: only what the files before
     /// needed is fetched early.
     Learned(MetadataHints),
@@ -240,6 +243,11 @@ impl File {
         Report::new(self.inner.remote.trace(), Some(self.inner.remote.tag()))
     }
 
+    /// The names of the servers and disks from which it has been read so far.
+    pub fn sources(&self) -> Vec<String> {
+        source_names(self.inner.remote.trace(), self.inner.remote.tag())
+    }
+
     /// The reads of this file over time, as a picture in SVG.
     pub fn timeline_svg(&self) -> String {
         self.timeline_svg_to(None)
@@ -355,8 +363,12 @@ impl SpeculativeOpen {
         let (info, delivered) = self.answer.wait().await?;
         let mut known = known_of(info.size);
         delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));
-        let Inner { remote, cached, .. } = &*self.file.inner;
-        Ok(cached.as_ref().is_some_and(|cached| cached.recall(remote, &info, &mut known)))
+        let Inner { remote, cached, known: known_before, .. } = &*self.file.inner;
+        let is_it = cached.as_ref().is_some_and(|cached| cached.recall(remote, &info, &mut known));
+        if is_it {
+            known_before.lock().absorb(known);
+        }
+        Ok(is_it)
     }
 }
 
@@ -376,9 +388,18 @@ pub(crate) async fn progress<T>(
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
         };
-        if let Speculation::Learned(hints) = speculation {
-            hints.note(&needs, remote.info().size);
-            hints.choose(&mut needs, remote.info().size);
+        match speculation {
+            Speculation::Eager => {}
+            Speculation::EagerForClients => {
+                needs
+                    .required
+                    .iter_mut()
+                    .for_each(|range| range.end = range.end.saturating_add(BEHIND));
+            }
+            Speculation::Learned(hints) => {
+                hints.note(&needs, remote.info().size);
+                hints.choose(&mut needs, remote.info().size);
+            }
         }
         supply(remote, known, &needs).await?;
     }
@@ -400,8 +421,7 @@ pub(crate) async fn supply(remote: &RemoteFile, known: &Mutex<Known>, needs: &Ne
             .with_url(remote.url())
             .with_advice("it may be truncated, or still being written"));
     }
-    for (offset, bytes) in remote.fetch(&lacking).await? {
-        known.lock().supply(offset, bytes);
-    }
-    Ok(())
+    // Each as it comes: clients that read bytes ask for the first ones before the last are here.
+    let supply = |index: usize, bytes| known.lock().supply(lacking[index].start, bytes);
+    remote.fetch_each(&lacking, supply).await
 }

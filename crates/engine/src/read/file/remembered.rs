@@ -11,6 +11,9 @@ use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use remote::store::{Entry, Store};
 
+/// Number of bytes behind metadata that are read and stored with them where clients read the file.
+pub(super) const BEHIND: u64 = 8;
+
 /// What a function that reads metadata says.
 type Read = rootfile::Result<Progress<()>>;
 
@@ -125,8 +128,8 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
     entry.info.is_still(info).is_ok() && compared && entry.pieces.iter().all(head)
 }
 
-/// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
-/// what was fetched, which had speculation in it.
+/// Adds to `needed` the bytes without which the file cannot be opened and read from, with
+/// [`BEHIND`] each where these are known: less than what was fetched, which had speculation in it.
 pub(crate) fn add_needed(
     file: &File,
     known: &Known,
@@ -150,7 +153,11 @@ pub(crate) fn add_needed(
         };
         for range in needs.required {
             let range = range.start..range.end.min(size);
+            let behind = range.end..(range.end + BEHIND).min(size);
             needed.supply(range.start, known.get(range)?);
+            if let Some(bytes) = known.get(behind.clone()) {
+                needed.supply(behind.start, bytes);
+            }
         }
     }
 }

@@ -72,14 +72,36 @@ impl Session {
     ) -> Result<OpenBytes> {
         let locations = self.remote.locations(address).await?;
         let locations = FileLocations { cache_use, is_guess, ..locations };
-        self.open_at(locations, Speculation::Eager).await
+        self.open_at(locations, Speculation::EagerForClients).await
     }
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
     pub async fn open_speculatively(&self, address: &str) -> Result<Option<SpeculativeOpen>> {
+        self.open_speculatively_for(address, (CacheUse::Usual, false)).await
+    }
+
+    /// The same for clients as those of [`Session::open_bytes`]; `None` also where there is a
+    /// cache, which itself knows what it has of the file.
+    pub async fn open_bytes_speculatively(
+        &self,
+        address: &str,
+        how: (CacheUse, bool),
+    ) -> Result<Option<SpeculativeOpen>> {
+        match self.remote.fetcher().cache() {
+            Some(_) => Ok(None),
+            None => self.open_speculatively_for(address, how).await,
+        }
+    }
+
+    async fn open_speculatively_for(
+        &self,
+        address: &str,
+        (cache_use, is_guess): (CacheUse, bool),
+    ) -> Result<Option<SpeculativeOpen>> {
         let Session { remote, decoders, classes } = self;
         let Some(store) = remote.store() else { return Ok(None) };
         let locations = remote.locations(address).await?;
+        let locations = FileLocations { cache_use, is_guess, ..locations };
         let fetcher = remote.fetcher();
         File::open_speculatively(fetcher, decoders, &store, locations, classes.clone()).await
     }

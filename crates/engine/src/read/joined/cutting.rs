@@ -18,7 +18,7 @@ use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::steps::{ReadPriority, windows_starts, with_borders};
 use crate::read::core::table::{Columns, Table};
-use crate::read::threads::decoders::AT_ONCE;
+use crate::read::threads::decoders::{AT_ONCE, caught};
 use remote::fetch::LentMemory;
 use remote::fetch::ledger::Phase;
 use remote::{Error, ErrorKind, Result};
@@ -273,7 +273,7 @@ impl Cutting {
         let file = self.table.file();
         file.decoders().run(file.remote().tag(), AT_ONCE, move |_| {
             // A reader that does not wait any more has dropped its end.
-            let _ = said.send(predicate.decide(batch));
+            let _ = said.send(caught("the function of a cut", || predicate.decide(batch)));
         });
         let gone = || Error::new(ErrorKind::Cancelled, "the cut has gone without an answer");
         mask.await.map_err(|_| gone())?

@@ -1,8 +1,10 @@
 //! Threads that decompress and decode.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -46,6 +48,20 @@ pub fn with_codecs<T>(work: impl FnOnce(&mut Codecs) -> T) -> T {
     CODECS.with_borrow_mut(work)
 }
 
+/// The result of `work`; where it panics, an error that says `who` has failed.
+///
+/// # Errors
+/// Those of `work`; `Io` after a panic.
+pub fn caught<T>(who: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let panicked = |panic: Box<dyn Any + Send>| {
+        let said = panic.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = format!("{who} has failed: {}", said.unwrap_or("without a word"));
+        Err(Error::new(ErrorKind::Io, text))
+    };
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
+}
+
 impl Decoders {
     /// `threads` of zero decodes on the caller's own thread.
     pub fn start(threads: usize, trace: Trace) -> Result<Self> {
@@ -75,8 +91,11 @@ impl Decoders {
         self.pool.as_ref().map_or(0, |pool| pool.current_num_threads())
     }
 
-    /// Runs what is no decoding on some thread.
+    /// Runs what is no decoding on some thread. A panic ends `work` alone: channels whose senders
+    /// it owns are closed.
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        // A panic that reaches the pool ends the process. The hook has printed it already.
+        let work = || drop(catch_unwind(AssertUnwindSafe(work)));
         match &self.pool {
             Some(pool) => pool.spawn(work),
             None => work(),
@@ -86,7 +105,7 @@ impl Decoders {
     /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for
     /// a thread, the lowest `place` comes first: bytes come in any order, but those that are behind
     /// others in a column can be decoded to where they go, and need not be copied there, when these
-    /// have been.
+    /// have been. A panic ends `work` alone, as in [`Decoders::spawn`].
     pub fn run(&self, file: u32, place: u64, work: impl FnOnce(&mut Codecs) + Send + 'static) {
         let trace = self.trace.clone();
         let timed = move |codecs: &mut Codecs| {
@@ -100,7 +119,7 @@ impl Decoders {
         pool.spawn(move || {
             let next = waiting.lock().work.pop_first();
             if let Some((_, work)) = next {
-                with_codecs(work);
+                drop(catch_unwind(AssertUnwindSafe(|| with_codecs(work))));
             }
         });
     }
@@ -140,6 +159,37 @@ mod tests {
 
     use super::*;
     use remote::clock::Clock;
+
+    /// Regression: a panic in a thread that compresses ended the whole process.
+    #[test]
+    fn a_panic_ends_its_work_alone() {
+        for threads in [0, 1] {
+            let decoders = Decoders::start(threads, Trace::new(Clock::start())).unwrap();
+            let (sender, receiver) = mpsc::channel::<()>();
+            decoders.spawn(move || {
+                let _sender = sender;
+                panic!("meant: a test of panics");
+            });
+            assert!(receiver.recv().is_err());
+            let (sender, receiver) = mpsc::channel();
+            decoders.spawn(move || sender.send(7).unwrap());
+            assert_eq!(receiver.recv(), Ok(7));
+        }
+    }
+
+    /// Regression: a panic in a thread that decodes ended the whole process.
+    #[test]
+    fn a_panic_ends_what_is_decoded_alone() {
+        let decoders = Decoders::start(1, Trace::new(Clock::start())).unwrap();
+        for meant in [true, false] {
+            let (sender, receiver) = mpsc::channel();
+            decoders.run(0, AT_ONCE, move |_| {
+                assert!(!meant, "meant: a test of panics");
+                sender.send(7).unwrap();
+            });
+            assert_eq!(receiver.recv().is_err(), meant);
+        }
+    }
 
     #[test]
     fn what_waits_is_done_by_its_place() {

@@ -1,5 +1,6 @@
 //! Files that are opened before a client asks for them: the next one of a series.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use parking_lot::Mutex;
 use remote::address::CacheUse;
 use tokio::runtime::Handle;
 
+use super::opens::OpenTally;
 use super::series::Series;
 use super::shared::OpenNext;
 use super::{Watched, Watches};
@@ -46,12 +48,12 @@ pub struct NextFile {
 impl FilesAhead {
     /// Records that a client opens a file. Returns its handle if it is open ahead, with the first
     /// fill under way.
-    pub fn opened(&self, address: &str) -> Option<Watched> {
+    pub fn opened(&self, address: &str, opens: &OpenTally) -> Option<Watched> {
         let mut state = self.state.lock();
         state.series.opened(address);
         let at = state.files.iter().position(|file| file.address == address)?;
         state.series.guessed(true);
-        state.files.swap_remove(at).watched
+        state.files.swap_remove(at).watched.inspect(|watched| watched.end_ahead(opens, true))
     }
 
     /// The address of the file to open ahead after this one, if any. It counts as one of
@@ -67,25 +69,35 @@ impl FilesAhead {
     }
 
     /// Keeps the handle of an open file, unless a client has opened that file meanwhile.
-    fn keep(&self, address: &str, watched: Watched) {
+    fn keep(&self, address: &str, watched: Watched, opens: &OpenTally) {
         let mut state = self.state.lock();
         match state.files.iter_mut().find(|file| file.address == address) {
             Some(file) => file.watched = Some(watched),
             None => {
                 drop(state);
-                drop(watched);
+                watched.end_ahead(opens, true);
             }
         }
     }
 
     /// Drops a wrong guess: a file that cannot be opened, or that no client has opened in time.
-    fn give_up(&self, address: &str) {
+    fn give_up(&self, address: &str, opens: &OpenTally) {
         let mut state = self.state.lock();
         if let Some(at) = state.files.iter().position(|file| file.address == address) {
             state.series.guessed(false);
             let file = state.files.swap_remove(at);
             drop(state);
-            drop(file);
+            file.watched.iter().for_each(|watched| watched.end_ahead(opens, false));
+        }
+    }
+}
+
+impl Watched {
+    /// Counts a file that was opened ahead: whether a client has asked for it in time. A file that
+    /// was open for clients already does not count.
+    fn end_ahead(&self, opens: &OpenTally, is_used: bool) {
+        if self.client.shared().is_ahead.swap(false, Ordering::Relaxed) {
+            opens.ahead_ended(is_used);
         }
     }
 }
@@ -110,14 +122,14 @@ impl OpenNext for NextFile {
             if let (Some(watches), Ok(shared)) = (watches.upgrade(), &opened) {
                 let has_asked = false;
                 let client = Watched { client: shared.client(false), has_asked, opening };
-                watches.ahead.keep(&next, client);
+                watches.ahead.keep(&next, client, &watches.engine.opens);
             }
             if opened.is_ok() {
                 drop(opened);
                 tokio::time::sleep(KEPT_OPEN).await;
             }
             if let Some(watches) = watches.upgrade() {
-                watches.ahead.give_up(&next);
+                watches.ahead.give_up(&next, &watches.engine.opens);
             }
         });
     }

@@ -147,9 +147,9 @@ impl Chunks {
         self.advice()
     }
 
-    /// A client reads a basket or page.
-    pub fn read(&mut self, client: u64, column: u32, number: u32) {
-        let Some(unit) = self.table.unit(column, number) else { return };
+    /// A client reads a basket or page. Returns whether it was fetched ahead for any client.
+    pub fn read(&mut self, client: u64, column: u32, number: u32) -> bool {
+        let Some(unit) = self.table.unit(column, number) else { return false };
         let bytes = unit.bytes();
         self.read_bytes += bytes;
         let chunk = self.by_client.entry(client).or_default();
@@ -162,13 +162,15 @@ impl Chunks {
             self.not_shared.push((column, last));
         }
         read.end = read.end.max(number + 1);
-        if self.expected.remove(&(column, number)) {
+        let was_expected = self.expected.remove(&(column, number));
+        if was_expected {
             self.expected_bytes -= bytes;
             self.used_bytes += bytes;
         }
         if let Some(ahead) = self.ahead.get_mut(&column) {
             *ahead = (*ahead).max(number + 1);
         }
+        was_expected
     }
 
     /// Offsets of the first and last basket of each column that a client has read; empty where

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::Shared;
 use super::chunks::Chunks;
 use super::habit::Habit;
 use super::last_baskets::LastBaskets;
 use super::places::{Places, TablePlaces};
 use super::predict::Advice;
+use super::shared::{Predicted, Shared};
 use super::table_reader::TableReader;
 
 /// A single range as long as this is of a client that copies the file.
@@ -43,6 +43,18 @@ struct Reader {
     last: LastBaskets,
 }
 
+/// A read of a client that has begun.
+#[derive(Debug)]
+pub struct ClientRead {
+    pub answering: Answering,
+    /// Ranges to fetch meanwhile, behind those of the read.
+    pub predicted: Predicted,
+    /// Offsets of baskets that a second client reads, too.
+    pub ends: BTreeSet<u64>,
+    /// Whether all that the client will probably read of the file is read or expected.
+    pub is_at_end: bool,
+}
+
 /// A read until the client has its answer.
 #[derive(Debug)]
 pub struct Answering {
@@ -67,8 +79,8 @@ impl Client {
         let places = self.shared.places().filter(|_| !self.only_reads);
         let Some(places) = places else { return };
         let now = self.opened.elapsed();
-        let advice = self.reader.lock().begin(self.number, places, &self.shared, now);
-        self.shared.follow(advice);
+        let predicted = self.reader.lock().begin(self.number, places, &self.shared, now);
+        self.shared.fetch(predicted);
     }
 
     /// The bytes of a range that the client read before, if they are kept.
@@ -76,24 +88,25 @@ impl Client {
         self.reader.lock().last.get(range)
     }
 
-    /// The client asks for ranges. Returns its read, the ranges to fetch and to drop meanwhile, and
-    /// the offsets of baskets that a second client reads, too.
-    pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> (Answering, Advice, BTreeSet<u64>) {
-        let (mut advice, mut ends) = (Advice::default(), BTreeSet::new());
+    /// The client asks for ranges.
+    pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> ClientRead {
+        let (mut advice, mut ends, mut is_at_end) = (Advice::default(), BTreeSet::new(), false);
         let mut reader = self.reader.lock();
         reader.unanswered += 1;
         let answering = Answering { client: self.clone(), ranges: ranges.to_vec() };
         let ranges = &joined(ranges)[..];
         let is_copy = |range: &Range<u64>| range.end.saturating_sub(range.start) >= COPY_BYTES;
+        // Until `expect`, see there.
+        let mut chunks = self.shared.chunks.lock();
         match self.shared.places() {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
             Some(places) => {
-                let mut chunks = self.shared.chunks.lock();
                 reader.read(places, &mut chunks, ranges);
                 let (now, way) = (self.opened.elapsed(), self.shared.way());
                 for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
                     advice.add(table.asked(chunks, now, way));
                     ends.append(&mut chunks.ends(self.number));
+                    is_at_end |= table.is_at_end(chunks);
                 }
             }
             None if reader.early.len() + ranges.len() <= EARLY_MAX => {
@@ -101,15 +114,16 @@ impl Client {
             }
             None => {}
         }
-        (answering, advice, ends)
+        let predicted = self.shared.expect(advice);
+        ClientRead { answering, predicted, ends, is_at_end }
     }
 }
 
 impl Reader {
-    fn begin(&mut self, client: u64, places: &Places, shared: &Shared, now: Duration) -> Advice {
+    fn begin(&mut self, client: u64, places: &Places, shared: &Shared, now: Duration) -> Predicted {
         let mut begun = Advice::default();
         if !self.tables.is_empty() {
-            return begun;
+            return shared.expect(begun);
         }
         let table = |table: &Arc<TablePlaces>| TableReader::new(client, table.clone());
         self.tables.extend(places.tables.iter().map(table));
@@ -124,7 +138,8 @@ impl Reader {
                 begun.add(table.answered(chunks, now, shared.way()));
             }
         }
-        begun
+        begun.drop.extend(shared.take_first_fill());
+        shared.expect(begun)
     }
 
     fn read(&mut self, places: &Places, chunks: &mut [Chunks], ranges: &[Range<u64>]) {
@@ -184,7 +199,7 @@ impl Drop for Answering {
     fn drop(&mut self) {
         let Client { shared, opened, reader, .. } = &*self.client;
         let (mut advice, mut is_at_end) = (Advice::default(), false);
-        {
+        let predicted = {
             let mut reader = reader.lock();
             reader.unanswered -= 1;
             if reader.unanswered > 0 {
@@ -195,8 +210,9 @@ impl Drop for Answering {
                 advice.add(table.answered(chunks, now, way));
                 is_at_end |= table.is_at_end(chunks);
             }
-        }
-        shared.follow(advice);
+            shared.expect(advice)
+        };
+        shared.fetch(predicted);
         if is_at_end {
             shared.open_next();
         }
@@ -214,10 +230,12 @@ impl Drop for Client {
                 habits.save(notes, table, Habit::of(table, &columns, bytes));
             }
         }
-        let mut advice = Advice::default();
-        for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks.lock()) {
+        let (mut advice, mut chunks) = (Advice::default(), chunks.lock());
+        for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
             advice.add(table.leave(chunks));
         }
-        self.shared.follow(advice);
+        let predicted = self.shared.expect(advice);
+        drop(chunks);
+        self.shared.fetch(predicted);
     }
 }

@@ -40,12 +40,12 @@ use tokio::time::Instant;
 use crate::read::file::session::Session;
 use ahead::{FilesAhead, NextFile};
 use arrivals::Arrivals;
-use client::Client;
-use opens::Opens;
+use client::{Client, ClientRead};
+use opens::{FailedOpen, Opens};
 use shared::{EngineShared, Shared};
 use used::{Tally, Used};
 
-type OpenFuture = BoxFuture<'static, Result<Arc<Shared>>>;
+type OpenFuture = BoxFuture<'static, std::result::Result<Arc<Shared>, FailedOpen>>;
 /// The open of one address. Later clients wait for the same one.
 type Opening = SharedFuture<OpenFuture>;
 
@@ -77,7 +77,7 @@ impl Watches {
         cache_use: CacheUse,
     ) -> Result<Watched> {
         let is_fresh = |watched: &Watched| !watched.client.shared().is_stale();
-        let ahead = self.ahead.opened(address).filter(is_fresh);
+        let ahead = self.ahead.opened(address, &self.engine.opens).filter(is_fresh);
         // `ahead` keeps the file open while a client with another `cache_use` looks for it below.
         if let Some(watched) = &ahead
             && cache_use == CacheUse::Usual
@@ -86,7 +86,12 @@ impl Watches {
         }
         let opening = self.opening(session, address, cache_use, false);
         let was_open = opening.peek().is_some();
-        let shared = opening.clone().await?;
+        let shared = opening.clone().await.map_err(|failed| {
+            if cache_use != CacheUse::Only {
+                self.engine.opens.failed(&failed);
+            }
+            failed.error
+        })?;
         let has_asked = !was_open && !shared.remote.is_believed();
         let client = shared.client(cache_use == CacheUse::Only);
         Ok(Watched { client, has_asked, opening })
@@ -102,8 +107,8 @@ impl Watches {
         self.engine.opens.opens()
     }
 
-    /// The open of an address: a current one that this client may share, else a new one. A failed
-    /// guess does not count in [`Opens`].
+    /// The open of an address: a current one that this client may share, else a new one. With
+    /// `is_guess` no client has asked for the file.
     fn opening(
         self: &Arc<Self>,
         session: &Session,
@@ -128,13 +133,10 @@ impl Watches {
         let opening = async move {
             let how = (cache_use, is_guess);
             let opened = Shared::open(&session, &name, how, tally, &engine, next).await;
-            if let Err(error) = &opened
-                && cache_use != CacheUse::Only
-                && !is_guess
-            {
-                engine.opens.failed(error);
+            if is_guess && opened.is_err() {
+                engine.opens.failed_ahead();
             }
-            opened
+            opened.map_err(FailedOpen::from)
         };
         let opening = opening.boxed().shared();
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
@@ -190,7 +192,7 @@ impl Watched {
 
     /// The number of opens of the engine that had succeeded before this one.
     pub fn opened_before(&self) -> u64 {
-        self.client.shared().opened_before
+        self.client.shared().opened_before()
     }
 
     /// Makes the next client open the file anew, for a caller whose reads of this one fail.
@@ -203,7 +205,7 @@ impl Watched {
     pub fn read(&self, ranges: Vec<Range<u64>>) -> Arrivals {
         let shared = self.client.shared();
         shared.tally.read(ranges.len());
-        let (answering, advice, ends) = self.client.read(&ranges);
+        let ClientRead { answering, predicted, ends, is_at_end } = self.client.read(&ranges);
         let mut arrivals = Arrivals::new(shared.remote.want(Vec::new()), answering);
         let mut absent = Vec::new();
         for (index, range) in ranges.iter().enumerate() {
@@ -218,7 +220,10 @@ impl Watched {
             }
         }
         arrivals.ask(absent);
-        shared.follow(advice);
+        shared.fetch(predicted);
+        if is_at_end {
+            shared.open_next();
+        }
         arrivals
     }
 

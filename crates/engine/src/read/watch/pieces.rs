@@ -229,6 +229,12 @@ impl Pieces {
         parts
     }
 
+    /// Number of clients for which the range that begins here is predicted and unread.
+    #[cfg(test)]
+    pub fn claims(&self, start: u64) -> u32 {
+        self.by_start.get(&start).map_or(0, |piece| piece.claims)
+    }
+
     /// The beginnings of the pieces of which some bytes are in a range.
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let before = self.by_start.range(..range.start).next_back();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
@@ -25,11 +25,11 @@ use super::last_baskets::KeptTotal;
 use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
-use super::predict::Advice;
 use super::predict::pace::Way;
+use super::predict::{Advice, Predictor};
 use super::used::Tally;
 use crate::read::file::session::Session;
-use crate::read::file::{File, OpenBytes};
+use crate::read::file::{File, SpeculativeOpen};
 
 /// Opens the file that clients will probably open after a watched one.
 pub trait OpenNext: std::fmt::Debug + Send + Sync {
@@ -46,13 +46,23 @@ pub struct EngineShared {
     pub kept_total: KeptTotal,
 }
 
+/// Predicted ranges that are to be fetched together.
+#[derive(Debug)]
+pub struct Predicted {
+    ranges: Vec<Range<u64>>,
+    /// From the clients that read these ranges.
+    orders: mpsc::UnboundedReceiver<PieceOrder>,
+}
+
 #[derive(Debug)]
 pub struct Shared {
     pub remote: Arc<RemoteFile>,
     pub tally: Tally,
     pub opened: Instant,
-    /// Number of opens of the engine that had succeeded before this one.
-    pub opened_before: u64,
+    /// Whether it was opened before a client asked for it, and has not been counted since as used
+    /// or unused.
+    pub is_ahead: AtomicBool,
+    opened_before: AtomicU64,
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
     pub habits: Habits,
@@ -63,6 +73,8 @@ pub struct Shared {
     /// One a table; empty until the baskets and pages of the tables are known.
     pub chunks: Mutex<Vec<Chunks>>,
     pieces: Mutex<Pieces>,
+    /// What was fetched with the open, for the first client.
+    first_fill: Mutex<Vec<Range<u64>>>,
     /// Predictions so far.
     batches: AtomicU64,
     clients: Mutex<Vec<Weak<Client>>>,
@@ -79,6 +91,7 @@ pub struct Shared {
 
 impl Shared {
     /// Opens a file, and begins to read its metadata. With `is_guess` no client has asked for it.
+    /// Where its metadata are stored, what clients of such files begin with leaves with the open.
     ///
     /// # Errors
     /// Why the file cannot be opened.
@@ -90,33 +103,89 @@ impl Shared {
         engine: &EngineShared,
         next: impl OpenNext + 'static,
     ) -> Result<Arc<Self>> {
-        let EngineShared { opens, habits, kept_total } = engine.clone();
-        let bytes = session.open_bytes(address, (cache_use, is_guess)).await?;
-        let shared = Arc::new(Shared {
-            remote: bytes.remote.clone(),
+        // `CacheUse::Only` forbids to fetch bytes, and `CacheUse::Off` to keep them: no read ahead.
+        let may_read_ahead = matches!(cache_use, CacheUse::Usual | CacheUse::Verified);
+        let stored = match may_read_ahead {
+            true => session.open_bytes_speculatively(address, (cache_use, is_guess)).await?,
+            false => None,
+        };
+        let shared = match stored {
+            Some(stored) => Shared::open_stored(stored, &tally, engine).await?,
+            None => None,
+        };
+        let shared = match shared {
+            Some(shared) => shared,
+            None => {
+                let bytes = session.open_bytes(address, (cache_use, is_guess)).await?;
+                let (known, notes) = (bytes.known.clone(), bytes.profiles.notes());
+                let shared = Shared::new(bytes.remote.clone(), known, notes, tally, engine);
+                if may_read_ahead {
+                    let decoders = session.decoders().clone();
+                    let file = async move { File::of_bytes(bytes, &decoders).await };
+                    shared.spawn(read_metadata(file, Arc::downgrade(&shared)));
+                }
+                shared
+            }
+        };
+        let before = engine.opens.succeeded(shared.remote.is_believed(), is_guess);
+        shared.opened_before.store(before, Ordering::Relaxed);
+        shared.is_ahead.store(is_guess, Ordering::Relaxed);
+        *shared.next.lock() = Some(Box::new(next));
+        Ok(shared)
+    }
+
+    /// Waits for the server of a file whose metadata are stored; requests meanwhile what clients
+    /// begin with. `None` where the server has another file.
+    async fn open_stored(
+        stored: SpeculativeOpen,
+        tally: &Tally,
+        engine: &EngineShared,
+    ) -> Result<Option<Arc<Self>>> {
+        let file = stored.file.clone();
+        let (remote, known) = (file.remote().clone(), file.inner.known.clone());
+        let shared = Shared::new(remote, known, file.profiles().notes(), tally.clone(), engine);
+        // Where some metadata are not stored, they are read once the server has answered.
+        if let Some(Ok(places)) = Places::of_file(&file).now_or_never() {
+            shared.begin(places);
+        }
+        if !stored.confirm().await? {
+            return Ok(None);
+        }
+        if shared.places().is_none() {
+            shared.spawn(read_metadata(async { Ok(file) }, Arc::downgrade(&shared)));
+        }
+        Ok(Some(shared))
+    }
+
+    fn new(
+        remote: Arc<RemoteFile>,
+        known: Arc<Mutex<Known>>,
+        notes: &Notes,
+        tally: Tally,
+        engine: &EngineShared,
+    ) -> Arc<Self> {
+        Arc::new(Shared {
+            remote,
             tally,
             opened: Instant::now(),
-            opened_before: opens.succeeded(bytes.remote.is_believed()),
-            known: bytes.known.clone(),
-            habits,
-            kept_total,
-            notes: bytes.profiles.notes().clone(),
+            is_ahead: AtomicBool::new(false),
+            opened_before: AtomicU64::new(0),
+            known,
+            habits: engine.habits.clone(),
+            kept_total: engine.kept_total.clone(),
+            notes: notes.clone(),
             places: OnceLock::new(),
             chunks: Mutex::default(),
             pieces: Mutex::default(),
+            first_fill: Mutex::default(),
             batches: AtomicU64::new(0),
             clients: Mutex::default(),
             clients_count: AtomicU64::new(0),
             is_stale: AtomicBool::new(false),
-            next: Mutex::new(Some(Box::new(next))),
+            next: Mutex::default(),
             runtime: Handle::current(),
             tasks: Mutex::default(),
-        });
-        // `CacheUse::Only` forbids to fetch bytes, and `CacheUse::Off` to keep them: no read ahead.
-        if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
-            shared.spawn(read_metadata(session.clone(), bytes, Arc::downgrade(&shared)));
-        }
-        Ok(shared)
+        })
     }
 
     /// A new client of the file; with `only_reads` nothing is fetched ahead for it.
@@ -130,6 +199,32 @@ impl Shared {
         // Behind the push: where the metadata arrive meanwhile, one of both begins the client.
         client.begin();
         client
+    }
+
+    /// Fetches what clients of files like this one begin with, before there is a client.
+    fn begin(self: &Arc<Self>, places: Places) {
+        self.set_places(places);
+        let mut fetch = Vec::new();
+        for table in self.places().iter().flat_map(|places| &places.tables) {
+            if let Some(habit) = self.habits.load(&self.notes, table) {
+                let mut predictor = Predictor::new(table.clone());
+                fetch.extend(predictor.begin(&habit.columns_in(table), habit.bytes).fetch);
+            }
+        }
+        self.first_fill.lock().clone_from(&fetch);
+        let predicted = self.expect(Advice { fetch, drop: Vec::new() });
+        self.fetch(predicted);
+    }
+
+    /// What was fetched with the open, once: the first client drops it when it has predictions of
+    /// its own, which keep the same ranges.
+    pub fn take_first_fill(&self) -> Vec<Range<u64>> {
+        std::mem::take(&mut *self.first_fill.lock())
+    }
+
+    /// Number of opens of the engine that had succeeded before this one.
+    pub fn opened_before(&self) -> u64 {
+        self.opened_before.load(Ordering::Relaxed)
     }
 
     /// Where its tables' baskets and pages are, once that is known.
@@ -171,35 +266,65 @@ impl Shared {
     /// The parts of a range that a client reads. Baskets that begin at `shared` offsets are read by
     /// two clients.
     pub fn parts(&self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
-        let parts = self.pieces.lock().read(range, shared);
-        for part in &parts {
+        let (mut parts, known) = (Vec::new(), self.known.lock().clone());
+        for part in self.pieces.lock().read(range, shared) {
             match part {
                 Part::Here(bytes, first_used) => {
                     self.tally.predicted(bytes.len() as u64);
-                    self.tally.ahead_used(*first_used);
+                    self.tally.ahead_used(first_used);
+                    parts.push(Part::Here(bytes, first_used));
                 }
-                Part::Coming(_, within) => self.tally.predicted(within.len() as u64),
-                Part::Absent(range) => self.tally.demanded(range.end - range.start),
+                Part::Coming(receiver, within) => {
+                    self.tally.predicted(within.len() as u64);
+                    parts.push(Part::Coming(receiver, within));
+                }
+                Part::Absent(range) => parts.extend(self.without_metadata(range, &known)),
             }
         }
         parts
     }
 
-    /// Fetches what is predicted, and drops what was predicted in vain.
-    pub fn follow(self: &Arc<Self>, advice: Advice) {
+    /// A range of which nothing is predicted, in parts: metadata that are here, and what is absent.
+    fn without_metadata(&self, range: Range<u64>, known: &Known) -> Vec<Part> {
+        let (mut parts, mut at) = (Vec::new(), range.start);
+        for gap in known.missing(range.clone()).into_iter().chain([range.end..range.end]) {
+            let (here, absent) = match known.get(at..gap.start) {
+                Some(bytes) => (bytes, gap.clone()),
+                None => (Bytes::new(), at..gap.end),
+            };
+            at = gap.end;
+            if !here.is_empty() {
+                self.tally.metadata(here.len() as u64);
+                parts.push(Part::Here(here, 0));
+            }
+            if !absent.is_empty() {
+                self.tally.demanded(absent.end - absent.start);
+                parts.push(Part::Absent(absent));
+            }
+        }
+        parts
+    }
+
+    /// Records what is predicted, and drops what was predicted in vain. The caller holds the lock
+    /// of the client or of the chunks that `advice` is from: a read between the two would neither
+    /// find the prediction nor end it.
+    pub fn expect(&self, advice: Advice) -> Predicted {
         let Advice { mut fetch, drop } = advice;
-        let (orders, receiver) = mpsc::unbounded_channel();
-        let added = {
-            let mut pieces = self.pieces.lock();
-            fetch.retain(|range| self.metadata(range).is_none());
-            // First: a range that is also in `drop` stays.
-            let added = pieces.expect(fetch, &orders);
-            let (dropped, fetched) = pieces.give_up(&drop);
-            self.tally.unused(dropped);
-            self.tally.ahead_dropped(fetched);
-            added
-        };
-        if added.is_empty() {
+        let (sender, orders) = mpsc::unbounded_channel();
+        let mut pieces = self.pieces.lock();
+        fetch.retain(|range| self.metadata(range).is_none());
+        // First: a range that is also in `drop` stays.
+        let ranges = pieces.expect(fetch, &sender);
+        let (dropped, fetched) = pieces.give_up(&drop);
+        self.tally.unused(dropped);
+        self.tally.ahead_dropped(fetched);
+        Predicted { ranges, orders }
+    }
+
+    /// Fetches what is predicted.
+    pub fn fetch(self: &Arc<Self>, predicted: Predicted) {
+        let Predicted { ranges, orders } = predicted;
+        if ranges.is_empty() {
             return;
         }
         let order = self.batches.fetch_add(1, Ordering::Relaxed);
@@ -207,10 +332,10 @@ impl Shared {
             let cost = range.end - range.start;
             Want { range: range.clone(), cost, urgency: Urgency::Hint, order }
         };
-        let wants = self.remote.want(added.iter().map(want).collect());
-        self.tally.ahead(added.iter().map(|range| range.end - range.start).sum());
-        let starts = added.iter().map(|range| range.start).collect();
-        self.spawn(bring(Arc::downgrade(self), wants, receiver, starts));
+        let wants = self.remote.want(ranges.iter().map(want).collect());
+        self.tally.ahead(ranges.iter().map(|range| range.end - range.start).sum());
+        let starts = ranges.iter().map(|range| range.start).collect();
+        self.spawn(bring(Arc::downgrade(self), wants, orders, starts));
     }
 
     /// Opens the next file of the series ahead, once: the last bytes that a client will probably
@@ -246,8 +371,8 @@ impl Drop for Shared {
 
 /// Reads what a file says of itself and of its tables, as opening them does. A file that cannot be
 /// understood is still one with bytes.
-async fn read_metadata(session: Session, bytes: OpenBytes, shared: Weak<Shared>) {
-    let Ok(file) = File::of_bytes(bytes, session.decoders()).await else { return };
+async fn read_metadata(file: impl Future<Output = Result<File>>, shared: Weak<Shared>) {
+    let Ok(file) = file.await else { return };
     let Ok(places) = Places::of_file(&file).await else { return };
     if let Some(shared) = shared.upgrade() {
         shared.set_places(places);

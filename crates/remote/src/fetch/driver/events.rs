@@ -34,6 +34,7 @@ impl Driver {
             }
             ConnectionEvent::Connected => {
                 self.trace.connected(connection.0);
+                self.take_slot_late(id);
                 self.mark_opening(id);
                 self.scheduler.handle_connected(now, id);
             }

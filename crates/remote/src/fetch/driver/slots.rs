@@ -7,9 +7,9 @@
 //! no further requests, closes its connections after the pending answers, and joins the end of the
 //! queue. A process without a connection connects without a slot after [`WAIT_MAX`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ pub struct Permit {
 #[derive(Debug)]
 pub struct ServerSlots {
     slots: Arc<Slots>,
-    connections: BTreeSet<ConnectionId>,
+    /// With the slots of those that were made before the server's host was known.
+    connections: BTreeMap<ConnectionId, Option<Slot>>,
     /// Since when there is at least one.
     connected_since: Time,
     /// The turn of this process is over: no connection gets a further request.
@@ -53,7 +54,7 @@ impl ServerSlots {
     fn new(slots: Arc<Slots>, now: Time) -> Self {
         ServerSlots {
             slots,
-            connections: BTreeSet::new(),
+            connections: BTreeMap::new(),
             connected_since: now,
             is_leaving: false,
             short_since: None,
@@ -82,9 +83,18 @@ impl ServerSlots {
             self.connected_since = now;
             self.slots.set_waiting(Waits::No);
         }
-        self.connections.insert(connection);
+        self.connections.insert(connection, None);
         self.short_since = None;
         Some(Permit { slot })
+    }
+
+    /// Counts a connection that there is already, and takes a slot for it if one is free.
+    fn add(&mut self, connection: ConnectionId, now: Time) {
+        if self.connections.is_empty() {
+            self.connected_since = now;
+        }
+        let slot = self.slots.take(now);
+        self.connections.insert(connection, slot);
     }
 
     /// Most connections until the next look; `None`: no limit. If another process waits, an idle
@@ -145,31 +155,21 @@ impl Driver {
         connection: ConnectionId,
         server: ServerId,
     ) -> Option<Permit> {
-        let now = self.clock.now();
-        let most = self.config.connections_shared;
-        let Some(folder) = self.config.runtime_folder.as_ref().filter(|_| most > 0) else {
-            return Some(Permit::default());
-        };
-        let state = &self.servers[&server];
-        let Some((host, port)) = state.server.endpoint() else {
-            return Some(Permit::default());
-        };
-        let slots = match self.slots.entry(server) {
-            Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(place) => match Slots::open(folder, (&host, port), most) {
-                Ok(slots) => place.insert(ServerSlots::new(slots, now)),
-                Err(error) => {
-                    if error.kind() != ErrorKind::Unsupported {
-                        let text = "warning: connections are not counted across processes";
-                        self.trace.note(None, format!("{text}: {error}"));
-                    }
-                    return Some(Permit::default());
+        let (now, most) = (self.clock.now(), self.config.connections_shared);
+        let slots = match self.slots_of(server) {
+            Ok(Some(slots)) => slots,
+            Ok(None) => return Some(Permit::default()),
+            Err(error) => {
+                if error.kind() != ErrorKind::Unsupported {
+                    let text = "warning: connections are not counted across processes";
+                    self.trace.note(None, format!("{text}: {error}"));
                 }
-            },
+                return Some(Permit::default());
+            }
         };
         if let Some(permit) = slots.let_connect(connection, now) {
             if permit.slot.is_none() {
-                let (name, waited) = (&state.name, WAIT_MAX.as_secs());
+                let (name, waited) = (&self.servers[&server].name, WAIT_MAX.as_secs());
                 let text = format!(
                     "warning: other processes of this user have had all {most} connections to \
                      {name} for {waited} s (connections_shared): one more was made"
@@ -182,6 +182,38 @@ impl Driver {
         self.scheduler.withhold_connection(now, connection);
         self.scheduler.allow_connections(now, server, Some(has));
         None
+    }
+
+    /// Takes a slot for a connection to a host that was not known before: its server has asked
+    /// another host for it.
+    pub(super) fn take_slot_late(&mut self, connection: ConnectionId) {
+        let now = self.clock.now();
+        let Some(there) = self.connections.get(&connection) else { return };
+        // Where slots cannot be shared, the first attempt has said why.
+        let Ok(Some(slots)) = self.slots_of(there.server) else { return };
+        if !slots.connections.contains_key(&connection) {
+            slots.add(connection, now);
+        }
+    }
+
+    /// The slots of a server; `None` where its connections are not counted, and where its host is
+    /// not known yet.
+    ///
+    /// # Errors
+    /// As [`Slots::open`].
+    fn slots_of(&mut self, server: ServerId) -> io::Result<Option<&mut ServerSlots>> {
+        let most = self.config.connections_shared;
+        let folder = self.config.runtime_folder.as_ref().filter(|_| most > 0);
+        let endpoint = self.servers[&server].server.endpoint();
+        let Some((folder, (host, port))) = folder.zip(endpoint) else { return Ok(None) };
+        let slots = match self.slots.entry(server) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => {
+                let slots = Slots::open(folder, (&host, port), most)?;
+                place.insert(ServerSlots::new(slots, self.clock.now()))
+            }
+        };
+        Ok(Some(slots))
     }
 
     /// Forgets a connection that has ended.
@@ -229,7 +261,19 @@ impl Driver {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::sync::OnceLock;
+
+    use futures::future::BoxFuture;
+
     use super::*;
+    use crate::clock::Clock;
+    use crate::config::Config;
+    use crate::fetch::driver::scheduler_traits;
+    use crate::fetch::files::ServerState;
+    use crate::fetch::trace::Trace;
+    use crate::source::local::LocalServer;
+    use crate::source::network::Tcp;
+    use crate::source::{DriverLink, Server, ServerTraits};
 
     const SECOND: Time = Time::from_secs(1);
 
@@ -293,5 +337,53 @@ mod tests {
         let mut process = process(&folder, 1);
         let _permit = process.let_connect(ConnectionId(1), SECOND).unwrap();
         assert_eq!(process.review(100 * SECOND, false), None);
+    }
+
+    /// A server whose host another host names.
+    #[derive(Default)]
+    struct Named(OnceLock<(String, u16)>);
+
+    impl Server for Named {
+        fn name(&self) -> &str {
+            "federation"
+        }
+
+        fn endpoint(&self) -> Option<(String, u16)> {
+            self.0.get().cloned()
+        }
+
+        fn traits(&self) -> ServerTraits {
+            LocalServer::new().traits()
+        }
+
+        fn run(self: Arc<Self>, _: DriverLink) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    /// Regression: connections to the director of a federation had slots of the host that names it.
+    #[tokio::test]
+    async fn a_connection_gets_a_slot_of_the_host_that_is_found_while_it_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime_folder = Some(folder.path().join("farroot"));
+        let config = Config { runtime_folder, connections_shared: 1, ..Config::default() };
+        let (clock, network) = (Clock::start(), Arc::new(Tcp::new(SECOND)));
+        let mut driver = Driver::new(config, network, clock, Trace::new(clock), Arc::default());
+        let named = Arc::new(Named::default());
+        let traits = scheduler_traits(&named.traits());
+        let server = driver.scheduler.add_server(clock.now(), traits);
+        let state = ServerState { server: named.clone(), name: "federation".into() };
+        driver.servers.insert(server, state);
+        let connection = ConnectionId(1);
+        driver.connect(connection, server);
+        let other = Slots::open(&folder.path().join("farroot"), ("director", 443), 1).unwrap();
+        assert!(other.take(SECOND).is_some(), "it is not known which host is asked");
+        named.0.set(("director".to_owned(), 443)).unwrap();
+        driver.take_slot_late(connection);
+        driver.take_slot_late(connection);
+        assert!(other.take(SECOND).is_none());
+        assert_eq!(driver.slots[&server].connections.len(), 1);
+        driver.leave_slot(connection);
+        assert!(other.take(SECOND).is_some());
     }
 }

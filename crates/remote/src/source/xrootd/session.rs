@@ -35,9 +35,9 @@ impl Early {
     }
 }
 
-/// How long what an open file is counts as known. It is asked for in front of the next read after
-/// that, which waits for nothing: a file that is written to while it is open has the handle that it
-/// had.
+/// For how long the server's last answer about an open file counts as current. After that a
+/// kXR_stat of the handle leaves in front of the next read, which does not wait for its answer: a
+/// file that is written to while it is open keeps its handle.
 const KNOWN_FOR: Duration = Duration::from_millis(100);
 
 /// What a file was when it was last asked for.
@@ -60,7 +60,7 @@ pub struct Session {
     /// What came of files, by the driver's tag, whose identity is still to be received: no
     /// more than was asked for meanwhile.
     held: BTreeMap<u32, Vec<ConnectionEvent>>,
-    /// What files were when they were opened.
+    /// What files were by the server's last answer.
     pub(super) known: BTreeMap<u32, Known>,
     /// The same of those that are opened again, because their handles said something else.
     pub(super) doubted: BTreeMap<u32, FileInfo>,

@@ -25,7 +25,7 @@ use super::undecided::{NEARLY_ALL, UNDECIDED_BYTES, Undecided};
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
-use crate::read::threads::decoders::AT_ONCE;
+use crate::read::threads::decoders::{AT_ONCE, caught};
 use remote::Result;
 
 impl<S: Source> Pipeline<S> {
@@ -127,7 +127,8 @@ impl<S: Source> Pipeline<S> {
                 let (columns, left_out) = (joined, Vec::new());
                 predicate.decide(Batch { entries, survivors: None, columns, left_out })
             };
-            let _ = done.send(Work::Decided { window: number, mask: join() });
+            let mask = caught("the function of a cut", join);
+            let _ = done.send(Work::Decided { window: number, mask });
         });
     }
 

@@ -16,6 +16,7 @@ use super::{Arrived, Decision, Decoded, Job, Source};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::fill::slots::Destination;
+use crate::read::threads::decoders::caught;
 use remote::fetch::ledger::Phase;
 use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
@@ -334,9 +335,13 @@ impl<S: Source> Pipeline<S> {
         let decode = self.source.decoder(item);
         let turn = self.job.rank.place(item.entries.start);
         let may_leave_out = self.source.may_leave_out(item.column);
-        let done = self.done.clone();
+        let (done, remote) = (self.done.clone(), self.job.remote.clone());
         self.job.decoders.run(self.job.remote.tag(), turn, move |codecs| {
-            let _ = done.send(match decode(Arrived { bytes, counts, places }, codecs) {
+            let decoded = caught("a thread that decodes", || {
+                decode(Arrived { bytes, counts, places }, codecs)
+            });
+            let decoded = decoded.map_err(|error| error.with_url(remote.url()));
+            let _ = done.send(match decoded {
                 Err(error) if may_leave_out && error.kind() == ErrorKind::Unsupported => {
                     Work::Refused { item: at, error }
                 }

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::pipeline::slot::Counts;
-use crate::read::threads::decoders::AT_ONCE;
+use crate::read::threads::decoders::{AT_ONCE, caught};
 use crate::read::tree::Tree;
 use crate::read::tree::baskets::OneBasket;
 use remote::fetch::activity::Activity;
@@ -300,7 +300,8 @@ impl Task {
     ) {
         let tree = self.tree.clone();
         self.tree.file().decoders().run(self.tree.file().remote().tag(), AT_ONCE, move |codecs| {
-            let outcome = decode(&tree, &basket, &bytes, &[], codecs);
+            let outcome =
+                caught("a thread that decodes", || decode(&tree, &basket, &bytes, &[], codecs));
             let _ = sender.send(outcome.map(|outcome| {
                 if let (Outcome::Array(array), Some(reservation)) = (&outcome, &reservation) {
                     reservation.resize(array.nbytes() as u64);

@@ -148,15 +148,15 @@ impl Predictor {
         Advice { fetch: self.extend(self.pace.fill()), drop: Vec::new() }
     }
 
-    /// The client reads a basket or page.
-    pub fn read(&mut self, column: u32, number: u32) {
-        let Some(unit) = self.table.unit(column, number) else { return };
+    /// The client reads a basket or page. Returns whether it was fetched ahead for this client.
+    pub fn read(&mut self, column: u32, number: u32) -> bool {
+        let Some(unit) = self.table.unit(column, number) else { return false };
         let (entry, bytes) = (unit.entry, unit.bytes());
         let cursor =
             self.columns.entry(column).or_insert(Cursor { next: number, ..Cursor::default() });
         if number + 1 == cursor.next {
             // The last one once more: entries of two fills are in it.
-            return;
+            return false;
         }
         let was_expected = self.expected.remove(&(column, number));
         if was_expected {
@@ -182,6 +182,7 @@ impl Predictor {
         let before = self.table.unit(column, number.saturating_sub(1)).map_or(0, |at| at.entry);
         let (low, high) = self.fill.entries.unwrap_or((before, entry));
         self.fill.entries = Some((low.min(before), high.max(entry)));
+        was_expected && self.is_proven()
     }
 
     /// The client waits for the ranges of this fill. Returns what to fetch meanwhile, where they
@@ -276,13 +277,20 @@ impl Predictor {
         self.proofs_missing == 0
     }
 
-    /// Whether the client has read, and all that it will probably read is read or expected.
+    /// Whether predictions from the client's own reads have been right since they were last wrong.
+    pub fn has_been_right(&self) -> bool {
+        self.is_proven() && self.earned + self.fill.right > 0
+    }
+
+    /// Whether the client reads as expected, and all that it will probably read has been read or
+    /// predicted.
     pub fn is_at_end(&self) -> bool {
         let is_at_end = |column: &u32| {
             let end = self.columns.get(column).map_or(0, |cursor| cursor.ahead.max(cursor.next));
             self.table.unit(*column, end).is_none()
         };
-        let is_followed = self.is_proven() && self.fills > 0 && !self.followed.is_empty();
+        let has_read = self.fills > 0 || self.fill.right > 0;
+        let is_followed = self.is_proven() && has_read && !self.followed.is_empty();
         is_followed && self.followed.iter().all(is_at_end)
     }
 
@@ -299,6 +307,15 @@ impl Predictor {
     pub fn end(&mut self) -> Vec<Range<u64>> {
         let expected = self.expect_nothing();
         if self.is_proven() { expected } else { Vec::new() }
+    }
+
+    /// Ends all predictions, which count neither as right nor as wrong. Returns the ranges that
+    /// were fetched for the client.
+    pub fn pause(&mut self) -> Vec<Range<u64>> {
+        let judged_unused = self.judged_unused;
+        let expected = self.end();
+        self.judged_unused = judged_unused;
+        expected
     }
 
     /// What the next client of a file like this one will probably begin with: columns, and bytes
