@@ -142,6 +142,9 @@ class File:
     def is_recovered(self) -> bool:
         """The file was never closed, and has what had been saved before."""
 
+    def sources(self) -> list[str]:
+        """The names of the servers and disks from which it has been read so far."""
+
     def keys(self, recursive: bool) -> list[tuple[str, int, str, str, str | None]]:
         """Path, cycle, class and title of each key, and why a directory could not be listed."""
 

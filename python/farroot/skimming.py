@@ -86,10 +86,11 @@ def skim(
     """Writes some columns and entries of trees or RNTuples to a new file.
 
     Baskets of trees and pages of RNTuples are copied as they are stored, as :func:`farroot.merge`
-    does. With a cut, other columns than the cut's are fetched only where entries pass, and out of
-    baskets, or clusters of RNTuples, of which not all entries do, those that do are taken and
-    compressed anew. Entries are in the order of the sources. Under the target's name there is
-    nothing, or what was there before, until it is complete.
+    does. With a cut, other columns than the cut's are fetched only where entries pass (of the first
+    remote tree, up to 4 MiB before that is known), and out of baskets, or clusters of RNTuples, of
+    which not all entries do, those that do are taken and compressed anew. Entries are in the order
+    of the sources. Under the target's name there is nothing, or what was there before, until it is
+    complete.
 
     New columns of a tree are written beside those that are copied, with the same clusters; of an
     RNTuple all columns are then encoded anew. They are computed from the entries that pass the cut,

@@ -27,6 +27,7 @@ mod parquet;
 mod parts;
 mod plan;
 mod presumed;
+mod process;
 mod progress;
 mod ranges;
 mod report;

@@ -14,6 +14,7 @@ use remote::cache::Cache;
 use remote::settings::{self, Kind, SETTINGS, Setting, Value};
 
 use crate::error::exception;
+use crate::process::pid;
 use crate::{log, progress};
 
 /// How often a wait looks for signals: Ctrl-C ends it within a blink.
@@ -37,11 +38,11 @@ pub struct Owned<T> {
 
 impl<T> Owned<T> {
     pub fn new(value: T) -> Self {
-        Owned { pid: std::process::id(), value: ManuallyDrop::new(value) }
+        Owned { pid: pid(), value: ManuallyDrop::new(value) }
     }
 
     pub fn get(&self) -> Option<&T> {
-        (self.pid == std::process::id()).then_some(&*self.value)
+        (self.pid == pid()).then_some(&*self.value)
     }
 
     /// The value, or an exception that says why there is none.
@@ -57,7 +58,7 @@ impl<T> Owned<T> {
 impl<T> Drop for Owned<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        if self.pid == std::process::id() {
+        if self.pid == pid() {
             // SAFETY: dropped once, here, and never used after.
             unsafe { ManuallyDrop::drop(&mut self.value) }
         }

@@ -126,3 +126,20 @@ def test_root_reads_what_was_joined(tmp_path: Path) -> None:
         farroot.merge(output, inputs, **how)
         said.append(by_root(BY_ROOT, output))
     assert said[0] == said[1] == said[2]
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_a_basket_with_other_entries_than_its_tree_says(tmp_path: Path, more: int) -> None:
+    """Regression: entries of such a file were joined in a wrong order."""
+    path, output = small_baskets(tmp_path / "in.root", 0), tmp_path / "out.root"
+    content, name = bytearray(path.read_bytes()), b"\x07TBasket\x06number\x01t"
+    # Behind the names: version, fBufferSize, fNevBufSize, then fNevBuf.
+    at = content.index(name) + len(name) + 10
+    entries = int.from_bytes(content[at : at + 4], "big")
+    assert 1 < entries < ENTRIES
+    content[at : at + 4] = (entries + more).to_bytes(4, "big")
+    path.write_bytes(content)
+    with pytest.raises(farroot.CorruptError) as raised:
+        farroot.merge(output, [path], basket="64 KB")
+    assert f"{entries + more} entries, where its tree has {entries}" in str(raised.value)
+    assert not output.exists()

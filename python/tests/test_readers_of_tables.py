@@ -46,8 +46,11 @@ def test_pandas_by_way_of_arrow(tree: farroot.Tree) -> None:
 
 
 def test_datasets_of_pyarrow_are_written_from_a_stream(tree: farroot.Tree, tmp_path: Path) -> None:
+    # Without `preserve_order` pyarrow exchanged batches in one run of five.
     stream = tree.to_arrow(NAMES, step_size=100)
-    pyarrow.dataset.write_dataset(stream, tmp_path / "events", format="parquet", use_threads=False)
+    pyarrow.dataset.write_dataset(
+        stream, tmp_path / "events", format="parquet", preserve_order=True
+    )
     read = pyarrow.dataset.dataset(tmp_path / "events", format="parquet").to_table()
     assert read.to_pylist() == tree.arrays(NAMES).to_list()
 

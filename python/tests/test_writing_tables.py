@@ -238,6 +238,12 @@ FEW: list[tuple[str, list[Any]]] = [
     ("var * int64", [[[1, 2], []], [[1.5]], [[True]], [1], [np.array([1, 2])], ak.Array([[1]])]),
     ("var * float32", [[[0.1, 2]], [np.array([0.1], "f4")], [(1.5,)], ["x"], [[None]]]),
     ("string", [["a", "ä€", ""], [b"a"], [1], "text", np.array(["a"])]),
+    ("float32", [ak.Array(np.arange(6, dtype="f4"))[2:], ak.Array([0.1]), ak.Array([0.1, None])]),
+    ("float32", [ak.Array(np.arange(6, dtype="f4"))[::2], ak.Array(np.ones((2, 1), "f4"))]),
+    ("var * int64", [ak.Array([[1], [2, 3], [], [4]])[1:3], ak.Array([[1], None]), ak.Array([1])]),
+    ("var * int64", [ak.Array([[1.0]]), ak.Array([[[1]]]), ak.Array([[1], [2]])[[1, 0]]]),
+    ("var * int64", [ak.with_parameter(ak.Array([[1]]), "__doc__", "x"), ak.Array([[1, None]])]),
+    ("var * uint8", [ak.Array(["ab"]), ak.Array([b"ab"]), ak.Array([np.array([1, 2], "u1")])]),
 ]
 
 

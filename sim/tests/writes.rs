@@ -54,6 +54,28 @@ fn a_short_file_takes_two_round_trips_once_connected_and_its_name_a_third() {
     }
 }
 
+/// Regression: where the first connection was lost, the first bytes were sent to a file that was
+/// there already, before the error said so.
+#[test]
+fn a_file_that_is_there_keeps_its_bytes_also_where_a_connection_is_lost() {
+    let taken = TakenFiles::default();
+    taken.lock().insert("/new.root".to_owned(), vec![1; 1000]);
+    let place = taken.clone();
+    farroot_sim::run(async move {
+        let world = World::default();
+        let behaviour = Behaviour { takes: Some(place), cuts: 1, ..Behaviour::default() };
+        serve(world.host("server", 1094, Link::delay(RTT)), Files::default(), behaviour);
+        let engine = farroot_sim::engine(&world);
+        let created = engine.remote().create(ADDRESS, CreateOptions::default()).await;
+        let mut upload = created.expect("begins");
+        upload.write(0, Bytes::from(vec![7; 100_000]), false).await.expect("takes bytes");
+        let error = upload.finish().await.unwrap_err();
+        assert!(error.to_string().contains("is there already"), "{error}");
+        tokio::time::sleep(10 * RTT).await;
+    });
+    assert!(taken.lock()["/new.root"] == [1; 1000]);
+}
+
 /// Enough bytes are in flight for the link: a long file takes the time of its bytes. A simulated
 /// socket holds 4 MiB, too little for a faster link of this delay.
 #[test]

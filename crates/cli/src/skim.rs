@@ -18,9 +18,9 @@ use crate::reading::with_engine;
 /// Write some columns and entries of a tree or RNTuple to a new file
 ///
 /// Baskets of trees and pages of RNTuples are copied as they are stored. With a cut the other
-/// columns are fetched only where entries pass; out of baskets, or clusters of RNTuples, of which
-/// not all do, entries are taken and compressed anew. Where DST ends with .parquet, a Parquet file
-/// is written on this machine.
+/// columns are fetched only where entries pass (of the first remote tree, up to 4 MiB before that
+/// is known); out of baskets, or clusters of RNTuples, of which not all do, entries are taken and
+/// compressed anew. Where DST ends with .parquet, a Parquet file is written on this machine.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot skim [OPTIONS] SRC... DST")]
 pub struct SkimArguments {

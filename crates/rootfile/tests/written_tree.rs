@@ -124,6 +124,33 @@ fn seeded_types_are_read_as_they_were_written() {
 }
 
 #[test]
+fn vectors_of_all_lengths_are_read_as_they_were_written() {
+    let lengths = || (0..40).chain([0, 0, 1, 7]);
+    let ends = lengths().scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+    let count = offsets[offsets.len() - 1];
+    let numbers = [
+        Numbers::U8((0..count).map(|n| n as u8).collect()),
+        Numbers::I16((0..count).map(|n| 7 * n as i16 - 900).collect()),
+        Numbers::F32((0..count).map(|n| n as f32 / 7.0).collect()),
+        Numbers::F64((0..count).map(|n| n as f64 / -7.0).collect()),
+    ];
+    let content = |numbers| Array::Numbers { numbers, shape: vec![] };
+    let arrays = numbers.map(|numbers| lists(offsets.clone(), content(numbers)));
+    let names = ["bytes", "shorts", "singles", "doubles"];
+    let named: Vec<_> = names.into_iter().zip(arrays).collect();
+    let (columns, arrays) = columns_of(&named);
+    let options = TreeOptions { jagged: Jagged::Vector, ..TreeOptions::default() };
+    let opened = Opened::new(tree_file(&columns, &arrays, &options, 300, 1));
+    for (column, array) in columns.iter().zip(arrays) {
+        assert_eq!(opened.column(&column.name), array, "{}", column.name);
+    }
+}
+
+#[test]
 fn columns_share_the_counter_that_they_name() {
     let offsets = vec![0, 2, 2, 5];
     let (columns, arrays) = columns_of(&[

@@ -173,9 +173,9 @@ impl TableOutput {
     fn extend_plain(&self, py: Python<'_>, data: &Bound<'_, PyDict>) -> PyResult<bool> {
         let output = self.output.here(py)?;
         let Some(arrays) = self.columns.arrays(data) else { return Ok(false) };
-        let added = match output.extend_at_once(arrays.clone()) {
-            Some(added) => added,
-            None => wait(py, &engine(py)?, output.extend(arrays))?,
+        let added = match output.extend_at_once(arrays) {
+            Ok(added) => added,
+            Err(arrays) => wait(py, &engine(py)?, output.extend(arrays))?,
         };
         Ok(added.is_ok())
     }

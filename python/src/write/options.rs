@@ -26,17 +26,15 @@ impl FileOptions {
         reproducible: bool,
         checkpoint_bytes: Option<u64>,
     ) -> PyResult<Self> {
-        let mut options = WriteOptions {
+        let options = WriteOptions {
             title,
             compression: compression_of(py, compression)?,
             threads,
+            memory_bytes,
             reproducible,
             checkpoint: checkpoint_bytes,
             ..WriteOptions::default()
         };
-        if let Some(bytes) = memory_bytes {
-            options.memory_bytes = bytes;
-        }
         Ok(FileOptions { options })
     }
 }
@@ -99,8 +97,7 @@ impl TableChoice {
     pub fn ntuple(self, py: Python<'_>) -> PyResult<RNTupleOptions> {
         let mut options = RNTupleOptions {
             description: self.title,
-            compression: compression_of(py, self.compression)?,
-            ..RNTupleOptions::default()
+            ..RNTupleOptions::of(compression_of(py, self.compression)?)
         };
         if let Some(bytes) = self.cluster_bytes {
             options.cluster_bytes = bytes;

@@ -1,13 +1,18 @@
-//! A few entries of plain types: NumPy arrays of just the column's type, lists of Python.
+//! A few entries of plain types: arrays of NumPy and Awkward of just the column's type, lists of
+//! Python.
 //!
-//! Callers add entries one by one. An array of Awkward for each would cost more than all else.
+//! Callers add entries one by one. To make arrays of Awkward of them, and columns of these, would
+//! cost more than all else.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{EntryType, Number, Numbers, Offsets};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
 /// What is more, in one call, costs little beside what is done with it.
 const ENTRIES_MAX: usize = 1000;
@@ -39,13 +44,21 @@ impl Columns {
 fn array(entry: &EntryType, value: &Bound<'_, PyAny>) -> Option<engine::Array> {
     match entry {
         EntryType::Number(number) => {
-            let (numbers, _) = numbers(*number, std::slice::from_ref(value))?;
+            let (numbers, _) = match layout(value) {
+                Some(layout) => numbers(*number, &Source::All(&data(&layout)?))?,
+                None => numbers(*number, &Source::All(value))?,
+            };
             Some(engine::Array::Numbers { numbers, shape: Vec::new() })
         }
         EntryType::List(content) => {
             let EntryType::Number(number) = **content else { return None };
-            let lists: Vec<_> = value.cast_exact::<PyList>().ok()?.iter().collect();
-            let (numbers, offsets) = numbers(number, &lists)?;
+            let (numbers, offsets) = match layout(value) {
+                Some(layout) => lists_of(number, &layout)?,
+                None => {
+                    let lists: Vec<_> = value.cast_exact::<PyList>().ok()?.iter().collect();
+                    numbers(number, &Source::Runs(&lists))?
+                }
+            };
             let content = Box::new(engine::Array::Numbers { numbers, shape: Vec::new() });
             Some(engine::Array::List { offsets: Offsets::from(offsets), content })
         }
@@ -65,8 +78,58 @@ fn array(entry: &EntryType, value: &Bound<'_, PyAny>) -> Option<engine::Array> {
     }
 }
 
-/// All numbers of several runs, and where each of these ends.
-fn numbers(number: Number, runs: &[Bound<'_, PyAny>]) -> Option<(Numbers, Vec<i64>)> {
+/// The layout of an array of Awkward, if its class says nothing else about it.
+fn layout<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = value.py();
+    // NumPy's arrays come most often.
+    if value.is_exact_instance_of::<PyUntypedArray>() {
+        return None;
+    }
+    let class = ARRAY.import(py, "awkward", "Array").ok()?;
+    let layout = value.get_type().is(class).then(|| value.getattr(intern!(py, "layout")))?.ok()?;
+    is_bare(&layout).then_some(layout)
+}
+
+/// The buffer of a layout or of an index: an array of NumPy, unless it is elsewhere.
+fn data<'py>(of: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    of.getattr(intern!(of.py(), "data")).ok()
+}
+
+/// Whether a layout is no text, and of no other meaning of Awkward's own.
+fn is_bare(layout: &Bound<'_, PyAny>) -> bool {
+    let Ok(parameters) = layout.getattr(intern!(layout.py(), "parameters")) else { return false };
+    let array = intern!(layout.py(), "__array__");
+    parameters.cast_exact::<PyDict>().is_ok_and(|all| all.contains(array).is_ok_and(|has| !has))
+}
+
+/// The lists of a `ListOffsetArray` of numbers, and their offsets.
+fn lists_of(number: Number, layout: &Bound<'_, PyAny>) -> Option<(Numbers, Vec<i64>)> {
+    let py = layout.py();
+    let index = data(&layout.getattr(intern!(py, "offsets")).ok()?)?;
+    let mut offsets = plain_array::<i64>(&index)?.to_vec().ok()?;
+    let (first, last) = (*offsets.first()?, *offsets.last()?);
+    if first < 0 || !offsets.is_sorted() {
+        return None;
+    }
+    offsets.iter_mut().for_each(|offset| *offset -= first);
+    let content = layout.getattr(intern!(py, "content")).ok().filter(is_bare)?;
+    let items = Source::Part(&data(&content)?, first as usize..last as usize);
+    Some((numbers(number, &items)?.0, offsets))
+}
+
+/// Where the numbers of a column are.
+enum Source<'a, 'py> {
+    /// In one array or list.
+    All(&'a Bound<'py, PyAny>),
+    /// In several, one after the other.
+    Runs(&'a [Bound<'py, PyAny>]),
+    /// In a part of an array.
+    Part(&'a Bound<'py, PyAny>, Range<usize>),
+}
+
+/// All numbers of a source, and where each of several runs ends.
+fn numbers(number: Number, source: &Source<'_, '_>) -> Option<(Numbers, Vec<i64>)> {
     macro_rules! of {
         ($variant:ident $values:expr) => {{
             let (values, offsets) = $values;
@@ -75,40 +138,54 @@ fn numbers(number: Number, runs: &[Bound<'_, PyAny>]) -> Option<(Numbers, Vec<i6
     }
     Some(match number {
         Number::Bool => {
-            let (values, offsets) = joined::<bool>(runs)?;
+            let (values, offsets) = joined::<bool>(source)?;
             (Numbers::Bool(values.into_iter().map(u8::from).collect()), offsets)
         }
-        Number::I8 => of!(I8 joined(runs)?),
-        Number::I16 => of!(I16 joined(runs)?),
-        Number::I32 => of!(I32 joined(runs)?),
-        Number::I64 => of!(I64 joined(runs)?),
-        Number::U8 => of!(U8 joined(runs)?),
-        Number::U16 => of!(U16 joined(runs)?),
-        Number::U32 => of!(U32 joined(runs)?),
-        Number::U64 => of!(U64 joined(runs)?),
-        Number::F32 => of!(F32 joined(runs)?),
-        Number::F64 => of!(F64 joined(runs)?),
+        Number::I8 => of!(I8 joined(source)?),
+        Number::I16 => of!(I16 joined(source)?),
+        Number::I32 => of!(I32 joined(source)?),
+        Number::I64 => of!(I64 joined(source)?),
+        Number::U8 => of!(U8 joined(source)?),
+        Number::U16 => of!(U16 joined(source)?),
+        Number::U32 => of!(U32 joined(source)?),
+        Number::U64 => of!(U64 joined(source)?),
+        Number::F32 => of!(F32 joined(source)?),
+        Number::F64 => of!(F64 joined(source)?),
     })
 }
 
-fn joined<T: Plain>(runs: &[Bound<'_, PyAny>]) -> Option<(Vec<T>, Vec<i64>)> {
-    let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(runs.len() + 1));
-    offsets.push(0);
-    for run in runs {
-        if let Ok(list) = run.cast_exact::<PyList>() {
-            for item in list.iter() {
-                values.push(T::of(&item)?);
-            }
-        } else {
-            let array = run.cast_exact::<PyUntypedArray>().ok()?.cast::<PyArray1<T>>().ok()?;
-            // A field of a structured array may lie anywhere.
-            let is_plain = array.data().is_aligned() && array.is_c_contiguous();
-            let array = is_plain.then(|| array.try_readonly().ok())??;
-            values.extend_from_slice(array.as_slice().ok()?);
+fn joined<T: Plain>(source: &Source<'_, '_>) -> Option<(Vec<T>, Vec<i64>)> {
+    match source {
+        Source::All(run) => {
+            let values = match run.cast_exact::<PyList>() {
+                Ok(list) => list.iter().map(|item| T::of(&item)).collect::<Option<_>>()?,
+                Err(_) => plain_array::<T>(run)?.to_vec().ok()?,
+            };
+            Some((values, Vec::new()))
         }
-        offsets.push(values.len() as i64);
+        Source::Part(array, items) => {
+            let array = plain_array::<T>(array)?.try_readonly().ok()?;
+            Some((array.as_slice().ok()?.get(items.clone())?.to_vec(), Vec::new()))
+        }
+        Source::Runs(runs) => {
+            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(runs.len() + 1));
+            offsets.push(0);
+            for run in *runs {
+                values.extend(joined::<T>(&Source::All(run))?.0);
+                offsets.push(values.len() as i64);
+            }
+            Some((values, offsets))
+        }
     }
-    Some((values, offsets))
+}
+
+/// An array of just these numbers, one after the other: a field of a structured array may lie
+/// anywhere.
+fn plain_array<'a, 'py, T: Element>(
+    array: &'a Bound<'py, PyAny>,
+) -> Option<&'a Bound<'py, PyArray1<T>>> {
+    let array = array.cast_exact::<PyUntypedArray>().ok()?.cast::<PyArray1<T>>().ok()?;
+    (array.data().is_aligned() && array.is_c_contiguous()).then_some(array)
 }
 
 /// A number that Python's can be taken for, where it is the same.

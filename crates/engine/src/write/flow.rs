@@ -1,9 +1,7 @@
 //! What keeps a file going: callers, threads that encode and the carrier change it under one lock,
 //! and each of them, after its change, advances the file as far as it can.
 
-use std::any::Any;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +17,7 @@ use super::options::{WriteOptions, WriteProgress};
 use super::parts::Parts;
 use super::report::Counts;
 use crate::located::Located;
-use crate::read::threads::decoders::Decoders;
+use crate::read::threads::decoders::{Decoders, caught};
 
 /// Bytes before compression that a thread takes at a time: with thousands of branches a piece of
 /// work is so small that the lock would cost as much as its compression.
@@ -101,7 +99,7 @@ impl Flow {
             decoders,
             trace,
             url,
-            memory_bytes: options.memory_bytes,
+            memory_bytes: options.memory(),
             threads,
         });
         flow.go_on(flow.state.lock());
@@ -156,8 +154,12 @@ impl Flow {
         if !may(&state, self.memory_bytes) {
             return None;
         }
+        let numbered = state.file.numbered();
         let result = act(&mut state);
-        self.go_on(state);
+        // Only held bytes have changed, which the next change counts.
+        if state.file.numbered() > numbered || result.is_err() {
+            self.go_on(state);
+        }
         Some(result.located(&self.url))
     }
 
@@ -220,9 +222,14 @@ impl Flow {
 
     /// What a thread does as long as there is work.
     fn encode(self: &Arc<Self>) {
-        let encode = || with_encoders(|encoders| while self.encode_some(encoders) {});
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(encode)) {
-            self.break_off(panicked(&*panic));
+        let encode = |encoders: &mut Encoders| while self.encode_some(encoders) {};
+        let done = caught("a thread that encodes", || {
+            with_encoders(encode);
+            Ok(())
+        });
+        if let Err(panicked) = done {
+            let advice = "this is a fault of farroot: please report it";
+            self.break_off(panicked.with_advice(advice));
         }
     }
 
@@ -395,12 +402,4 @@ impl FlowState {
         self.write_bytes = 0;
         self.parts = Parts::default();
     }
-}
-
-/// An encoder must not panic; where one does, the file is not finished.
-fn panicked(panic: &(dyn Any + Send)) -> Error {
-    let said = panic.downcast_ref::<&str>().copied();
-    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let text = format!("a thread that encodes has failed: {}", said.unwrap_or("without a word"));
-    Error::new(ErrorKind::Io, text).with_advice("this is a fault of farroot: please report it")
 }

@@ -19,7 +19,9 @@ pub struct WriteOptions {
     pub threads: Option<usize>,
     /// Bytes held at the most, beside the arrays of the call that is under way: entries that fill
     /// no cluster yet, those that are being encoded, and bytes that the place has not taken.
-    pub memory_bytes: usize,
+    /// Without it, 144 MiB, or 48 MiB if the file is not compressed: more would only be memory that
+    /// the kernel has to clear.
+    pub memory_bytes: Option<usize>,
     /// Writes no time and no number of its own into the file, as ROOT's option of that name: the
     /// same entries give the same bytes. So does the variable `SOURCE_DATE_EPOCH`, with its time.
     pub reproducible: bool,
@@ -50,7 +52,7 @@ impl Default for WriteOptions {
             title: String::new(),
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             threads: None,
-            memory_bytes: 144 << 20,
+            memory_bytes: None,
             reproducible: false,
             checkpoint: None,
             progress: None,
@@ -58,7 +60,18 @@ impl Default for WriteOptions {
     }
 }
 
+/// Bytes held where the caller says nothing else: enough for all threads to compress all the time.
+const MEMORY_BYTES: usize = 144 << 20;
+/// The same of a file that is not compressed: a cluster that is filled and one that is written.
+const PLAIN_MEMORY_BYTES: usize = 48 << 20;
+
 impl WriteOptions {
+    /// Bytes held at the most: what the caller says, or the usual ones for the compression.
+    pub(super) fn memory(&self) -> usize {
+        let usual = if self.compression.level == 0 { PLAIN_MEMORY_BYTES } else { MEMORY_BYTES };
+        self.memory_bytes.unwrap_or(usual)
+    }
+
     /// Replaces a file that is there already, or leaves it alone.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
@@ -99,7 +112,7 @@ impl WriteOptions {
     /// Bytes held at the most.
     #[must_use]
     pub fn memory_bytes(self, memory_bytes: usize) -> Self {
-        WriteOptions { memory_bytes, ..self }
+        WriteOptions { memory_bytes: Some(memory_bytes), ..self }
     }
 
     /// Is told how far the file is.

@@ -287,14 +287,24 @@ impl TableOutput {
             .await
     }
 
-    /// As [`TableOutput::extend`], where that would not wait; `None` where it would, or others are
-    /// at the file, and nothing is then taken: for callers who add few entries at a time.
-    pub fn extend_at_once(&self, columns: Vec<Arc<Array>>) -> Option<Result<()>> {
-        let (table, bytes) = (self.table, bytes_of(&columns));
-        self.flow.at_once(
+    /// As [`TableOutput::extend`], where that would not wait: for callers who add few entries at a
+    /// time.
+    ///
+    /// # Errors
+    /// The columns, none of which is taken, where it would wait or another thread is at the file.
+    pub fn extend_at_once(
+        &self,
+        columns: Vec<Arc<Array>>,
+    ) -> std::result::Result<Result<()>, Vec<Arc<Array>>> {
+        let (table, bytes, mut columns) = (self.table, bytes_of(&columns), Some(columns));
+        let added = self.flow.at_once(
             |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
-            |state| state.counts.extend(&mut state.file, table, columns),
-        )
+            |state| {
+                let columns = columns.take().unwrap_or_default();
+                state.counts.extend(&mut state.file, table, columns)
+            },
+        );
+        added.ok_or_else(|| columns.unwrap_or_default())
     }
 
     /// Compresses all columns, or the one of that number, in another way than it was made with.

@@ -17,7 +17,7 @@ use crate::types::framing::BYTE_COUNT;
 
 /// Maximum number of lists in the cache.
 const LISTS_MAX: usize = 4;
-/// Maximum stored bytes of a list in the cache. The lists of large experiments have 100 kB.
+/// Maximum stored bytes of a list in the cache. The longest among the test files has 31 kB.
 const BYTES_MAX: usize = 1 << 20;
 
 /// The last lists of streamer infos that were decoded, and their classes, for all callers of

@@ -4,6 +4,7 @@
 //! Trees have thousands of branches, and a branch that is read in full takes a dozen objects. If a
 //! branch or leaf is not as expected, the whole tree is read in full: see [`read_tree_object`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::marks::Marks;
@@ -113,7 +114,8 @@ pub(super) enum Extent {
 /// Layouts of branches and leaves, found when they are first needed.
 #[derive(Default)]
 pub(super) struct Layouts {
-    known: Vec<(ClassId, u16, Option<Arc<ShortLayout>>)>,
+    /// By class and version, of which a broken file may have as many as objects.
+    known: BTreeMap<(ClassId, u16), Option<Arc<ShortLayout>>>,
     /// Whether an object did not match its layout.
     has_failed: bool,
 }
@@ -243,14 +245,9 @@ impl ObjectReader<'_> {
         if header.len.is_none() || version == 0 {
             return None;
         }
-        if let Some((.., layout)) = known.iter().find(|(of, at, _)| *of == class && *at == version)
-        {
-            return layout.clone();
-        }
         let streamers = self.streamers;
-        let layout = ShortLayout::of(streamers, streamers.class(class), version).map(Arc::new);
-        known.push((class, version, layout.clone()));
-        layout
+        let new = || ShortLayout::of(streamers, streamers.class(class), version).map(Arc::new);
+        known.entry((class, version)).or_insert_with(new).clone()
     }
 
     /// Reads the needed members of an object, which `cursor` contains exactly.

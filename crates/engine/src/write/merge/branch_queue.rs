@@ -36,9 +36,21 @@ pub struct BranchQueue {
 struct Line {
     steps: VecDeque<Step>,
     bytes: usize,
-    /// `None` while a thread works on the branch.
-    state: Option<State>,
+    state: LineState,
 }
+
+/// Where the state of a branch is.
+enum LineState {
+    /// No thread works on the branch.
+    Idle(Box<State>),
+    /// A thread has the state.
+    Working,
+    /// A thread panicked: all further cuts fail.
+    Lost,
+}
+
+/// A thread at work on a branch. Dropped in a panic, it gives up the waiting steps.
+struct Working<'a>(&'a Mutex<Line>);
 
 enum Step {
     Add(HeldBasket),
@@ -53,7 +65,7 @@ struct State {
 
 impl BranchQueue {
     pub fn new(remake: BranchRemake) -> Self {
-        let state = Some(State { remake, failed: None });
+        let state = LineState::Idle(Box::new(State { remake, failed: None }));
         let line = Line { steps: VecDeque::new(), bytes: 0, state };
         BranchQueue {
             line: Arc::new(Mutex::new(line)),
@@ -85,12 +97,12 @@ impl BranchQueue {
         if std::mem::take(&mut self.since_cut) == 0 {
             return None;
         }
-        // Baskets with wrong entry numbers leave a gap, behind which correct ones still wait.
+        // No input's plan has gaps between baskets; a basket behind one would be lost.
         while let Some((_, basket)) = self.early.pop_first() {
             self.push(basket);
         }
         let (done, made) = oneshot::channel();
-        self.line.lock().steps.push_back(Step::Cut(done));
+        self.line.lock().push(Step::Cut(done));
         self.begin(decoders);
         Some(made)
     }
@@ -100,7 +112,7 @@ impl BranchQueue {
         self.next = self.next.max(end);
         let mut line = self.line.lock();
         line.bytes += basket.content_len;
-        line.steps.push_back(Step::Add(basket));
+        line.push(Step::Add(basket));
     }
 
     fn begin(&self, decoders: &Decoders) {
@@ -112,23 +124,57 @@ impl BranchQueue {
 impl Line {
     /// Whether a thread should begin before the next cut.
     fn is_due(&self) -> bool {
-        self.state.is_some() && self.bytes >= WAITING_BYTES
+        matches!(self.state, LineState::Idle(_)) && self.bytes >= WAITING_BYTES
+    }
+
+    /// Adds a step. After a panic it is dropped, and with it the sender of a cut: the receiver then
+    /// gets an error instead of waiting.
+    fn push(&mut self, step: Step) {
+        if !matches!(self.state, LineState::Lost) {
+            self.steps.push_back(step);
+        }
+    }
+
+    fn run(line: &Mutex<Line>, codecs: &mut Codecs, encoders: &mut Encoders) {
+        Self::work(line, |state, step| state.step(step, codecs, encoders));
     }
 
     /// Does all waiting steps; if another thread is at work on the branch, that one does them.
-    fn run(line: &Mutex<Line>, codecs: &mut Codecs, encoders: &mut Encoders) {
-        let Some(mut state) = line.lock().state.take() else { return };
+    fn work(line: &Mutex<Line>, mut act: impl FnMut(&mut State, Step)) {
+        let Some(mut state) = line.lock().begin() else { return };
+        let _working = Working(line);
         loop {
             let steps = {
                 let mut line = line.lock();
                 line.bytes = 0;
                 if line.steps.is_empty() {
-                    line.state = Some(state);
+                    line.state = LineState::Idle(state);
                     return;
                 }
                 std::mem::take(&mut line.steps)
             };
-            steps.into_iter().for_each(|step| state.step(step, codecs, encoders));
+            steps.into_iter().for_each(|step| act(&mut state, step));
+        }
+    }
+
+    /// The state, for a thread; `None` where another thread has it or had it when it panicked.
+    fn begin(&mut self) -> Option<Box<State>> {
+        match std::mem::replace(&mut self.state, LineState::Working) {
+            LineState::Idle(state) => Some(state),
+            other => {
+                self.state = other;
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        let mut line = self.0.lock();
+        if matches!(line.state, LineState::Working) {
+            line.state = LineState::Lost;
+            line.steps.clear();
         }
     }
 }
@@ -156,10 +202,13 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use remote::clock::Clock;
     use remote::fetch::trace::Trace;
     use rootfile::write::Compression;
     use rootfile::write::copy::Remake;
+    use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
 
@@ -182,7 +231,7 @@ mod tests {
         record.push(0);
         assert_eq!(record.len(), usize::from(key_len));
         record.extend_from_slice(data);
-        HeldBasket::new(first_entry, record, 0, 0).unwrap()
+        HeldBasket::new(first_entry..first_entry + data.len() as u64, record, 0, 0).unwrap()
     }
 
     /// The baskets made for two cuts of three baskets each, which arrive in `order`.
@@ -210,12 +259,35 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_cut_without_baskets_has_nothing() {
+    /// A queue without baskets, and no threads.
+    fn empty() -> (BranchQueue, Decoders) {
         let decoders = Decoders::start(0, Trace::new(Clock::start())).unwrap();
         let (compression, joined) = (None, None);
         let remake = Remake { compression, joined, basket_bytes: 8, alone_bytes: 8 };
-        let mut queue = BranchQueue::new(BranchRemake::new(remake, true, Compression::NONE));
+        (BranchQueue::new(BranchRemake::new(remake, true, Compression::NONE)), decoders)
+    }
+
+    #[test]
+    fn a_cut_without_baskets_has_nothing() {
+        let (mut queue, decoders) = empty();
         assert!(queue.cut(&decoders).is_none());
+    }
+
+    /// Regression: after a panic of the thread that made a branch's baskets, the merge waited for
+    /// the next cut without end.
+    #[test]
+    fn after_a_panic_cuts_fail() {
+        let (mut queue, decoders) = empty();
+        queue.add(basket(0, b"ab"), &decoders);
+        let (done, mut waiting) = oneshot::channel();
+        queue.line.lock().push(Step::Cut(done));
+        let panics = || Line::work(&queue.line, |_, _| panic!("meant: a test of panics"));
+        catch_unwind(AssertUnwindSafe(panics)).unwrap_err();
+        assert_eq!(waiting.try_recv().unwrap_err(), TryRecvError::Closed);
+        for at in 1..3 {
+            queue.add(basket(2 * at, b"cd"), &decoders);
+            let mut made = queue.cut(&decoders).unwrap();
+            assert_eq!(made.try_recv().unwrap_err(), TryRecvError::Closed);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A task that carries bytes to the output while the next ones are read.
 
+use remote::fetch::MemoryReservation;
 use remote::sink::{Upload, Written};
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::{FileWriter, Write};
@@ -13,15 +14,17 @@ use crate::located::Located;
 const MESSAGES_MAX: usize = 8;
 const MESSAGE_BYTES: usize = 1 << 20;
 
-enum Message {
-    Write(Vec<Write>),
+/// `T` is what counts bytes against the memory budget.
+enum Message<T> {
+    /// Writes, and what is dropped once the place has taken them.
+    Write(Vec<Write>, Vec<T>),
     Finish,
 }
 
 /// The output. Dropped without [`Carrier::finish`], nothing of it is kept.
 pub struct Carrier {
     url: String,
-    messages: mpsc::Sender<Message>,
+    messages: mpsc::Sender<Message<MemoryReservation>>,
     task: JoinHandle<Result<Written>>,
 }
 
@@ -32,20 +35,26 @@ impl Carrier {
         Carrier { url, messages, task: tokio::spawn(carry(upload, receiver)) }
     }
 
-    /// Hands over all that the file has to write.
-    pub async fn drain(&mut self, file: &mut FileWriter) -> Result<()> {
+    /// Hands over all that the file has to write. The reservations are dropped once the place has
+    /// taken all of it: a single slice holds the memory of a whole chunk.
+    pub async fn drain(
+        &mut self,
+        file: &mut FileWriter,
+        reservations: Vec<MemoryReservation>,
+    ) -> Result<()> {
         let (mut writes, mut bytes) = (Vec::new(), 0);
         while let Some(write) = file.poll_write().located(&*self.url)? {
             bytes += write.bytes.len();
             writes.push(write);
             if bytes >= MESSAGE_BYTES {
                 bytes = 0;
-                self.send(Message::Write(std::mem::take(&mut writes))).await?;
+                let some = std::mem::take(&mut writes);
+                self.send(Message::Write(some, Vec::new())).await?;
             }
         }
-        match writes.is_empty() {
+        match writes.is_empty() && reservations.is_empty() {
             true => Ok(()),
-            false => self.send(Message::Write(writes)).await,
+            false => self.send(Message::Write(writes, reservations)).await,
         }
     }
 
@@ -63,7 +72,7 @@ impl Carrier {
         let _ = task.await;
     }
 
-    async fn send(&mut self, message: Message) -> Result<()> {
+    async fn send(&mut self, message: Message<MemoryReservation>) -> Result<()> {
         match self.messages.send(message).await {
             Ok(()) => Ok(()),
             Err(_) => Err(self.outcome().await.err().unwrap_or_else(given_up)),
@@ -75,10 +84,10 @@ impl Carrier {
     }
 }
 
-async fn carry(mut upload: Upload, mut messages: mpsc::Receiver<Message>) -> Result<Written> {
+async fn carry<T>(mut upload: Upload, mut messages: mpsc::Receiver<Message<T>>) -> Result<Written> {
     while let Some(message) = messages.recv().await {
         match message {
-            Message::Write(writes) => {
+            Message::Write(writes, _counted) => {
                 for Write { offset, bytes, is_replaced } in writes {
                     upload.write(offset, bytes, is_replaced).await?;
                 }
@@ -92,4 +101,64 @@ async fn carry(mut upload: Upload, mut messages: mpsc::Receiver<Message>) -> Res
 
 fn given_up() -> Error {
     Error::new(ErrorKind::Cancelled, "the file was given up")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use futures::FutureExt;
+    use futures::future::BoxFuture;
+    use remote::sink::{Content, Sink};
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// A place that takes one write for each permit.
+    struct Place(Arc<Semaphore>);
+
+    impl Sink for Place {
+        fn write(&mut self, _: u64, _: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
+            async {
+                self.0.acquire().await.expect("is open").forget();
+                Ok(())
+            }
+            .boxed()
+        }
+
+        fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
+            async { Ok(()) }.boxed()
+        }
+
+        fn finish(self: Box<Self>, _: Content) -> BoxFuture<'static, Result<Written>> {
+            async { Err(given_up()) }.boxed()
+        }
+
+        fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {
+            async {}.boxed()
+        }
+    }
+
+    /// Regression: bytes that waited for their place did not count against the memory budget.
+    #[tokio::test]
+    async fn bytes_count_until_the_place_has_taken_them() {
+        let permits = Arc::new(Semaphore::new(0));
+        let upload = Upload::new("place".into(), Box::new(Place(permits.clone())), 0);
+        let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
+        let task = tokio::spawn(carry(upload, receiver));
+        let (counted, mut dropped) = mpsc::channel::<()>(1);
+        let write = |offset| Write { offset, bytes: vec![1; 5].into(), is_replaced: false };
+        let message = Message::Write(vec![write(0), write(5)], vec![counted]);
+        assert!(messages.send(message).await.is_ok());
+        permits.add_permits(1);
+        while permits.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(dropped.try_recv(), Err(mpsc::error::TryRecvError::Empty));
+        permits.add_permits(1);
+        assert_eq!(dropped.recv().await, None);
+        drop(messages);
+        task.await.unwrap().unwrap_err();
+    }
 }

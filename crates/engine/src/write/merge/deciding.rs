@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use remote::{Error, ErrorKind, Result};
+use rootfile::tree::BranchId;
 use rootfile::write::Compression;
 use rootfile::write::copy::{
     BesideTree, BesideWriter, NewColumns, Survivors, Taken, ends_of_clusters,
 };
 use tokio::sync::oneshot;
 
+use super::ahead::AheadBaskets;
 use super::options::Only;
 use crate::located::unlocated;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 use crate::read::core::define::{Computed, cut_of};
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::select::Names;
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::Step;
 use crate::read::core::table::Table;
@@ -41,6 +44,8 @@ pub struct Decided {
     pub survivors: Option<Survivors>,
     /// New columns of these entries.
     pub beside: Option<BesideTree>,
+    /// Baskets that were requested before the cut was decided.
+    pub ahead: Option<AheadBaskets>,
 }
 
 impl Decided {
@@ -52,16 +57,18 @@ impl Decided {
     }
 }
 
-/// Applies the cut to a table of a file, and computes its new columns.
+/// Applies the cut to a table of a file, and computes its new columns. `is_cold` if the connections
+/// to the file's server are new.
 pub async fn decide(
     session: &Session,
-    file: &File,
+    (file, is_cold): (&File, bool),
     only: &Only,
     compression: Compression,
 ) -> Result<Decided> {
     let url = file.url().to_owned();
     let table = session.table_of(file, &url, Some(&only.table)).await?;
-    file.remote().keep(session.config().memory_bytes_max / KEPT_PART);
+    let kept_bytes = session.config().memory_bytes_max / KEPT_PART;
+    file.remote().keep(kept_bytes);
     let names: Vec<_> = only.define.iter().map(|one| ColumnRequest::named(&*one.name)).collect();
     let computed = Computed::new(&only.define, &names);
     let cut = only.cut.as_ref().map(|cut| cut_of(&only.define, cut));
@@ -70,6 +77,11 @@ pub async fn decide(
         // A batch needs a column: this one is read for the cut anyway.
         wanted.extend(cut.columns.first().cloned());
     }
+    let ahead = table.downcast_ref::<Tree>().filter(|_| is_cold).and_then(|tree| {
+        let reads = wanted.iter().chain(cut.iter().flat_map(|cut| &cut.columns));
+        // The other half is for the columns of the cut.
+        request_ahead((file, tree), &only.columns, reads, kept_bytes / 2)
+    });
     let place = TableLocation { url: url.clone(), open: Some(table.clone()), ..Default::default() };
     let request = ScanRequest {
         wanted: ColumnSpec::Requested(wanted.clone()),
@@ -101,7 +113,24 @@ pub async fn decide(
             on_thread(session.decoders(), computing, finish).await.map_err(located)?
         }
     };
-    Ok(Decided { survivors, beside })
+    Ok(Decided { survivors, beside, ahead })
+}
+
+/// Requests baskets of the columns to copy, behind those of the columns that `reads` names.
+fn request_ahead<'a>(
+    (file, tree): (&File, &Tree),
+    columns: &[String],
+    reads: impl Iterator<Item = &'a ColumnRequest>,
+    bytes_max: u64,
+) -> Option<AheadBaskets> {
+    let tree = tree.metadata();
+    let names = Names::new(tree);
+    let reads: Vec<BranchId> = reads.filter_map(|read| names.require(&read.name).ok()).collect();
+    let branches = match columns {
+        [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
+        columns => names.select(columns).ok()?,
+    };
+    AheadBaskets::request(file.remote(), tree, (&branches, &reads), bytes_max)
 }
 
 /// New columns of one input, while they are computed.

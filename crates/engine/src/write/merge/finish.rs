@@ -31,7 +31,7 @@ pub async fn run(
     for at in 0..plan.outputs.len() {
         later.add(&mut plan, at).await?;
         put(&mut plan, at, (&mut encoders, &mut report), url)?;
-        carrier.drain(&mut plan.writer).await?;
+        carrier.drain(&mut plan.writer, Vec::new()).await?;
     }
     let MergePlan { mut writer, processes, notes, .. } = plan;
     for (number, process) in processes {
@@ -39,7 +39,7 @@ pub async fn run(
     }
     OWN.iter().for_each(|class| writer.infos().need(class));
     writer.close();
-    carrier.drain(&mut writer).await?;
+    carrier.drain(&mut writer, Vec::new()).await?;
     Ok(MergeReport { notes, ..report })
 }
 

@@ -147,6 +147,8 @@ impl Input {
         open: Option<File>,
         options: &MergeOptions,
     ) -> Result<Input> {
+        // A skim opens the first input itself.
+        let is_cold = open.is_some() && !is_local(address);
         let file = match open {
             Some(file) => file,
             None => session.open_to_copy(address).await?,
@@ -174,7 +176,10 @@ impl Input {
         let items = Items { file: file.clone(), known, left: items.into_iter() };
         let only = options.only.as_ref();
         let decided = match only.filter(|only| only.reads()) {
-            Some(only) => Some(deciding::decide(session, &file, only, options.compression).await?),
+            Some(only) => {
+                let compression = options.compression;
+                Some(deciding::decide(session, (&file, is_cold), only, compression).await?)
+            }
             None => None,
         };
         Ok(Input {

@@ -13,8 +13,10 @@
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
 
+mod ahead;
 mod branch_queue;
 mod carrier;
+mod chunks;
 mod copy;
 mod counts;
 mod deciding;
@@ -27,6 +29,7 @@ mod plan;
 mod processes;
 mod reads;
 mod remake;
+mod requested;
 mod taking;
 
 use remote::sink::CreateOptions;

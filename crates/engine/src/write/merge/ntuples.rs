@@ -13,7 +13,8 @@ type Coding<'a> = (&'a mut Option<Remaking>, &'a mut Encoders);
 /// Ends an input's RNTuples; all their pages must be placed.
 ///
 /// # Errors
-/// Those of encoding and placing the taken entries, for the output at `url`.
+/// Those of encoding and placing the taken entries, for the output at `url`; `Corrupt` where a
+/// cluster of the input lacks pages.
 pub async fn end_input(
     plan: &mut MergePlan,
     (input, url): (&PlannedInput, &str),
@@ -25,7 +26,9 @@ pub async fn end_input(
         let open = ntuple.open_after(part);
         if let Some(remaking) = remaking {
             remaking.place_taken(plan, (*output, open), url).await?;
-            remaking.end_ntuple(*output);
+            let path = &plan.outputs[*output].path;
+            let ended = remaking.end_ntuple(*output);
+            ended.map_err(|error| error.within(path).located(&*input.url))?;
         }
         let compression = plan.compression();
         let Output { directory, content, .. } = &mut plan.outputs[*output];

@@ -122,6 +122,11 @@ impl MergePlan {
         self.options.remake(is_cut)
     }
 
+    /// Whether only one table is written, whatever further inputs have.
+    pub fn has_one_table(&self) -> bool {
+        self.options.only.as_ref().is_some_and(|only| !only.keep_rest)
+    }
+
     /// Bytes of all baskets and pages so far.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes

@@ -4,12 +4,16 @@
 //! held until there are enough of them, to the end of a cluster: a cut. Threads compress and join
 //! those of each branch as they arrive. Results are placed at the next cut, or when there are too
 //! many pages: both depend on the inputs alone, so the threads' speed does not change the file.
+//! Where nothing else is written, results are placed as soon as they are there, in the same order.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
 use std::ops::Range;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use futures::FutureExt;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
     BranchRemake, CopiedNTuple, HeldBasket, JoinedFields, Remake, TakenField, basket,
@@ -35,6 +39,9 @@ const DECODED_BYTES: u64 = 64 << 20;
 /// What is held, and what the threads have.
 pub struct Remaking {
     remake: Remake,
+    /// Nothing else is written meanwhile: whether baskets are placed sooner or later, they get the
+    /// same places.
+    is_alone: bool,
     decoders: Decoders,
     /// By output and branch.
     held: BTreeMap<(usize, usize), BranchQueue>,
@@ -114,9 +121,11 @@ enum MadePages {
 }
 
 impl Remaking {
-    pub fn new(remake: Remake, decoders: Decoders) -> Self {
+    /// `is_alone` where nothing else is written while baskets are made anew.
+    pub fn new(remake: Remake, is_alone: bool, decoders: Decoders) -> Self {
         Remaking {
             remake,
+            is_alone,
             decoders,
             held: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -245,9 +254,18 @@ impl Remaking {
         }
     }
 
-    /// Drops the pages and counts of an RNTuple's clusters, after the end of an input.
-    pub fn end_ntuple(&mut self, output: usize) {
-        self.open.remove(&output);
+    /// Drops the counts of an RNTuple's clusters, after the end of an input.
+    ///
+    /// # Errors
+    /// `Corrupt` where a cluster lacks pages, and so entries of it were not taken.
+    pub fn end_ntuple(&mut self, output: usize) -> rootfile::Result<()> {
+        match self.open.remove(&output).and_then(|open| open.incomplete()) {
+            None => Ok(()),
+            Some(cluster) => {
+                let what = format!("cluster {cluster}: some of its pages were not read");
+                Err(FormatError::corrupt(what))
+            }
+        }
     }
 
     fn give<T: Send + 'static>(
@@ -269,48 +287,95 @@ impl Remaking {
     pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
         let last = self.cuts.saturating_sub(1);
         while self.cuts_begun < last {
-            self.advance(plan, url, true).await?;
+            poll_fn(|context| self.poll_advance(plan, url, context)).await?;
         }
-        self.place_baskets(last, plan, url).await?;
-        while self.advance(plan, url, self.taking_bytes > JOBS_BYTES).await? {}
+        while let Some(next) = self.baskets.pop_front_if(|next| next.cut < last) {
+            place_made(plan, next.branch, done(next.made).await?, url)?;
+        }
+        while self.taking_bytes > JOBS_BYTES
+            && poll_fn(|context| self.poll_advance(plan, url, context)).await?
+        {}
+        poll_fn(|context| Poll::Ready(self.poll_ready(plan, url, context))).await?;
         self.place_pages(JOBS_BYTES, plan, url).await
     }
 
     /// Places all that the threads have.
     pub async fn place_all(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while self.advance(plan, url, true).await? {}
-        self.place_baskets(self.cuts, plan, url).await?;
-        self.place_pages(0, plan, url).await
+        while self.place_next(plan, url).await? {}
+        Ok(())
     }
 
-    /// Does the next of the waiting items; `false` where there is none, or where its job has not
-    /// ended and `may_wait` is false.
-    async fn advance(&mut self, plan: &mut MergePlan, url: &str, may_wait: bool) -> Result<bool> {
-        match self.waiting.pop_front() {
-            None => return Ok(false),
-            Some(Item::Hold(baskets)) => self.held_now(plan, baskets),
-            Some(Item::Take(job)) if !may_wait && job.made.is_empty() => {
-                self.waiting.push_front(Item::Take(job));
-                return Ok(false);
-            }
+    /// Places the next of all that the threads have: the baskets of a branch, or all pages; `false`
+    /// once nothing is left.
+    pub async fn place_next(&mut self, plan: &mut MergePlan, url: &str) -> Result<bool> {
+        while poll_fn(|context| self.poll_advance(plan, url, context)).await? {}
+        if let Some(next) = self.baskets.pop_front() {
+            place_made(plan, next.branch, done(next.made).await?, url)?;
+            return Ok(true);
+        }
+        self.place_pages(0, plan, url).await?;
+        Ok(false)
+    }
+
+    /// Does what needs no waiting: passes baskets on whose entries have been taken, and where
+    /// nothing else is written places those that are made.
+    pub fn poll_ready(
+        &mut self,
+        plan: &mut MergePlan,
+        url: &str,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        while let Poll::Ready(true) = self.poll_advance(plan, url, context)? {}
+        while self.is_alone
+            && let Some(next) = self.baskets.front_mut()
+            && let Poll::Ready(made) = next.made.poll_unpin(context)
+        {
+            let (branch, made) = (next.branch, made.map_err(|_| thread_failed())?);
+            self.baskets.pop_front();
+            place_made(plan, branch, made, url)?;
+        }
+        Ok(())
+    }
+
+    /// Does the next of the waiting items; `false` where there is none. A plan may change threads,
+    /// but not be shared by them: so `plan` is unique.
+    fn poll_advance(
+        &mut self,
+        plan: &mut MergePlan,
+        url: &str,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<bool>> {
+        match self.waiting.front_mut() {
+            None => return Poll::Ready(Ok(false)),
             Some(Item::Take(job)) => {
-                self.taking_bytes -= job.bytes;
-                let output = job.output;
-                let baskets = job.done().await?;
-                let baskets = baskets.map_err(|error| located(error, output, plan, url))?;
+                let made = ready!(job.made.poll_unpin(context)).map_err(|_| thread_failed())?;
+                let (output, bytes) = (job.output, job.bytes);
+                self.taking_bytes -= bytes;
+                let baskets = made.map_err(|error| located(error, output, plan, url))?;
+                self.held_now(plan, baskets);
+            }
+            Some(Item::Hold(baskets)) => {
+                let baskets = std::mem::take(baskets);
                 self.held_now(plan, baskets);
             }
             Some(Item::Cut(output)) => {
-                let branches = self.held.range_mut((output, 0)..(output + 1, 0));
-                for (branch, queue) in branches {
-                    let Some(made) = queue.cut(&self.decoders) else { continue };
-                    let (cut, branch) = (self.cuts_begun, *branch);
-                    self.baskets.push_back(CutBranch { cut, branch, made });
-                }
-                self.cuts_begun += 1;
+                let output = *output;
+                self.begin_cut(output);
             }
         }
-        Ok(true)
+        self.waiting.pop_front();
+        Poll::Ready(Ok(true))
+    }
+
+    /// Lets the threads make the baskets of an output that are held.
+    fn begin_cut(&mut self, output: usize) {
+        let branches = self.held.range_mut((output, 0)..(output + 1, 0));
+        for (branch, queue) in branches {
+            let Some(made) = queue.cut(&self.decoders) else { continue };
+            let (cut, branch) = (self.cuts_begun, *branch);
+            self.baskets.push_back(CutBranch { cut, branch, made });
+        }
+        self.cuts_begun += 1;
     }
 
     /// Adds baskets to the queues of their branches.
@@ -324,18 +389,6 @@ impl Remaking {
             let queue = self.held.entry((output, branch)).or_insert_with(new);
             queue.add(basket, &self.decoders);
         }
-    }
-
-    /// Places the baskets of the cuts before number `end`.
-    async fn place_baskets(&mut self, end: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
-        while let Some(next) = self.baskets.pop_front_if(|next| next.cut < end) {
-            let CutBranch { branch, made, .. } = next;
-            let placed = done(made).await?.and_then(|baskets| {
-                baskets.into_iter().try_for_each(|made| place_basket(plan, branch, made))
-            });
-            placed.map_err(|error| located(error, branch.0, plan, url))?;
-        }
-        Ok(())
     }
 
     /// Places pages until at most `most` stored bytes of pages are not placed.
@@ -377,10 +430,25 @@ impl<T> Job<T> {
 
 /// Waits for the result of a thread.
 async fn done<T>(made: oneshot::Receiver<rootfile::Result<T>>) -> Result<rootfile::Result<T>> {
-    made.await.map_err(|_| {
-        let text = "a thread that compresses has failed";
-        Error::new(ErrorKind::Io, text).with_advice("please report it")
-    })
+    made.await.map_err(|_| thread_failed())
+}
+
+fn thread_failed() -> Error {
+    let text = "a thread that compresses has failed";
+    Error::new(ErrorKind::Io, text).with_advice("please report it")
+}
+
+/// Places what a thread has made of a branch's baskets.
+fn place_made(
+    plan: &mut MergePlan,
+    branch: (usize, usize),
+    made: rootfile::Result<Vec<HeldBasket>>,
+    url: &str,
+) -> Result<()> {
+    let placed = made.and_then(|baskets| {
+        baskets.into_iter().try_for_each(|basket| place_basket(plan, branch, basket))
+    });
+    placed.map_err(|error| located(error, branch.0, plan, url))
 }
 
 fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Error {

@@ -72,6 +72,11 @@ impl OpenClusters {
         touched.into_iter().filter_map(|cluster| self.whole_fields(part, cluster)).collect()
     }
 
+    /// The first cluster that lacks pages, counted in its input.
+    pub fn incomplete(&self) -> Option<usize> {
+        self.open.keys().next().copied()
+    }
+
     fn whole_fields(&mut self, part: &NTuplePart, cluster: usize) -> Option<WholeFields> {
         let group = part.group(cluster)?;
         let OpenCluster { pages, fields } = self.open.get_mut(&cluster)?;
@@ -141,5 +146,19 @@ pub fn part_of(input: &Arc<PlannedInput>, output: usize) -> rootfile::Result<&NT
     match part {
         Some(CopiedPart::NTuple(part)) => Ok(part),
         _ => Err(rootfile::Error::corrupt("pages of what is no RNTuple")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_without_some_pages_is_incomplete() {
+        let mut clusters = OpenClusters::default();
+        assert_eq!(clusters.incomplete(), None);
+        let open = OpenCluster { pages: BTreeMap::new(), fields: vec![(0, vec![4])] };
+        clusters.open.insert(3, open);
+        assert_eq!(clusters.incomplete(), Some(3));
     }
 }

@@ -112,16 +112,32 @@ fn table_columns(
 ) -> rootfile::Result<Vec<TableColumn>> {
     let (mut taken, separator) = (BTreeSet::new(), first.table.list().kind().separator());
     let column = |(path, array): (&String, &rootfile::Array)| {
-        let last = path.rsplit(separator).next().unwrap_or(path);
+        let last = without_dimensions(path.rsplit(separator).next().unwrap_or(path));
         let name = if taken.insert(last.to_owned()) {
             last.to_owned()
         } else {
-            path.replace(separator, "_")
+            without_dimensions(path).replace(separator, "_")
         };
         let entry = EntryType::of(array).map_err(|error| error.within(path))?;
         Ok(TableColumn { name, title: title(first, path), entry })
     };
     names.iter().zip(arrays).map(column).collect()
+}
+
+/// A name without the dimensions behind it, which ROOT adds to those of members: `Edges[4]`.
+fn without_dimensions(mut name: &str) -> &str {
+    while let Some(at) = name.strip_suffix(']').and_then(|inner| inner.rfind('['))
+        && at > 0
+    {
+        name = &name[..at];
+    }
+    name
+}
+
+/// A column as an RNTuple may call it: with underscores for dots, as in ROOT's
+/// `RNTupleImporter::SetConvertDotsInBranchNames`.
+fn without_dots(column: TableColumn) -> TableColumn {
+    TableColumn { name: column.name.replace('.', "_"), ..column }
 }
 
 /// A branch's title, where it is no list of leaves.
@@ -145,7 +161,8 @@ fn writer(
         TableFormat::RNTuple => false,
     };
     if !as_tree {
-        let options = RNTupleOptions { compression, ..RNTupleOptions::default() };
+        let options = RNTupleOptions::of(compression);
+        let columns = columns.into_iter().map(without_dots).collect();
         return Ok(Box::new(RNTupleWriter::new(columns, options)?));
     }
     let title = first.tree.as_ref().map(|tree| tree.title.clone()).unwrap_or_default();
@@ -166,4 +183,34 @@ fn counter_name(first: &First) -> &'static str {
         counter.strip_prefix('n') == Some(stem)
     };
     if counted.all(is_nano) { "n{stem}" } else { "n{name}" }
+}
+
+#[cfg(test)]
+mod tests {
+    use rootfile::array::Number;
+
+    use super::*;
+
+    /// Regression: skims that encode columns to a tree refused such names.
+    #[test]
+    fn names_lose_the_dimensions_of_their_members() {
+        let names = ["EFlowPhoton.Edges[4]", "x[2][3]", "x", "[4]", "a[2]/b"];
+        let expected = ["EFlowPhoton.Edges", "x", "x", "[4]", "a[2]/b"];
+        assert_eq!(names.map(without_dimensions), expected);
+    }
+
+    /// Regression: skims to an RNTuple refused names with dots, as those of split objects.
+    #[test]
+    fn names_with_dots_have_underscores_in_rntuples() {
+        let entry = EntryType::Number(Number::I32);
+        let column = |name: &str| {
+            let (name, title) = (name.to_owned(), String::new());
+            TableColumn { name, title, entry: entry.clone() }
+        };
+        assert_eq!(without_dots(column("Jet.PT.x")), column("Jet_PT_x"));
+        let columns = vec![column("Jet.PT")];
+        assert!(RNTupleWriter::new(columns.clone(), RNTupleOptions::default()).is_err());
+        let columns = columns.into_iter().map(without_dots).collect();
+        assert!(RNTupleWriter::new(columns, RNTupleOptions::default()).is_ok());
+    }
 }

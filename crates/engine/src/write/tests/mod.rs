@@ -120,7 +120,7 @@ async fn parts_come_in_their_order_whoever_is_first() {
         let place = Place::default();
         let seen = place.seen.clone();
         let memory_bytes = 50_000;
-        let file = begin(place, threads, WriteOptions { memory_bytes, ..WriteOptions::default() });
+        let file = begin(place, threads, WriteOptions::default().memory_bytes(memory_bytes));
         let table = file.make_table("t", Box::new(Plain::default())).await.unwrap();
         let produce = |number: usize| {
             let (part, range) = (table.part(number as u64).unwrap(), ranges[number].clone());
@@ -172,7 +172,7 @@ async fn a_slow_place_holds_up_the_callers() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let say = said.clone();
     let options = WriteOptions {
-        memory_bytes,
+        memory_bytes: Some(memory_bytes),
         progress: Some(Arc::new(move |progress| say.lock().push(progress))),
         ..WriteOptions::default()
     };
@@ -199,7 +199,7 @@ async fn a_slow_place_holds_up_the_callers() {
 
 #[tokio::test]
 async fn a_cluster_that_is_larger_than_the_memory_is_written() {
-    let file = begin(Place::default(), 2, WriteOptions { memory_bytes: 10, ..Default::default() });
+    let file = begin(Place::default(), 2, WriteOptions::default().memory_bytes(10));
     let table = file.make_table("t", Box::new(Plain::default())).await.unwrap();
     add(&table, 0..5000, 100).await.unwrap();
     assert_eq!(file.finish().await.unwrap().entries, 5000);
@@ -219,7 +219,7 @@ async fn an_error_at_any_write_is_what_all_later_calls_get() {
     for fails_at in 0..calls {
         let place = Place::failing(fails_at);
         let seen = place.seen.clone();
-        let file = begin(place, 2, WriteOptions { memory_bytes: 30_000, ..Default::default() });
+        let file = begin(place, 2, WriteOptions::default().memory_bytes(30_000));
         let early = write_all(&file, 500).await.err();
         let late = file.finish().await.unwrap_err();
         assert_eq!(late.to_string(), format!("call {fails_at} failed; in there/f.root"));

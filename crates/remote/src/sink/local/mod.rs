@@ -2,10 +2,12 @@
 //!
 //! Written bytes are gathered and go to the system in runs of some MiB, by a thread on which
 //! blocking is allowed, one run at a time. While it writes one, the next is gathered, and another
-//! thread syncs earlier runs to the disk. Disk space is reserved ahead of the writes ([`room`]).
+//! thread waits for the disk to write earlier ones ([`write_back`](mod@write_back)). Disk space is
+//! reserved ahead of the writes ([`room`]).
 
 mod part;
 mod room;
+mod write_back;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -24,16 +26,17 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 pub use self::part::LocalPart;
 use self::room::DiskRoom;
+use self::write_back::write_back;
 use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
 use crate::checksum::Algorithm;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
 const RUN_BYTES: usize = 4 << 20;
-/// Bytes written between two syncs, which run beside the writes so that little is left to sync at
-/// the end. At [`UNSYNCED_BYTES_MAX`] writes wait for the running sync.
-const UNSYNCED_BYTES: u64 = 16 << 20;
-const UNSYNCED_BYTES_MAX: u64 = 64 << 20;
+/// Bytes that the system has before they are written to the disk, beside further writes, so that
+/// little is left to sync at the end. At [`CACHED_BYTES_MAX`] writes wait for the disk.
+const CACHED_BYTES: u64 = 8 << 20;
+const CACHED_BYTES_MAX: u64 = 64 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
 /// Letters of chance in the temporary name.
@@ -46,12 +49,12 @@ pub struct LocalFile {
     gathered_bytes: usize,
     /// The run that the thread writes.
     running: Option<JoinHandle<io::Result<()>>>,
-    /// The thread that syncs to the disk.
-    syncing: Option<JoinHandle<io::Result<()>>>,
+    /// The thread that waits for the disk.
+    writing_back: Option<JoinHandle<io::Result<()>>>,
     /// Bytes that have been handed to the system.
     written: u64,
-    /// Of those, the bytes that a running or ended sync includes.
-    synced: u64,
+    /// Of those, the bytes that this thread waits for, or earlier ones have.
+    written_back: u64,
 }
 
 /// What the thread has of it.
@@ -94,6 +97,7 @@ async fn blocking<T: Send + 'static>(
 
 fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
     let target = resolved(target)?;
+    remove_held(&target);
     let mode = check_there(&target, options)?;
     let (file, place) = match options.in_place {
         true => {
@@ -186,11 +190,7 @@ fn is_written() -> Error {
 fn beside(target: &Path) -> Result<(File, TempPath)> {
     let wrong = |error: &io::Error| cannot_begin(target, error);
     let nameless = || Error::new(ErrorKind::InvalidArgument, "the target has no name");
-    let (folder, name) = target.parent().zip(target.file_name()).ok_or_else(nameless)?;
-    let name = name.as_bytes();
-    let mut prefix = OsString::from(".");
-    prefix.push(OsStr::from_bytes(&name[..name.len().min(NAME_LEN_MAX)]));
-    prefix.push(".");
+    let (folder, prefix) = part_place(target).ok_or_else(nameless)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".part").rand_bytes(CHANCE_LEN);
     loop {
@@ -206,22 +206,55 @@ fn beside(target: &Path) -> Result<(File, TempPath)> {
     }
 }
 
-/// Removes what writers of the same name have left that have ended.
-fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
-    // Folders may be written to that cannot be listed.
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+/// The folder of a target, and how the names of its parts begin.
+fn part_place(target: &Path) -> Option<(&Path, OsString)> {
+    let (folder, name) = target.parent().zip(target.file_name())?;
+    let name = name.as_bytes();
+    let mut prefix = OsString::from(".");
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(NAME_LEN_MAX)]));
+    prefix.push(".");
+    Some((folder, prefix))
+}
+
+/// The parts in a folder whose names begin so; none where the folder cannot be listed, which may
+/// be written to all the same.
+fn parts(folder: &Path, prefix: &OsStr) -> Vec<PathBuf> {
     let is_part = |name: &OsStr| {
         let rest = name.as_bytes().strip_prefix(prefix.as_bytes());
         let chance = rest.and_then(|rest| rest.strip_suffix(b".part"));
         chance.is_some_and(|c| c.len() == CHANCE_LEN && c.iter().all(u8::is_ascii_alphanumeric))
     };
-    for entry in entries.flatten() {
-        if !is_part(&entry.file_name()) || Some(&*entry.file_name()) == ours.file_name() {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| is_part(&entry.file_name())).map(|entry| entry.path()).collect()
+}
+
+/// Removes the empty file that a crash in [`name_held`] has left under the target's name: beside it
+/// is the part of a writer that has ended.
+fn remove_held(target: &Path) {
+    let is_empty = |there: fs::Metadata| there.is_file() && there.len() == 0;
+    if !fs::symlink_metadata(target).is_ok_and(is_empty) {
+        return;
+    }
+    let has_ended = |part: &PathBuf| {
+        let open = File::options().write(true).open(part);
+        open.is_ok_and(|part| part.try_lock().is_ok())
+    };
+    let Some((folder, prefix)) = part_place(target) else { return };
+    if parts(folder, &prefix).iter().any(has_ended) {
+        // Where that is refused, the target is there already.
+        let _ = fs::remove_file(target);
+    }
+}
+
+/// Removes what writers of the same name have left that have ended.
+fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
+    for part in parts(folder, prefix) {
+        if part.file_name() == ours.file_name() {
             continue;
         }
-        let Ok(other) = File::options().write(true).open(entry.path()) else { continue };
+        let Ok(other) = File::options().write(true).open(&part) else { continue };
         match other.try_lock() {
-            Ok(()) => drop(fs::remove_file(entry.path())),
+            Ok(()) => drop(fs::remove_file(&part)),
             Err(TryLockError::WouldBlock) => return Err(is_written()),
             Err(TryLockError::Error(_)) => {}
         }
@@ -236,16 +269,16 @@ impl LocalFile {
             gathered: Vec::new(),
             gathered_bytes: 0,
             running: None,
-            syncing: None,
+            writing_back: None,
             written: 0,
-            synced: 0,
+            written_back: 0,
         }
     }
 
     /// Hands what is gathered to the thread, once it has written the run before.
     async fn flush(&mut self) -> Result<()> {
         self.wait().await?;
-        self.sync_behind().await?;
+        self.write_behind().await?;
         if !self.gathered.is_empty() {
             let (disk, pieces) = (self.disk.clone(), std::mem::take(&mut self.gathered));
             self.written += std::mem::take(&mut self.gathered_bytes) as u64;
@@ -259,22 +292,22 @@ impl LocalFile {
         done.map_err(|error| self.disk.failed(&error, self.written))
     }
 
-    /// Starts a sync where enough has been written, one at a time.
-    async fn sync_behind(&mut self) -> Result<()> {
-        let unsynced = self.written - self.synced;
-        let is_busy = self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished());
-        if unsynced < UNSYNCED_BYTES || is_busy && unsynced < UNSYNCED_BYTES_MAX {
+    /// Starts to write back where the system has enough bytes, one thread at a time.
+    async fn write_behind(&mut self) -> Result<()> {
+        let cached = self.written - self.written_back;
+        let is_busy = self.writing_back.as_ref().is_some_and(|thread| !thread.is_finished());
+        if cached < CACHED_BYTES || is_busy && cached < CACHED_BYTES_MAX {
             return Ok(());
         }
         self.wait_for_disk().await?;
-        self.synced = self.written;
+        self.written_back = self.written;
         let disk = self.disk.clone();
-        self.syncing = Some(spawn_blocking(move || disk.file.sync_data()));
+        self.writing_back = Some(spawn_blocking(move || write_back(&disk.file)));
         Ok(())
     }
 
     async fn wait_for_disk(&mut self) -> Result<()> {
-        let done = ended(&mut self.syncing).await;
+        let done = ended(&mut self.writing_back).await;
         done.map_err(|error| self.disk.failed(&error, self.written))
     }
 
@@ -285,7 +318,7 @@ impl LocalFile {
     ) -> Result<T> {
         self.flush().await?;
         self.wait().await?;
-        // The system reports an error of the disk to one sync only.
+        // The system reports an error of the disk to one call only.
         self.wait_for_disk().await?;
         let (disk, written) = (self.disk.clone(), self.written);
         blocking(move || work(&disk).map_err(|error| disk.failed(&error, written))).await
@@ -333,8 +366,8 @@ impl Sink for LocalFile {
     fn abandon(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let disk = self.disk.clone();
         async move {
-            // A thread that syncs has the file open, and so keeps its lock.
-            let _ = ended(&mut self.syncing).await;
+            // A thread that waits for the disk has the file open, and so keeps its lock.
+            let _ = ended(&mut self.writing_back).await;
             drop(spawn_blocking(move || disk.give_up()).await);
         }
         .boxed()
@@ -439,11 +472,29 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// As [`name_new`]: creates an empty file of that name, which the rename then replaces.
+/// As [`name_new`]: creates an empty file of that name, which the rename then replaces. A crash in
+/// between leaves the empty file beside the part: see [`remove_held`].
 fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
-    File::options().write(true).create_new(true).open(target)?;
+    let held = File::options().write(true).create_new(true).open(target)?;
+    name_over(part, target, &held)
+}
+
+/// Renames a file over the empty one that `held` has open, if that still has the name and is empty.
+fn name_over(part: TempPath, target: &Path, held: &File) -> io::Result<()> {
+    let held = held.metadata()?;
+    // Another writer may have written to it, or renamed a file over it.
+    let is_ours = || {
+        let there = fs::symlink_metadata(target)?;
+        let is_same = (there.dev(), there.ino()) == (held.dev(), held.ino());
+        Ok::<_, io::Error>(is_same && there.len() == 0)
+    };
+    if !is_ours()? {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     part.persist(target).map_err(|error| {
-        let _ = fs::remove_file(target);
+        if is_ours().is_ok_and(|ours| ours) {
+            let _ = fs::remove_file(target);
+        }
         error.error
     })
 }

@@ -123,6 +123,52 @@ fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
+/// Regression: what another writer wrote under a held name was replaced.
+#[test]
+fn a_held_name_that_another_writer_took_stays_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let writes = |target: &Path| fs::write(target, "theirs").unwrap();
+    let renames = |target: &Path| {
+        fs::write(folder.path().join("other"), "theirs").unwrap();
+        fs::rename(folder.path().join("other"), target).unwrap();
+    };
+    for take in [&writes as &dyn Fn(&Path), &renames] {
+        let held = File::options().write(true).create_new(true).open(&target).unwrap();
+        take(&target);
+        let path = folder.path().join("part");
+        fs::write(&path, "ours").unwrap();
+        let error = name_over(TempPath::try_from_path(path).unwrap(), &target, &held).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&target).unwrap(), b"theirs");
+        assert_eq!(names(folder.path()), ["f.root"]);
+        fs::remove_file(&target).unwrap();
+    }
+}
+
+/// Regression: a crash between holding a name and the rename left an empty file, which every later
+/// writer refused to replace.
+#[tokio::test]
+async fn an_empty_file_that_a_crash_left_under_the_name_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let part = folder.path().join(".f.root.aB3dE6gH.part");
+    fs::write(&target, "").unwrap();
+    let refused = begin(&target, NEW).await.unwrap_err();
+    assert!(refused.to_string().contains("is there already"), "no writer left it: {refused}");
+    fs::write(&part, "whole").unwrap();
+    let lock = File::open(&part).unwrap();
+    lock.lock().unwrap();
+    let refused = begin(&target, NEW).await.unwrap_err();
+    assert!(refused.to_string().contains("is there already"), "its writer is alive: {refused}");
+    drop(lock);
+    begin(&target, NEW).await.unwrap().finish().await.unwrap();
+    assert_eq!(names(folder.path()), ["f.root"]);
+    fs::write(&part, "whole").unwrap();
+    fs::write(&target, "something").unwrap();
+    assert!(begin(&target, NEW).await.is_err());
+}
+
 #[tokio::test]
 async fn a_file_of_another_library_has_its_name_when_it_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +313,7 @@ async fn an_error_of_waiting_for_the_disk_is_not_lost() {
     let mut upload = upload(LocalFile::of(file, folder.path().join("f.root"), place), 0);
     let piece = Bytes::from(vec![0; RUN_BYTES]);
     let mut error = None;
-    while error.is_none() && upload.len() < 2 * UNSYNCED_BYTES_MAX {
+    while error.is_none() && upload.len() < 2 * CACHED_BYTES_MAX {
         error = upload.write(upload.len(), piece.clone(), false).await.err();
     }
     assert!(error.clone().unwrap().to_string().starts_with("cannot be written: "), "{error:?}");

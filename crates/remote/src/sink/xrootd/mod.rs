@@ -287,8 +287,17 @@ impl Writing {
 
     /// Asks the present connection for the file, and for all that is not confirmed.
     fn ask_again(&mut self, options: OpenOptions) {
+        self.ask_open(options);
+        self.send_again();
+    }
+
+    fn ask_open(&mut self, options: OpenOptions) {
         let path = self.place.part_path();
         self.opening = Opening::Asked(self.asking.ask(FileRequest::Open { path, options }));
+    }
+
+    /// Sends all bytes that are not confirmed.
+    fn send_again(&mut self) {
         for (offset, bytes, outlook) in &mut self.sent {
             let question = FileRequest::Write { offset: *offset, bytes: bytes.clone() };
             *outlook = self.asking.ask(question);
@@ -329,16 +338,20 @@ impl Writing {
         let has_made = self.confirmed > self.before || matches!(self.opening, Opening::Open);
         self.ask_again(if has_made { again } else { self.options });
         let stat = match self.asked().await {
-            // It may be the one that was made before the answer was lost.
+            // It may be the one that was made before the answer was lost. No bytes are sent before
+            // the server has said so.
             Err(RequestFailure::Server(said, error)) if said.code == ErrorCode::ITEM_EXISTS => {
-                self.ask_again(again);
+                self.ask_open(again);
                 let stat = self.asked().await?;
                 let pending = stat
                     .as_ref()
                     .is_some_and(|stat| stat.flags.contains(StatFlags::PERSIST_PENDING));
                 if !pending && !self.place.is_beside() {
+                    let close = self.asking.ask(FileRequest::Close);
+                    let _ = self.asking.reply(close).await;
                     return Err(RequestFailure::Server(said, error));
                 }
+                self.send_again();
                 stat
             }
             other => other?,

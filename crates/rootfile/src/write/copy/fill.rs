@@ -12,6 +12,8 @@ use crate::write::tree::EMPTY_VECTOR;
 
 /// Bytes of a basket before compression, about: clusters are joined up to this.
 const BASKET_BYTES: u64 = 256 << 10;
+/// Maximum bytes of a basket before compression, which its key counts in 31 bits.
+const BASKET_BYTES_MAX: u64 = i32::MAX as u64;
 /// Bytes of the offset of an entry.
 const OFFSET_BYTES: u64 = 4;
 /// An empty text: its length of one byte.
@@ -86,7 +88,8 @@ impl Filling {
     /// What stands for entries of a branch.
     ///
     /// # Errors
-    /// `Unsupported` for objects, and for numbers that are stored in a range of their own.
+    /// `Unsupported` for objects, and for numbers that are stored in a range of their own; `Limit`
+    /// for entries that are longer than a basket.
     pub fn of(branch: &Branch) -> Result<Filling> {
         let has_offsets = branch.entry_offset_len != 0;
         let same = |entry: &[u8]| Ok(Filling::Same { entry: entry.to_vec(), has_offsets });
@@ -109,7 +112,7 @@ impl Filling {
                     (_, 300 | 500) if len == 1 => same(&EMPTY_VECTOR),
                     (_, 65 | 365) if len == 1 => same(EMPTY_TEXT),
                     (_, number) => match size_of_number(*number) {
-                        Some(size) => same(&vec![0; size * len]),
+                        Some(size) => same(&zeros(size * len)?),
                         None => refused(&format!("objects of class {class_name}")),
                     },
                 }
@@ -139,7 +142,7 @@ impl Filling {
         }
         match counter {
             Some(counter) => Ok(Filling::Counted { fixed, item, counter }),
-            None => Ok(Filling::Same { entry: vec![0; fixed], has_offsets }),
+            None => Ok(Filling::Same { entry: zeros(fixed)?, has_offsets }),
         }
     }
 
@@ -162,9 +165,15 @@ impl Filling {
             }
             Filling::Counted { fixed, item, .. } => {
                 let count = counts.get(entry as usize).copied().unwrap_or(0);
-                OFFSET_BYTES + *fixed as u64 + count.saturating_mul(*item as u64)
+                let items = count.saturating_mul(*item as u64);
+                items.saturating_add(OFFSET_BYTES + *fixed as u64)
             }
         }
+    }
+
+    /// Bytes of some entries, with their offsets.
+    fn len(&self, entries: Range<u64>, counts: &[u64]) -> u64 {
+        entries.fold(0, |len, at| self.entry_len(counts, at).saturating_add(len))
     }
 
     /// The entries of each basket: whole clusters, several small ones together, large ones divided.
@@ -173,8 +182,8 @@ impl Filling {
         let (mut open, mut open_len) = (0..0, 0u64);
         for end in cluster_ends(clusters) {
             let cluster = open.end..end;
-            let len: u64 = cluster.clone().map(|at| self.entry_len(counts, at)).sum();
-            if open_len + len > BASKET_BYTES && open.start < open.end {
+            let len = self.len(cluster.clone(), counts);
+            if open_len.saturating_add(len) > BASKET_BYTES && open.start < open.end {
                 all.push(std::mem::replace(&mut open, cluster.start..cluster.start));
                 open_len = 0;
             }
@@ -184,7 +193,7 @@ impl Filling {
             }
             for entry in cluster {
                 let len = self.entry_len(counts, entry);
-                if open_len + len > BASKET_BYTES && open.start < open.end {
+                if open_len.saturating_add(len) > BASKET_BYTES && open.start < open.end {
                     all.push(std::mem::replace(&mut open, entry..entry));
                     open_len = 0;
                 }
@@ -238,7 +247,7 @@ impl Filling {
     /// A basket's record for a place, and its bytes before compression, with those of the key.
     ///
     /// # Errors
-    /// As [`Encoders::compress`].
+    /// `Limit` for a basket that is too long; as [`Encoders::compress`].
     pub fn record(
         &self,
         (tree, branch): (&str, &str),
@@ -246,6 +255,7 @@ impl Filling {
         (place, compression): (RecordPlace, Compression),
         encoders: &mut Encoders,
     ) -> Result<(Vec<u8>, usize)> {
+        check_len(self.len(entries.clone(), counts))?;
         let head = basket_key::head(branch, tree, 0, place);
         let key_len = head.len(place.offset);
         let (count, mut content) = (entries.end - entries.start, Vec::new());
@@ -262,6 +272,23 @@ impl Filling {
         record.append(&mut stored);
         Ok((record, key_len + content.len()))
     }
+}
+
+/// # Errors
+/// `Limit` for more bytes than a basket may have.
+fn check_len(len: u64) -> Result<()> {
+    match len <= BASKET_BYTES_MAX {
+        true => Ok(()),
+        false => Err(Error::limit(format!("entries that are lacking: a basket of {len} bytes"))),
+    }
+}
+
+/// An entry of zeros.
+///
+/// # Errors
+/// As [`check_len`].
+fn zeros(len: usize) -> Result<Vec<u8>> {
+    check_len(len as u64).map(|()| vec![0; len])
 }
 
 /// Whether entries mean the same in another place of a basket: they have no pointers, which are
@@ -319,6 +346,7 @@ fn size_of_number(streamer_type: i32) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn small_clusters_are_joined_and_large_ones_divided() {
@@ -329,6 +357,26 @@ mod tests {
         assert_eq!(filling.baskets(&[run(300, 0)], &[]), [0..256, 256..300]);
         assert_eq!(filling.baskets(&[run(100, 100), run(120, 50)], &[]), [0..220]);
         assert_eq!(filling.baskets(&[], &[]), []);
+    }
+
+    /// Regression: a damaged counter took memory for all the items that it counts.
+    #[test]
+    fn more_items_than_a_basket_holds_are_refused() {
+        let filling = Filling::Counted { fixed: 0, item: 8, counter: BranchId(0) };
+        for count in [i32::MAX as u64, u64::MAX] {
+            let counts = [1, count, count, 1];
+            let baskets = filling.baskets(&[ClusterRun { entries: 4, size: 4 }], &counts);
+            assert_eq!(baskets, [0..1, 1..2, 2..3, 3..4]);
+            let place = RecordPlace { offset: 0, directory: 0, datime: 0 };
+            let how = (place, Compression::NONE);
+            let of = |entries| (entries, &counts[..]);
+            let mut encoders = Encoders::default();
+            let mut record = |range| filling.record(("t", "x"), of(range), how, &mut encoders);
+            let error = record(1..2).unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error:?}");
+            assert!(record(3..4).is_ok());
+        }
+        assert!(zeros(usize::MAX).is_err());
     }
 
     #[test]

@@ -138,6 +138,14 @@ impl TreePart {
     }
 }
 
+impl PlannedBasket {
+    /// The entries stored in it, behind `before` entries of earlier inputs.
+    pub fn entries_behind(&self, before: u64) -> Range<u64> {
+        let first = before + self.first_entry;
+        first..first + u64::from(self.entries)
+    }
+}
+
 impl BasketPart {
     /// Bytes of its record; `None` for a basket in the tree's record.
     fn len(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 //! Entries stay the bytes that they are. Where a basket says where its entries begin, these
 //! offsets are counted from its key: they are the only thing that changes.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
@@ -13,15 +13,18 @@ use crate::block;
 use crate::codec::Codecs;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::write::compression::{Compression, Encoders, SAMPLE_LEN};
+use crate::write::compression::{Compression, Encoders};
 use crate::write::table::RecordPlace;
 
 /// What a key says whose record has no place.
 const NOWHERE: RecordPlace = RecordPlace { offset: 0, directory: 0, datime: 0 };
-/// The version of `TBasket` that all ROOTs since 3 write.
-const BASKET_VERSION: u16 = 3;
+/// Versions of `TBasket` with one layout: 2 up to ROOT 6.10, and 3 (`TBasket::Streamer`).
+const BASKET_VERSIONS: RangeInclusive<u16> = 2..=3;
 /// Upper bits of the offset of an entry, which are not part of it.
 const OFFSET_MASK: u32 = 0x00ff_ffff;
+/// Bytes of a branch's first basket that decide its level: half of what a new tree tries. A skim
+/// tries all branches while bytes arrive, and what its threads have not done then is its end.
+const SAMPLE_LEN: usize = 32 << 10;
 /// Bytes of the checksum that follows a page.
 pub(super) const CHECKSUM_LEN: usize = 8;
 
@@ -113,19 +116,21 @@ impl Shape {
         let data_len = last.checked_sub(key_len).filter(|len| *len <= content_len);
         let data_len =
             data_len.ok_or_else(|| cursor.corrupt("a basket that ends before it begins"))?;
-        let is_usual = version == BASKET_VERSION && flag == 0 && cursor.position() == key_len;
+        let is_known = BASKET_VERSIONS.contains(&version);
+        let is_usual = is_known && flag == 0 && cursor.position() == key_len;
         Ok(Shape { key_len, content_len, entries, data_len, is_usual })
     }
 }
 
 impl HeldBasket {
-    /// A basket whose record was at `from` of an input's file; its key says no place any more.
-    /// Numbers of processes in it (`TRef`) are greater by `processes` in the output.
+    /// A basket of these entries, counted in the output's tree, whose record was at `from` of an
+    /// input's file; its key says no place any more. Numbers of processes in it (`TRef`) are
+    /// greater by `processes` in the output.
     ///
     /// # Errors
-    /// As [`move_record`].
+    /// `Corrupt` where its key has another number of entries; as [`move_record`].
     pub fn new(
-        first_entry: u64,
+        numbers: Range<u64>,
         mut record: Vec<u8>,
         from: u64,
         processes: u16,
@@ -136,7 +141,12 @@ impl HeldBasket {
         if record.len() < key_len {
             return Err(Error::corrupt("a basket that is cut").at(from));
         }
-        let content_len = key_len + content_len;
+        if u64::from(entries) != numbers.end - numbers.start {
+            let planned = numbers.end - numbers.start;
+            let what = format!("a basket of {entries} entries, where its tree has {planned}");
+            return Err(Error::corrupt(what).at(from));
+        }
+        let (first_entry, content_len) = (numbers.start, key_len + content_len);
         Ok(HeldBasket { first_entry, entries, record, content_len, taken: None })
     }
 
@@ -146,39 +156,16 @@ impl HeldBasket {
     /// `Unsupported` where entries cannot be told apart; `Corrupt` for what is cut.
     pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
         let shape = Shape::read(&self.record)?;
-        let content = self.content(&shape, codecs)?;
-        let unclear = || Error::unsupported("a basket whose entries cannot be told apart");
-        let offsets = match shape.is_usual {
-            true => offsets_of(&content, &shape).ok_or_else(unclear)?,
-            false => return Err(unclear()),
-        };
-        if offsets.as_ref().is_some_and(|offsets| !offsets.is_sorted()) {
-            return Err(Error::corrupt("entries out of order"));
-        }
-        let (entries, data_len) = (shape.entries as usize, shape.data_len);
-        let each = data_len.checked_div(entries).unwrap_or(0);
-        if offsets.is_none() && each * entries != data_len {
-            return Err(unclear());
-        }
-        let start = |entry: u32| match &offsets {
-            Some(offsets) => offsets.get(entry as usize).map_or(data_len, |at| *at as usize),
-            None => each * entry as usize,
-        };
-        let (mut data, mut taken) = (Vec::with_capacity(data_len), 0);
-        let mut starts = offsets.as_ref().map(|_| Vec::with_capacity(entries));
-        for run in kept {
-            if let Some(starts) = &mut starts {
-                let moved = |entry| (data.len() + start(entry) - start(run.start)) as u32;
-                starts.extend(run.clone().map(moved));
-            }
-            let bytes = content.get(start(run.start)..start(run.end));
-            data.extend_from_slice(bytes.ok_or_else(|| Error::corrupt("entries out of order"))?);
-            taken += run.end - run.start;
-        }
+        let (mut scratch, len) = (std::mem::take(&mut codecs.scratch), shape.content_len);
+        let stored = &self.record[shape.key_len..];
+        let content = block::decompress_into(codecs, stored, len, &mut scratch);
+        let taken = content.and_then(|content| Entries::of(kept, content, &shape));
+        codecs.scratch = scratch;
+        let taken = taken?;
         let record = Bytes::copy_from_slice(&self.record[..shape.key_len]);
-        let entries = Entries::new(shape, taken, data, starts);
-        let content_len = shape.key_len + entries.shape.content_len;
-        Ok(HeldBasket { entries: taken, record, content_len, taken: Some(entries), ..self })
+        let content_len = shape.key_len + taken.shape.content_len;
+        let entries = taken.shape.entries;
+        Ok(HeldBasket { entries, record, content_len, taken: Some(taken), ..self })
     }
 
     fn shape(&self) -> Result<Shape> {
@@ -202,6 +189,47 @@ impl HeldBasket {
 }
 
 impl Entries {
+    /// Some entries out of the content of a basket of that shape.
+    ///
+    /// # Errors
+    /// As [`HeldBasket::take`].
+    fn of(kept: &[Range<u32>], content: &[u8], shape: &Shape) -> Result<Entries> {
+        let unclear = || {
+            let what = "a basket whose entries cannot be told apart: write an RNTuple instead";
+            Error::unsupported(what)
+        };
+        let offsets = match shape.is_usual {
+            true => offsets_of(content, shape).ok_or_else(unclear)?,
+            false => return Err(unclear()),
+        };
+        let disordered = || Error::corrupt("entries out of order");
+        if offsets.as_ref().is_some_and(|offsets| !offsets.is_sorted()) {
+            return Err(disordered());
+        }
+        let (entries, data_len) = (shape.entries as usize, shape.data_len);
+        let each = data_len.checked_div(entries).unwrap_or(0);
+        if offsets.is_none() && each * entries != data_len {
+            return Err(unclear());
+        }
+        let start = |entry: u32| match &offsets {
+            Some(offsets) => offsets.get(entry as usize).map_or(data_len, |at| *at as usize),
+            None => each * entry as usize,
+        };
+        let count: u32 = kept.iter().map(|run| run.end - run.start).sum();
+        let bytes: usize = kept.iter().map(|run| start(run.end) - start(run.start)).sum();
+        let mut data = Vec::with_capacity(bytes);
+        let mut starts = offsets.as_ref().map(|_| Vec::with_capacity(count as usize));
+        for run in kept {
+            if let Some(starts) = &mut starts {
+                let moved = |entry| (data.len() + start(entry) - start(run.start)) as u32;
+                starts.extend(run.clone().map(moved));
+            }
+            let bytes = content.get(start(run.start)..start(run.end));
+            data.extend_from_slice(bytes.ok_or_else(disordered)?);
+        }
+        Ok(Entries::new(*shape, count, data, starts))
+    }
+
     /// `count` entries taken out of a basket of that shape.
     fn new(shape: Shape, count: u32, data: Vec<u8>, offsets: Option<Vec<u32>>) -> Entries {
         let mut entries = Entries { shape, data, offsets };
@@ -432,6 +460,7 @@ fn offsets_of(content: &[u8], shape: &Shape) -> Option<Option<Vec<u32>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::write::basket_key::{self, BasketFields};
     use crate::write::{CompressionAlgorithm, RecordPlace};
 
@@ -455,7 +484,7 @@ mod tests {
         let fields = BasketFields { entries, data_len, content_len, has_offsets };
         let mut record = basket_key::key(&head, PLACE, content_len, fields).unwrap().into_vec();
         record.extend_from_slice(&content);
-        HeldBasket::new(first_entry, record, PLACE.offset, 0).unwrap()
+        HeldBasket::new(first_entry..first_entry + entries, record, PLACE.offset, 0).unwrap()
     }
 
     const JOINING: Remake =
@@ -528,12 +557,46 @@ mod tests {
         assert_eq!(plain, page);
     }
 
+    /// A basket as ROOT up to 6.10 writes it.
+    fn old(first_entry: u64, data: &[&[u8]], has_offsets: bool) -> HeldBasket {
+        let basket = basket(first_entry, data, has_offsets);
+        let version_at = Shape::read(&basket.record).unwrap().key_len - 19;
+        let mut record = basket.record.to_vec();
+        record[version_at..version_at + 2].copy_from_slice(&2u16.to_be_bytes());
+        HeldBasket { record: record.into(), ..basket }
+    }
+
+    /// Regression: entries were taken out of baskets, and baskets joined, of ROOT 6.12 and later
+    /// only.
+    #[test]
+    fn baskets_of_version_2_are_as_those_of_version_3() {
+        for has_offsets in [false, true] {
+            let three = || old(7, &[b"ab", b"cd", b"ef"], has_offsets);
+            let taken = three().take(&[1..3], &mut Codecs::new()).unwrap();
+            assert_eq!(remade(JOINING, vec![taken]), [old(7, &[b"cd", b"ef"], has_offsets)]);
+            let both = vec![three(), old(10, &[b"gh"], has_offsets)];
+            let all = old(7, &[b"ab", b"cd", b"ef", b"gh"], has_offsets);
+            assert_eq!(remade(JOINING, both), [all]);
+        }
+    }
+
     #[test]
     fn cut_baskets_are_refused() {
         let record = basket(0, &[b"ab", b"cd"], true).record.to_vec();
         for len in 0..record.len() - 20 {
-            let held = HeldBasket::new(0, record[..len].to_vec(), 0, 0);
+            let held = HeldBasket::new(0..2, record[..len].to_vec(), 0, 0);
             assert!(held.and_then(|one| try_remade(JOINING, vec![one])).is_err());
         }
+    }
+
+    /// Regression: such a basket left the baskets of its branch out of order.
+    #[test]
+    fn a_basket_with_another_number_of_entries_than_planned_is_refused() {
+        let record = basket(0, &[b"ab", b"cd"], true).record.to_vec();
+        for entries in [5..6, 5..8] {
+            let error = HeldBasket::new(entries, record.clone(), 0, 0).unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Corrupt(_)), "{error:?}");
+        }
+        assert_eq!(HeldBasket::new(5..7, record, 0, 0).unwrap().first_entry, 5);
     }
 }

@@ -54,10 +54,17 @@ fn written(mut file: FileWriter) -> Bytes {
 
 /// The same tree of several inputs as one.
 fn merged(inputs: &[Bytes], name: &str) -> Bytes {
+    merged_as(inputs, name, |_| {})
+}
+
+/// The same, of trees that are changed first.
+fn merged_as(inputs: &[Bytes], name: &str, change: impl Fn(&mut SourceTree)) -> Bytes {
     let mut out = FileWriter::new(options()).unwrap();
     let read = |bytes| {
         let (file, known) = opened(bytes);
-        Arc::new(ready(SourceTree::read(&file, &known, &key(&file, name))))
+        let mut tree = ready(SourceTree::read(&file, &known, &key(&file, name)));
+        change(&mut tree);
+        Arc::new(tree)
     };
     let mut copied = CopiedTree::new(read(&inputs[0]));
     for input in inputs {
@@ -124,6 +131,21 @@ fn a_tree_three_times_over() {
     };
     let expected: Vec<u64> = (0..3).flat_map(|n| starts(&before, n * before.entries)).collect();
     assert_eq!(after.cluster_starts, expected);
+}
+
+/// Regression: a tree with two branches of one name, as Delphes and BDSIM write them, was refused:
+/// it lacked a branch of its own.
+#[test]
+fn branches_of_one_name_are_copied_in_their_order() {
+    let input = Bytes::from_static(CLUSTERED);
+    let output = merged_as(&[input.clone(), input.clone()], "events", |tree| {
+        tree.paths[1] = tree.paths[0].clone();
+    });
+    let (before, after) = (tree(&input, "events"), tree(&output, "events"));
+    for at in 0..before.branches.len() {
+        let once = data(&input, &before, at);
+        assert_eq!(data(&output, &after, at), [&once[..], &once].concat());
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A tree of copied baskets, with the record of the first input's tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::beside::{BesideTree, Taken};
@@ -194,15 +194,16 @@ impl CopiedTree {
             self.add_beside(other, beside)?;
         }
         let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
-        let mut theirs: BTreeMap<&str, usize> = BTreeMap::new();
+        // Branches of one path follow each other in the same order.
+        let mut theirs: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
         for (at, path) in other.paths.iter().enumerate() {
-            theirs.entry(path).or_insert(at);
+            theirs.entry(path).or_default().push_back(at);
         }
         let mut branches = Vec::with_capacity(self.branches.len());
         for at in 0..self.branches.len() {
             let path = self.path(at);
             let new = beside.and_then(|beside| Some((beside, beside.branch(path)?)));
-            let their = theirs.remove(path);
+            let their = theirs.get_mut(path).and_then(VecDeque::pop_front);
             let of = match (new, their) {
                 _ if self.branches[at].is_left_out => Ok(None),
                 (Some((beside, new)), _) => self.part_beside(at, beside, new).map(Some),
@@ -221,8 +222,9 @@ impl CopiedTree {
                 self.branches[at].add(&facts, self.remade == Remade::No);
             }
         }
-        match theirs.into_keys().next().filter(|_| missing == Missing::Strict) {
-            Some(path) => {
+        let mut left = theirs.into_iter().filter(|(_, left)| !left.is_empty());
+        match left.next().filter(|_| missing == Missing::Strict) {
+            Some((path, _)) => {
                 let what = "a branch that the first input lacks";
                 Err(within(Error::unsupported(what), path))
             }

@@ -369,6 +369,12 @@ impl FileWriter {
         others.map(|(_, table)| table).all(settled)
     }
 
+    /// Directories, objects and pieces of work so far: while it stays the same, there is nothing
+    /// new to encode or to write.
+    pub fn numbered(&self) -> u64 {
+        self.first + self.slots.len() as u64
+    }
+
     /// Pieces of work that no thread has begun.
     pub fn ready_work(&self) -> usize {
         self.ready.len()

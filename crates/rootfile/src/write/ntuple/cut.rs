@@ -87,15 +87,14 @@ impl Cutter {
             });
             listed.push(changed.map_err(|error| error.within(name))?);
         }
-        let before = self.rows.end();
-        self.rows.push(listed.clone())?;
-        let added = (self.rows.end() - before) as usize;
+        let added = self.rows.check(&listed)?;
         let last = self.marks.back().unwrap_or(&self.start);
         let mut bits = last.bits;
         for column in &self.columns {
             let (_, range) = column.way.elements(&listed[column.top], 0..added)?;
             bits += range.len() as u64 * u64::from(column.bits);
         }
+        self.rows.push_checked(listed, added)?;
         self.marks.push_back(Mark { entry: self.rows.end(), bits });
         Ok(())
     }

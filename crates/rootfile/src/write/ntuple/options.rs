@@ -36,6 +36,19 @@ pub enum RealStorage {
     Quantised { bits: u32, min: f64, max: f64 },
 }
 
+impl RNTupleOptions {
+    /// The usual options for a compression. Clusters have about 30 MB in the file: of compressed
+    /// ones 64 MB before compression, of others 32 MB.
+    pub fn of(compression: Compression) -> Self {
+        let usual = RNTupleOptions::default();
+        let cluster_bytes = match compression.level {
+            0 => usual.cluster_bytes / 2,
+            _ => usual.cluster_bytes,
+        };
+        RNTupleOptions { compression, cluster_bytes, ..usual }
+    }
+}
+
 impl Default for RNTupleOptions {
     fn default() -> Self {
         RNTupleOptions {

@@ -13,6 +13,8 @@ use crate::write::rows::ColumnRun;
 const FRAME_LEN: usize = 10;
 /// The version that ROOT 6.36 and later write there.
 const FRAME_VERSION: u16 = 10;
+/// Bytes that are converted at a time: short vectors have few items more or less.
+const BLOCK_LEN: usize = 16;
 /// Marks a byte count (`kByteCountMask`), which must be less.
 const BYTE_COUNT: u32 = 0x4000_0000;
 /// A vector, or another collection, without items.
@@ -161,35 +163,76 @@ impl ContentWriter<'_> {
         Ok(())
     }
 
-    /// Vectors of plain numbers: all are converted at once, and then laid between the frames.
     fn vectors_of_numbers(&mut self, offsets: &[i64], numbers: &Numbers) -> Result<()> {
-        /// Short vectors are copied so many bytes at a time: what is too much is overwritten by
-        /// the next frame.
-        const BLOCK: usize = 16;
-        let size = numbers.item_len();
+        match numbers {
+            Numbers::Bool(all) | Numbers::U8(all) => self.vectors_of::<_, 1, 16>(offsets, all),
+            Numbers::I8(all) => self.vectors_of::<_, 1, 16>(offsets, all),
+            Numbers::I16(all) => self.vectors_of::<_, 2, 8>(offsets, all),
+            Numbers::U16(all) => self.vectors_of::<_, 2, 8>(offsets, all),
+            Numbers::I32(all) => self.vectors_of::<_, 4, 4>(offsets, all),
+            Numbers::U32(all) => self.vectors_of::<_, 4, 4>(offsets, all),
+            Numbers::F32(all) => self.vectors_of::<_, 4, 4>(offsets, all),
+            Numbers::I64(all) => self.vectors_of::<_, 8, 2>(offsets, all),
+            Numbers::U64(all) => self.vectors_of::<_, 8, 2>(offsets, all),
+            Numbers::F64(all) => self.vectors_of::<_, 8, 2>(offsets, all),
+        }
+    }
+
+    /// Vectors of plain numbers, `ITEMS` of which, of `SIZE` bytes each, are a block. Whole blocks
+    /// are converted, also for the last items of a vector: the next frame overwrites the excess.
+    fn vectors_of<T: BigEndian<SIZE>, const SIZE: usize, const ITEMS: usize>(
+        &mut self,
+        offsets: &[i64],
+        all: &[T],
+    ) -> Result<()> {
         let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
-        let mut items = Vec::with_capacity((last - first) * size + BLOCK);
-        append_numbers(numbers, first..last, &mut items);
-        items.resize(items.len() + BLOCK, 0);
-        let (mut at, mut from) = (self.to.len(), 0);
-        let count = offsets.len() - 1;
-        self.to.resize(at + (last - first) * size + count * FRAME_LEN + BLOCK, 0);
+        let (mut at, count) = (self.to.len(), offsets.len() - 1);
+        self.to.resize(at + (last - first) * SIZE + count * FRAME_LEN + BLOCK_LEN, 0);
         for pair in offsets.windows(2) {
-            let count = (pair[1] - pair[0]) as usize;
-            let len = count * size;
+            let (start, end) = (pair[0] as usize, pair[1] as usize);
+            let len = (end - start) * SIZE;
             self.starts.push((self.key_len + at) as u32);
-            let frame = frame_of(FRAME_LEN - 4 + len, count)?;
+            let frame = frame_of(FRAME_LEN - 4 + len, end - start)?;
             self.to[at..at + FRAME_LEN].copy_from_slice(&frame);
             at += FRAME_LEN;
-            let copied = if len <= BLOCK { BLOCK } else { len };
-            self.to[at..at + copied].copy_from_slice(&items[from..from + copied]);
+            let padded = start + (end - start).next_multiple_of(ITEMS);
+            if let Some(items) = all.get(start..padded) {
+                let places = self.to[at..at + items.len() * SIZE].as_chunks_mut::<BLOCK_LEN>().0;
+                for (place, items) in places.iter_mut().zip(items.as_chunks::<ITEMS>().0) {
+                    for (place, item) in place.as_chunks_mut::<SIZE>().0.iter_mut().zip(items) {
+                        *place = item.big_endian();
+                    }
+                }
+            } else {
+                let places = self.to[at..at + len].as_chunks_mut::<SIZE>().0;
+                for (place, item) in places.iter_mut().zip(&all[start..end]) {
+                    *place = item.big_endian();
+                }
+            }
             at += len;
-            from += len;
         }
         self.to.truncate(at);
         Ok(())
     }
 }
+
+/// A number of that many bytes.
+trait BigEndian<const SIZE: usize>: Copy {
+    fn big_endian(self) -> [u8; SIZE];
+}
+
+macro_rules! big_endian {
+    ($($number:ty: $size:literal),*) => {
+        $(impl BigEndian<$size> for $number {
+            #[inline]
+            fn big_endian(self) -> [u8; $size] {
+                self.to_be_bytes()
+            }
+        })*
+    };
+}
+
+big_endian!(u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f32: 4, f64: 8);
 
 /// A byte count, a version and a length.
 fn frame_of(counted: usize, items: usize) -> Result<[u8; FRAME_LEN]> {

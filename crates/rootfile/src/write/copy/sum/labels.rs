@@ -190,9 +190,11 @@ impl SumAxis {
             edits.set((0, axis), "fNbins", &[self.bins as i64])?;
             set_real(axis, "fXmax", self.max, edits);
         }
-        let (Some(list), false) = (axis.pointed("fLabels")?, self.added.is_empty()) else {
+        // Axes of ROOT 4 have no list of labels.
+        if self.added.is_empty() {
             return Ok(());
-        };
+        }
+        let Some(list) = axis.pointed("fLabels")? else { return Ok(()) };
         for (label, number, bin) in &self.added {
             edits.added.entry((0, list.id)).or_default().push(*label);
             let mut to = Buffer::default();
