@@ -239,6 +239,13 @@ SMALL_UPLOADS = (
     Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "0.01")),
     Peer("farroot TTree", "farroot_upload", options=("--megabytes", "0.01")),
 )
+LOCAL_MERGES = (
+    Peer("hadd -ff", "hadd", "local", ("--flags=-ff",)),
+    Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
+    Peer("farroot merge", "farroot_merge", "local"),
+    Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
+    Peer("cat, then sync", "hadd", "local", ("--cat", "--sync"), is_bound=True),
+)
 
 
 def skims(cut: str, scheme: str = "root") -> tuple[Peer, ...]:
@@ -732,25 +739,13 @@ EXPERIMENTS = {
         about="8 files of 110 MB into one on a local disk",
         file="write100",
         copies=8,
-        peers=(
-            Peer("hadd -ff", "hadd", "local", ("--flags=-ff",)),
-            Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
-            Peer("farroot merge", "farroot_merge", "local"),
-            Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
-            Peer("cat, then sync", "hadd", "local", ("--cat", "--sync"), is_bound=True),
-        ),
+        peers=LOCAL_MERGES,
     ),
     "merge-small": Experiment(
         about="1,000 files of 1,000 entries each into one on a local disk",
         file="small",
         copies=1000,
-        peers=(
-            Peer("hadd -ff", "hadd", "local", ("--flags=-ff",)),
-            Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
-            Peer("farroot merge", "farroot_merge", "local"),
-            Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
-            Peer("cat, then sync", "hadd", "local", ("--cat", "--sync"), is_bound=True),
-        ),
+        peers=LOCAL_MERGES,
     ),
     "merge-far": Experiment(
         about="8 files of 110 MB from a server 100 ms away into one on a local disk, 1 Gbit/s",

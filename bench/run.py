@@ -208,6 +208,8 @@ def run_script(experiment: Experiment, peer: Peer, link: Link | None, root_url: 
     script = BENCH / "peers" / f"{peer.script}.py"
     command = [*led_by, python(), str(script), *job(experiment, peer, link, root_url)]
     environment = {**memory(peer), **peer.environment}
+    if link is None:
+        machine.take_memory()
     return commands.answer_of(command, environment, experiment.timeout_s)
 
 
