@@ -7,6 +7,12 @@ import os
 import subprocess
 
 
+def base_environment() -> dict[str, str]:
+    """Of this process, without what would compile farroot's modules at each import: it lies in the
+    checkout, while pip has compiled those of its peers."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
 def answer_of(command: list[str], environment: dict[str, str], timeout_s: float) -> dict:
     """The last line of JSON that the command prints. Without one, `failed` in the answer says why:
     a failure stays a row of the table. `environment` is added to that of this process."""
@@ -16,7 +22,7 @@ def answer_of(command: list[str], environment: dict[str, str], timeout_s: float)
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, **environment},
+            env={**base_environment(), **environment},
             timeout=timeout_s,
         )
     except subprocess.TimeoutExpired:
