@@ -345,7 +345,7 @@ impl MergePlan {
                 Ok(Some(CopiedPart::NTuple(part)))
             }
             (OutputContent::Nothing, ItemContent::Tree(first)) => {
-                let mut tree = CopiedTree::new(first.clone());
+                let mut tree = CopiedTree::new(first.clone()).map_err(located)?;
                 remake.iter().for_each(|remake| tree.remake(remake));
                 if let Some(columns) = columns {
                     let branches = Names::new(&tree.first().tree).select(columns)?;

@@ -1,26 +1,54 @@
-//! A tree of an input, with the record that describes it.
+//! A tree of an input, and the record that describes it.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::plan::{BranchFacts, BranchPart};
 use super::record::SourceRecord;
+use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
-use crate::object::{ObjectId, ObjectRef};
-use crate::tree::{Branch, BranchKind, Tree, read_tree_and_columns};
+use crate::object::{ObjectId, ObjectRef, read_tree_object};
+use crate::tree::{Branch, BranchKind, ClassTable, Tree, read_tree_and_columns};
 
 /// A tree of an input.
 #[derive(Debug)]
 pub struct SourceTree {
     pub tree: Tree,
     pub(super) class: String,
-    pub(super) record: Arc<SourceRecord>,
-    /// For each branch the object in `record` that has its baskets.
-    columns: Vec<ObjectId>,
     /// The path of each branch: the names of the branches above it and its own, joined by `/`.
     pub(super) paths: Vec<String>,
+    /// `fMaximum` of each branch with objects, 0 of others.
+    maxima: Vec<i64>,
+    stored: StoredTree,
+}
+
+/// The record of a tree, not yet read as a whole.
+#[derive(Debug)]
+struct StoredTree {
+    classes: Arc<ClassTable>,
+    content: Bytes,
+    key_len: u64,
+    offset: u64,
+    file_end: u64,
+}
+
+/// The record of a tree with the places of all its parts, from which a copy is written. It takes
+/// several times the memory and the time of the tree's metadata; most inputs do without.
+#[derive(Debug)]
+pub(super) struct WholeRecord {
+    pub record: Arc<SourceRecord>,
+    /// For each branch the object in `record` that has its baskets.
+    columns: Vec<ObjectId>,
+}
+
+impl WholeRecord {
+    pub fn column(&self, branch: usize) -> ObjectRef<'_> {
+        self.record.objects.get(self.columns[branch])
+    }
 }
 
 impl SourceTree {
@@ -30,29 +58,48 @@ impl SourceTree {
     /// As [`File::tree`]; `Unsupported` where a branch is of a kind that cannot be copied.
     pub fn read(file: &File, known: &Known, key: &Key) -> Result<Progress<SourceTree>> {
         let content = ready!(file.content_of(known, key)?);
-        let read = || {
-            let streamers = &file.classes.streamers;
-            let offset = key.offset.saturating_add(key.key_len);
-            let record = SourceRecord::read(streamers, &key.class, content, key.key_len, offset)?;
-            let record = Arc::new(record);
-            let (tree, columns) = read_tree_and_columns(&record.objects, file.header.end)?;
-            let paths = paths(&tree);
-            for (branch, path) in tree.branches.iter().zip(&paths) {
-                check_kind(branch).map_err(|error| error.within(path))?;
-            }
-            let class = key.class.clone();
-            Ok(SourceTree { tree, class, record, columns, paths })
-        };
-        Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
+        let offset = key.offset.saturating_add(key.key_len);
+        let (classes, file_end) = (file.classes.clone(), file.header.end);
+        let stored = StoredTree { classes, content, key_len: key.key_len, offset, file_end };
+        let read = SourceTree::of(stored, &key.class);
+        Ok(Progress::Ready(read.map_err(|error| error.within(&key.name))?))
+    }
+
+    fn of(stored: StoredTree, class: &str) -> Result<SourceTree> {
+        let content = Cursor::new(&stored.content, stored.offset);
+        let streamers = &stored.classes.streamers;
+        let objects = read_tree_object(streamers, class, content, stored.key_len)?;
+        if let Some(unread) = objects.root().unread() {
+            return Err(unread.why.clone().within(class));
+        }
+        let (tree, columns) = read_tree_and_columns(&objects, stored.file_end)?;
+        let paths = paths(&tree);
+        let mut maxima = Vec::with_capacity(columns.len());
+        for ((branch, path), column) in tree.branches.iter().zip(&paths).zip(columns) {
+            check_kind(branch).map_err(|error| error.within(path))?;
+            maxima.push(match branch.kind {
+                BranchKind::Element { .. } => objects.get(column).int("fMaximum").unwrap_or(0),
+                _ => 0,
+            });
+        }
+        Ok(SourceTree { tree, class: class.to_owned(), paths, maxima, stored })
+    }
+
+    /// Reads the tree's record as a whole.
+    ///
+    /// # Errors
+    /// Those of [`SourceRecord::read`].
+    pub(super) fn record(&self) -> Result<WholeRecord> {
+        let StoredTree { classes, content, key_len, offset, file_end } = &self.stored;
+        let (streamers, content) = (&classes.streamers, content.clone());
+        let record = SourceRecord::read(streamers, &self.class, content, *key_len, *offset)?;
+        let (_, columns) = read_tree_and_columns(&record.objects, *file_end)?;
+        Ok(WholeRecord { record: Arc::new(record), columns })
     }
 
     /// Whether a branch has objects, which may refer to others (`TRef`).
     pub fn may_refer(&self) -> bool {
         self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
-    }
-
-    pub(super) fn column(&self, branch: usize) -> ObjectRef<'_> {
-        self.record.objects.get(self.columns[branch])
     }
 
     pub(super) fn part(&self, branch: usize) -> Result<BranchPart> {
@@ -61,11 +108,7 @@ impl SourceTree {
     }
 
     pub(super) fn facts(&self, branch: usize) -> BranchFacts {
-        let maximum = match self.tree.branches[branch].kind {
-            BranchKind::Element { .. } => self.column(branch).int("fMaximum").unwrap_or(0),
-            _ => 0,
-        };
-        BranchFacts::of(&self.tree.branches[branch], maximum)
+        BranchFacts::of(&self.tree.branches[branch], self.maxima[branch])
     }
 }
 

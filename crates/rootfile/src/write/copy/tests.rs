@@ -66,7 +66,7 @@ fn merged_as(inputs: &[Bytes], name: &str, change: impl Fn(&mut SourceTree)) -> 
         change(&mut tree);
         Arc::new(tree)
     };
-    let mut copied = CopiedTree::new(read(&inputs[0]));
+    let mut copied = CopiedTree::new(read(&inputs[0])).unwrap();
     for input in inputs {
         let part = copied.plan(&read(input), Missing::Strict, Taken::default()).unwrap();
         copied.begin(&part);

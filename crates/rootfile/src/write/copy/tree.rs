@@ -9,7 +9,7 @@ use super::object::CopiedObject;
 use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
 use super::record::Edits;
 use super::remake::{HeldBasket, Remake};
-use super::source::SourceTree;
+use super::source::{SourceTree, WholeRecord};
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
 use crate::tree::{Branch, BranchId, BranchKind, LeafKind};
@@ -27,6 +27,8 @@ const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 pub struct CopiedTree {
     /// The tree of the first input, and those of others that have branches which it lacks.
     pub(super) sources: Vec<Arc<SourceTree>>,
+    /// Of each source.
+    pub(super) records: Vec<WholeRecord>,
     pub(super) branches: Vec<CopiedBranch>,
     /// The number of each by its path.
     pub(super) places: BTreeMap<String, usize>,
@@ -88,9 +90,13 @@ pub(super) struct CopiedBranch {
 
 impl CopiedTree {
     /// A tree like the first input's, without entries.
-    pub fn new(first: Arc<SourceTree>) -> CopiedTree {
+    ///
+    /// # Errors
+    /// `Unsupported` and `Corrupt` where a part of the tree's record cannot be read.
+    pub fn new(first: Arc<SourceTree>) -> Result<CopiedTree> {
         let mut tree = CopiedTree {
             sources: Vec::new(),
+            records: Vec::new(),
             branches: Vec::new(),
             places: BTreeMap::new(),
             planned: 0,
@@ -102,8 +108,18 @@ impl CopiedTree {
             is_cut: false,
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
-        tree.sources.push(first);
-        tree
+        tree.add_source(first)?;
+        Ok(tree)
+    }
+
+    /// Adds a source, after its branches.
+    ///
+    /// # Errors
+    /// As [`CopiedTree::new`].
+    pub(super) fn add_source(&mut self, source: Arc<SourceTree>) -> Result<()> {
+        self.records.push(source.record()?);
+        self.sources.push(source);
+        Ok(())
     }
 
     /// Adds a branch of the source that is added next.
@@ -354,7 +370,7 @@ impl CopiedTree {
             end(&mut self.clusters);
         }
         let mut edits = Edits::default();
-        for (source, tree) in self.sources.iter().enumerate() {
+        for (source, tree) in self.records.iter().enumerate() {
             let unread = tree.record.unreadable()?;
             edits.dropped.extend(unread.into_iter().map(|id| (source, id)));
         }
@@ -371,18 +387,18 @@ impl CopiedTree {
         }
         let SourceTree { tree, class, .. } = &*self.sources[0];
         let (class, title) = (class.clone(), tree.title.clone());
-        let records = self.sources.iter().map(|source| source.record.clone()).collect();
+        let records = self.records.iter().map(|tree| tree.record.clone()).collect();
         Ok(CopiedObject { class, title, records, edits })
     }
 
     /// The object of a branch, and the record that has it.
     pub(super) fn column(&self, at: usize) -> (usize, ObjectRef<'_>) {
         let (source, branch) = self.branches[at].origin;
-        (source, self.sources[source].column(branch))
+        (source, self.records[source].column(branch))
     }
 
     fn edit_tree(&self, edits: &mut Edits) -> Result<()> {
-        let tree = self.sources[0].record.root();
+        let tree = self.records[0].record.root();
         let sum = |of: fn(&CopiedBranch) -> u64| self.branches.iter().map(of).sum::<u64>() as i64;
         let zip_bytes = sum(|branch| branch.zip_bytes);
         let mut set = |name, values: &[i64]| edits.set((0, tree), name, values);

@@ -42,7 +42,7 @@ impl CopiedTree {
             self.add_branch(other, at);
         }
         if !added.is_empty() {
-            self.sources.push(other.clone());
+            self.add_source(other.clone())?;
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl CopiedTree {
             self.branches[place].is_new = true;
         }
         if !added.is_empty() {
-            self.sources.push(new.clone());
+            self.add_source(new.clone())?;
         }
         Ok(())
     }
@@ -183,14 +183,14 @@ impl CopiedTree {
     /// Adds the branches that later inputs have to the first one's tree. What these branches refer
     /// to, their counters above all, is what the output has under that path.
     pub(super) fn edit_union(&self, edits: &mut Edits) -> Result<()> {
-        let tree = self.sources[0].record.root();
+        let tree = self.records[0].record.root();
         let lists = [tree.pointed("fBranches")?, tree.pointed("fLeaves")?];
         let [Some(branches), Some(leaves)] = lists.map(|list| list.map(|list| (0, list.id))) else {
             return Ok(());
         };
         for (number, source) in self.sources.iter().enumerate().skip(1) {
             for (at, path) in source.paths.iter().enumerate() {
-                let column = source.column(at);
+                let column = self.records[number].column(at);
                 let own = column.objects("fLeaves")?.into_iter().flatten();
                 let own = own.map(|leaf| (number, leaf.id));
                 let Some(place) = self.places.get(path) else { continue };
