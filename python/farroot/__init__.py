@@ -56,7 +56,7 @@ from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
 from .ranges import ByteFile, open_bytes
-from .report import IoReport, LiveTimeline, Reporting, Timeline, report, reporting
+from .reports import IoReport, LiveTimeline, Reporting, Timeline, report, reporting
 from .skimming import Skimmed, skim
 from .tree import Branch, Tree
 

@@ -32,7 +32,7 @@ from .errors import (
 )
 from .friends import Friends
 from .plans import Plan, Planned
-from .report import IoReport, LiveTimeline, Timeline, timeline
+from .reports import IoReport, LiveTimeline, Timeline, timeline
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo

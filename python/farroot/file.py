@@ -30,7 +30,7 @@ from .errors import (
 )
 from .keys import Key
 from .objects import Object, Origin, made
-from .report import IoReport, Timeline, timeline
+from .reports import IoReport, Timeline, timeline
 from .streamers import StreamerInfo, dependencies, streamers_of
 
 if TYPE_CHECKING:
