@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from typing import Any
 
 from . import _core
 from ._uproot import taken
-
-#: What a process has read is there for the next one.
-atexit.register(_core.flush_cache)
 
 
 @taken

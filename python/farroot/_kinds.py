@@ -1,11 +1,13 @@
 """What stands for what the engine has opened: the classes of trees, RNTuples and files.
 
-Each class enters itself here when it is defined, so that what makes one need not import it.
+Each class enters itself here when it is defined, in the module with the name of its kind, which is
+imported with the first one: what makes them need not import it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from . import _core
@@ -33,6 +35,12 @@ def makes(kind: str) -> Callable[[Made], Made]:
     return enter
 
 
+def _maker(kind: str) -> Callable[..., Any]:
+    if kind not in _MAKERS:
+        import_module(f"{__package__}.{kind}")
+    return _MAKERS[kind]
+
+
 def as_table(
     core: _core.Table, url: str, path: str | None, again: Callable[[], _core.Table] | None = None
 ) -> Tree | RNTuple:
@@ -41,7 +49,7 @@ def as_table(
     Args:
         again: How to open it once more, where no file has it by this path.
     """
-    make = _MAKERS["tree" if core.is_tree else "ntuple"]
+    make = _maker("tree" if core.is_tree else "ntuple")
     table: Tree | RNTuple = make(core, url, core.path if path is None else path, again)
     return table
 
@@ -53,7 +61,7 @@ def open_table(url: str, path: str | None) -> Tree | RNTuple:
 
 def as_file(core: _core.File, url: str) -> File:
     """A file that is open already."""
-    file: File = _MAKERS["file"](core, url)
+    file: File = _maker("file")(core, url)
     return file
 
 

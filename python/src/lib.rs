@@ -97,6 +97,16 @@ mod _core {
     #[pymodule_export]
     use super::write::{Array, FileOptions, FileOutput, TableOutput, WritableObject};
 
+    use pyo3::prelude::*;
+
+    /// What a process has read is there for the next one, whichever of its modules are imported.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let flush = module.getattr("flush_cache")?;
+        module.py().import("atexit")?.call_method1("register", (flush,))?;
+        Ok(())
+    }
+
     /// The version of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -1,0 +1,69 @@
+"""What `import farroot` imports, and that every name is there all the same."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import farroot
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules of a fresh interpreter after a statement."""
+    script = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_the_package_alone_imports_none_of_its_modules() -> None:
+    modules = modules_after("import farroot")
+    assert not [name for name in modules if name.startswith("farroot.")]
+    assert not modules & {"numpy", "awkward", "pandas", "fsspec"}
+
+
+def test_the_command_imports_the_extension_alone() -> None:
+    ours = {name for name in modules_after("import farroot._command") if "farroot." in name}
+    assert ours == {"farroot._command", "farroot._core"}
+
+
+def test_opening_a_file_needs_no_arrays(made: Path) -> None:
+    modules = modules_after(f"import farroot; farroot.open({str(made)!r})")
+    assert not modules & {"awkward", "pandas"}
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(farroot, name) for name in farroot.__all__)
+    names: dict[str, object] = {}
+    exec("from farroot import *", names)
+    assert set(farroot.__all__) <= names.keys()
+    assert names["TTree"] is farroot.Tree
+
+
+def test_a_module_does_not_stand_in_for_a_function() -> None:
+    """Regression: a module of reports would be `farroot.report` as soon as one is imported."""
+    script = "import farroot, farroot.reports, farroot.file; print(callable(farroot.report))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_other_processes_have_all_names(method: str) -> None:
+    pool = multiprocessing.get_context(method).Pool(1)
+    try:
+        version, error = pool.apply(_of_process)
+    finally:
+        pool.close()
+        pool.join()
+    assert version == farroot.__version__
+    assert error is farroot.NotFoundError
+
+
+def _of_process() -> tuple[str, type]:
+    return farroot.__version__, farroot.NotFoundError
