@@ -78,29 +78,7 @@ impl ClusterPages {
     /// # Errors
     /// As [`Records::blob`].
     pub fn place(self, records: &mut Records) -> Result<BTreeMap<usize, Vec<PlacedPage>>> {
-        let mut offsets = Vec::with_capacity(self.stored.len());
-        let mut rest = &self.stored[..];
-        while let Some(first) = rest.first() {
-            if first.len() as u64 > records.max() {
-                offsets.push(records.blob(first.clone())?);
-                rest = &rest[1..];
-                continue;
-            }
-            let mut len = 0;
-            let fits = |page: &&Bytes| {
-                len += page.len() as u64;
-                len <= records.max()
-            };
-            let count = rest.iter().take_while(fits).count();
-            let (together, after) = rest.split_at(count);
-            let mut at = records.begin(together.iter().map(|page| page.len() as u64).sum())?;
-            for page in together {
-                offsets.push(at);
-                at += page.len() as u64;
-                records.add(page.clone());
-            }
-            rest = after;
-        }
+        let offsets = place_all(&self.stored, records)?;
         let placed = |page: HeldPage| PlacedPage {
             elements: page.elements,
             offset: offsets[page.stored],
@@ -111,4 +89,35 @@ impl ClusterPages {
             .map(|(column, pages)| (column, pages.into_iter().map(placed).collect()))
             .collect())
     }
+}
+
+/// Writes pages in as few records as there can be, and says where each is.
+///
+/// # Errors
+/// As [`Records::blob`].
+pub(in crate::write) fn place_all(pages: &[Bytes], records: &mut Records) -> Result<Vec<u64>> {
+    let mut offsets = Vec::with_capacity(pages.len());
+    let mut rest = pages;
+    while let Some(first) = rest.first() {
+        if first.len() as u64 > records.max() {
+            offsets.push(records.blob(first.clone())?);
+            rest = &rest[1..];
+            continue;
+        }
+        let mut len = 0;
+        let fits = |page: &&Bytes| {
+            len += page.len() as u64;
+            len <= records.max()
+        };
+        let count = rest.iter().take_while(fits).count();
+        let (together, after) = rest.split_at(count);
+        let mut at = records.begin(together.iter().map(|page| page.len() as u64).sum())?;
+        for page in together {
+            offsets.push(at);
+            at += page.len() as u64;
+            records.add(page.clone());
+        }
+        rest = after;
+    }
+    Ok(offsets)
 }
