@@ -92,10 +92,9 @@ def skim(
     of the sources. Under the target's name there is nothing, or what was there before, until it is
     complete.
 
-    New columns of a tree are written beside those that are copied, with the same clusters; of an
-    RNTuple all columns are then encoded anew. They are computed from the entries that pass the cut,
-    batch by batch on several threads: a function must compute each entry independently of the
-    others.
+    New columns are written beside those that are copied, with the same clusters. They are computed
+    from the entries that pass the cut, batch by batch on several threads: a function must compute
+    each entry independently of the others.
 
     Args:
         sources: As ``files`` of :func:`farroot.iterate`: ``"FILE:TREE"``, ``{FILE: TREE}``, lists.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{
-    Batch, ClusterCounts, Cut, Engine, MergeProgress, SkimOptions, SkimReport, TableLocation,
+    Batch, ClusterCounts, Cut, Definition, Engine, MergeProgress, SkimOptions, SkimReport,
+    TableLocation,
 };
 use farroot_sim::dataset::{Dataset, Shape};
 use farroot_sim::link::Link;
@@ -128,6 +129,33 @@ fn clusters_of_an_rntuple_cost_what_is_left_of_them() {
     let whole = some(|_| true);
     assert_eq!(whole.report.clusters, counts(CLUSTERS, 0, 0));
     assert!(whole.bytes <= all.bytes, "{} {}", whole.bytes, all.bytes);
+}
+
+/// New columns of an RNTuple are computed from pages that are then copied, and the other pages
+/// come as without new columns.
+#[test]
+fn new_columns_of_an_rntuple_cost_no_bytes() {
+    let skim = |define: &[(&str, &str)], inputs| {
+        let define = define.iter().map(|(name, text)| Definition::parse(name, text));
+        let columns = ["Muon_*", "flat_5", "flat_0"].map(String::from).to_vec();
+        let define = define.collect::<remote::Result<_>>().expect("formulas");
+        let options = SkimOptions { columns, define, ..SkimOptions::default() };
+        let place = (Bytes::from_static(NTUPLE), "Events", Link::delay(RTT));
+        farroot_sim::run(skim_over(place, inputs, options))
+    };
+    let new = [("twice", "2 * flat_5"), ("more", "twice + flat_0")];
+    let mut trips = Vec::new();
+    for inputs in [1, INPUTS] {
+        let (all, defined) = (skim(&[], inputs), skim(&new, inputs));
+        let clusters = defined.report.clusters.map(|counts| counts.copied);
+        assert_eq!(clusters, Some(inputs as u64 * CLUSTERS));
+        assert_eq!(defined.opens, inputs);
+        assert!(defined.bytes <= all.bytes, "{} {}", defined.bytes, all.bytes);
+        trips.push(defined.trips);
+        assert!(inputs > 1 || defined.trips <= all.trips + 1.5, "{} {}", defined.trips, all.trips);
+    }
+    // What new columns of an input are computed from is read while another input is copied.
+    assert!(trips[1] - trips[0] <= 1.5 * (INPUTS - 1) as f64, "{trips:?}");
 }
 
 /// Regression: inputs without any selected entry were opened again for the copy.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use farroot_rootfile::write::copy::{
-    CopiedNTuple, Missing, NTuplePart, SourceNTuple, Survivors, TakenField,
+    BesideNTuple, BesideNTupleWriter, CopiedNTuple, Missing, NTuplePart, NewColumns, SourceNTuple,
+    Survivors, TakenEntries, TakenField, may_copy,
 };
 use farroot_rootfile::write::{
     Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
@@ -97,6 +98,12 @@ fn copy(
         out.append(key.into());
         out.append(page);
     }
+    for cluster in part.beside() {
+        match part.group(cluster) {
+            None => copied.place_beside((part, cluster), out, DirectoryId::TOP)?,
+            Some(_) => pages.entry(cluster).or_default().extend(part.beside_pages(cluster)),
+        }
+    }
     for (cluster, pages) in pages {
         let group = part.group(cluster).expect("entries are taken");
         for (field, places) in part.fields(cluster) {
@@ -117,16 +124,27 @@ fn skimmed(
     only: Option<&[String]>,
     change: fn(Bytes) -> Bytes,
 ) -> Result<Bytes> {
+    skimmed_with(inputs, &[], only, change)
+}
+
+/// The same with new columns of each input, if there are any.
+fn skimmed_with(
+    inputs: &[(&Bytes, Vec<Range<u64>>)],
+    new: &[BesideNTuple],
+    only: Option<&[String]>,
+    change: fn(Bytes) -> Bytes,
+) -> Result<Bytes> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
     let (name, title) = ("out.root".into(), String::new());
     let options = FileOptions { name, title, compression, uuid: 7, datime: 9 };
     let mut out = FileWriter::new(options)?;
     let mut encoders = Encoders::default();
     let survivors: Vec<_> = inputs.iter().map(|(_, runs)| Survivors::new(runs.clone())).collect();
-    let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), only, Some(&survivors[0]))?;
+    let taken = |at: usize| TakenEntries { survivors: Some(&survivors[at]), beside: new.get(at) };
+    let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), only, taken(0))?;
     let mut parts = vec![first];
-    for ((input, _), survivors) in inputs.iter().zip(&survivors).skip(1) {
-        parts.push(copied.plan(&read(input), Missing::Filter, Some(survivors))?);
+    for (at, (input, _)) in inputs.iter().enumerate().skip(1) {
+        parts.push(copied.plan(&read(input), Missing::Filter, taken(at))?);
     }
     copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
     let mut groups = Groups::new();
@@ -207,6 +225,82 @@ fn entries_of_made_up_types() {
             assert!(found == wanted, "seed {seed}, {name}: {found:?} {wanted:?}");
         }
     }
+}
+
+/// The entries of columns in runs, encoded beside an input that they are copied with.
+fn beside(
+    columns: &[TableColumn],
+    arrays: &[Arc<Array>],
+    (input, runs): (&Bytes, &[Range<u64>]),
+) -> BesideNTuple {
+    let names = columns.iter().map(|column| column.name.clone()).collect();
+    let compression = Compression::of_number(COMPRESSION).unwrap();
+    let mut writer =
+        BesideNTupleWriter::new(NewColumns { tree: String::new(), names, compression });
+    let survivors = Survivors::new(runs.to_vec());
+    let mut ends = read(input).ends_of_clusters().collect::<Vec<u64>>().into_iter().peekable();
+    let runs: Vec<_> = runs.iter().map(|run| run.start as usize..run.end as usize).collect();
+    let kept: Vec<Arc<Array>> = arrays.iter().map(|array| array.gather(&runs).into()).collect();
+    let (mut encoders, mut count) = (Encoders::default(), 0);
+    for part in divided(&kept, |seeded| 1 + seeded.below(90) as usize, 1) {
+        count += part[0].len() as u64;
+        while let Some(end) = ends.next_if(|end| survivors.rank(*end) <= count) {
+            writer.end_cluster(survivors.rank(end));
+        }
+        writer.extend(part, &mut encoders).unwrap();
+    }
+    writer.finish(&mut encoders).unwrap().unwrap()
+}
+
+#[test]
+fn new_columns_of_made_up_types() {
+    for seed in 0..60 {
+        let mut seeded = Seeded(seed + 2000);
+        let columns = seeded.columns();
+        let arrays = seeded.arrays(&columns, 300);
+        let input = written(&columns, &options(seed), arrays.clone());
+        let new = |column: &TableColumn| TableColumn {
+            name: format!("new_{}", column.name),
+            ..column.clone()
+        };
+        let new: Vec<TableColumn> = columns.iter().map(new).collect();
+        let all = vec![0..300];
+        let (one, two) = (runs(&mut seeded, 300), runs(&mut seeded, 300));
+        let inputs = [(&input, one), (&input, all), (&input, two)];
+        let of = |(input, runs): &(&Bytes, Vec<_>)| beside(&new, &arrays, (input, runs));
+        let beside: Vec<BesideNTuple> = inputs.iter().map(of).collect();
+        let only = [columns[0].name.clone()];
+        for only in [None, Some(&only[..])] {
+            let may = only.is_none() || may_copy(&read(&input).ntuple.schema, only, true);
+            let made = skimmed_with(&inputs, &beside, only.filter(|_| may), as_they_are);
+            let output = opened(made.unwrap());
+            let kept = &columns[..if only.is_some() && may { 1 } else { columns.len() }];
+            let fields = kept.iter().zip(&arrays).chain(new.iter().zip(&arrays));
+            for (TableColumn { name, .. }, array) in fields {
+                let found = entries(&output.field(name).unwrap());
+                let wanted = inputs.iter().map(|(_, runs)| expected(array, runs));
+                let wanted: Vec<String> = wanted.flatten().collect();
+                assert!(found == wanted, "seed {seed}, {name}: {found:?} {wanted:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn new_columns_are_new() {
+    let mut seeded = Seeded(5);
+    let columns = seeded.columns();
+    let arrays = seeded.arrays(&columns, 300);
+    let input = written(&columns, &options(1), arrays.clone());
+    let inputs = [(&input, vec![0..300])];
+    let made = beside(&columns, &arrays, (&input, &inputs[0].1));
+    let error = skimmed_with(&inputs, &[made], None, as_they_are).unwrap_err().to_string();
+    assert!(error.contains("is there already"), "{error}");
+    let other = [(&input, vec![0..299])];
+    let new: Vec<TableColumn> = vec![TableColumn { name: "new".into(), ..columns[0].clone() }];
+    let made = beside(&new, &arrays[..1], (&input, &inputs[0].1));
+    let error = skimmed_with(&other, &[made], None, as_they_are).unwrap_err().to_string();
+    assert!(error.contains("without its new columns"), "{error}");
 }
 
 /// Reals of fewer bits are not rounded again.

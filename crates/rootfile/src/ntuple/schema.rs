@@ -230,6 +230,20 @@ impl Schema {
         Ok(())
     }
 
+    /// Adds the fields and columns of another schema behind its own.
+    pub(crate) fn append(&mut self, other: &Schema) {
+        let (fields, columns) = (self.fields.len() as u32, self.columns.len() as u32);
+        self.fields.extend(other.fields.iter().map(|field| Field {
+            parent: field.parent.map(|parent| parent + fields),
+            source: field.source.map(|source| source + fields),
+            children: field.children.iter().map(|child| child + fields).collect(),
+            columns: field.columns.iter().map(|column| column + columns).collect(),
+            ..field.clone()
+        }));
+        let moved = |column: &Column| Column { field: column.field + fields, ..column.clone() };
+        self.columns.extend(other.columns.iter().map(moved));
+    }
+
     /// A field and those above it, up to the top.
     pub fn ancestors(&self, field: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(field), |id| self.fields.get(*id as usize)?.parent)

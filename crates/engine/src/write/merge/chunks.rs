@@ -1,8 +1,9 @@
 //! What is read of an input: its baskets and pages, in chunks of neighbours, in the order in which
 //! they are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::slice;
 
 use super::plan::{CopiedPart, PlannedInput};
 use super::remake::HELD_BYTES;
@@ -32,7 +33,8 @@ pub struct Chunk {
 /// What is to be done of an input.
 pub enum Task {
     Copy(Chunk),
-    /// New columns: output, branch and basket of each.
+    /// New columns: output, branch and basket of each; for the pages of a cluster's, output,
+    /// cluster and 0.
     Add(Vec<Place>),
     /// Baskets of an output that are held are made anew, those up to an entry of the input.
     Cut(usize, u64),
@@ -40,12 +42,33 @@ pub enum Task {
     End,
 }
 
-/// Tasks for all baskets and pages in the order of the file, then for the new columns.
+/// Tasks for all baskets and pages in the order of the file, then for the new columns of trees.
 pub fn tasks(input: &PlannedInput) -> Vec<Task> {
-    let copied = chunks(pieces(input), chunk_bytes(input), false).into_iter().map(Task::Copy);
+    let chunks = chunks(pieces(input), chunk_bytes(input), false);
+    let mut tasks = with_new(&input.tables, chunks);
     let added =
         input.tables.iter().map(|(output, part)| Task::Add(part.beside(*output, 0..u64::MAX)));
-    copied.chain(added).chain([Task::End]).collect()
+    tasks.extend(added.chain([Task::End]));
+    tasks
+}
+
+/// Tasks for chunks, in front of each the new columns of the clusters that begin in it: those of a
+/// cluster that waits for all its pages do not wait for the end of the input.
+fn with_new(tables: &[(usize, CopiedPart)], chunks: Vec<Chunk>) -> Vec<Task> {
+    let of = |(output, part): &(usize, CopiedPart)| {
+        let output = *output;
+        part.clusters_beside().into_iter().map(move |cluster| (output, cluster, 0))
+    };
+    let mut left: BTreeSet<Place> = tables.iter().flat_map(of).collect();
+    let mut tasks = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let clusters = chunk.pieces.iter().map(|CopiedPiece { place, .. }| (place.0, place.1, 0));
+        let new: Vec<Place> = clusters.filter(|cluster| left.remove(cluster)).collect();
+        tasks.extend((!new.is_empty()).then_some(Task::Add(new)));
+        tasks.push(Task::Copy(chunk));
+    }
+    tasks.extend((!left.is_empty()).then(|| Task::Add(left.into_iter().collect())));
+    tasks
 }
 
 /// The baskets and pages of an input.
@@ -62,7 +85,8 @@ fn pieces(input: &PlannedInput) -> Vec<CopiedPiece> {
 pub fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
     let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
     let most = chunk_bytes(input);
-    for (output, all) in &input.tables {
+    for table in &input.tables {
+        let (output, all) = table;
         let mut pieces: Vec<CopiedPiece> = pieces(input);
         pieces.retain(|piece| piece.place.0 == *output);
         if let CopiedPart::Tree(part) = all {
@@ -87,7 +111,7 @@ pub fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> 
             );
             tasks.push(Task::Add(rest));
         }
-        tasks.extend(chunks(pieces, most, false).into_iter().map(Task::Copy));
+        tasks.extend(with_new(slice::from_ref(table), chunks(pieces, most, false)));
     }
     tasks.push(Task::End);
     tasks.append(&mut at_end);

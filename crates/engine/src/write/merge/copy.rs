@@ -11,7 +11,8 @@ use remote::fetch::{RemoteFile, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
 use rootfile::write::Encoders;
 use rootfile::write::copy::{
-    BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, Remake, TreePart, basket,
+    BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, NTuplePart, Remake, TreePart,
+    basket,
 };
 use tokio::task::JoinHandle;
 
@@ -503,15 +504,19 @@ impl Target {
         whole.into_iter().try_for_each(|(output, pages)| remaking.take(output, input, pages))
     }
 
-    /// Writes baskets of new columns, or holds them where baskets are made anew.
+    /// Writes baskets and pages of new columns, or holds them where baskets are made anew.
     fn add(
         &mut self,
         plan: &mut MergePlan,
-        input: &PlannedInput,
+        input: &Arc<PlannedInput>,
         places: &[Place],
     ) -> rootfile::Result<()> {
         for (output, branch, at) in places {
             let part = input.tables.iter().find(|(table, _)| table == output).map(|(_, part)| part);
+            if let Some(CopiedPart::NTuple(part)) = part {
+                self.add_pages(plan, (*output, input), (part, *branch))?;
+                continue;
+            }
             let Output { directory, content, .. } = &mut plan.outputs[*output];
             let (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) = (content, part) else {
                 continue;
@@ -532,6 +537,24 @@ impl Target {
             plan.writer.append(record.into());
         }
         Ok(())
+    }
+
+    /// Writes pages of a cluster's new columns; gives them to the threads where some of its entries
+    /// are taken.
+    fn add_pages(
+        &mut self,
+        plan: &mut MergePlan,
+        (output, input): (usize, &Arc<PlannedInput>),
+        (part, cluster): (&NTuplePart, usize),
+    ) -> rootfile::Result<()> {
+        if let (Some(_), Some(remaking)) = (part.group(cluster), &mut self.remaking) {
+            let pages = part.beside_pages(cluster);
+            let page = |(at, bytes)| ArrivedPage { place: (cluster, at), bytes };
+            return remaking.take(output, input, pages.map(page).collect());
+        }
+        let Output { directory, content, .. } = &mut plan.outputs[output];
+        let OutputContent::NTuple(ntuple) = content else { return Ok(()) };
+        ntuple.place_beside((part, cluster), &mut plan.writer, *directory)
     }
 
     /// Makes anew what is held of a tree, up to an entry of the present input.

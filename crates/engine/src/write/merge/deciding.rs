@@ -1,5 +1,5 @@
 //! Reads the columns of an input that the cut and the new columns need, before it is copied.
-//! Baskets of these that are copied are not fetched again: see
+//! Baskets and pages of these that are copied are not fetched again: see
 //! [`RemoteFile::keep`](remote::fetch::RemoteFile::keep).
 
 use std::iter::Peekable;
@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use remote::{Error, ErrorKind, Result};
+use rootfile::Array;
 use rootfile::tree::BranchId;
-use rootfile::write::Compression;
 use rootfile::write::copy::{
-    BesideTree, BesideWriter, NewColumns, Survivors, Taken, ends_of_clusters,
+    BesideNTuple, BesideNTupleWriter, BesideTree, BesideWriter, NewColumns, Survivors, Taken,
+    TakenEntries, ends_of_clusters,
 };
+use rootfile::write::{Compression, Encoders};
 use tokio::sync::oneshot;
 
 use super::ahead::AheadBaskets;
@@ -29,6 +31,7 @@ use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};
+use crate::read::ntuple::RNTuple;
 use crate::read::threads::decoders::Decoders;
 use crate::read::tree::Tree;
 use crate::write::encoders::with_encoders;
@@ -43,17 +46,50 @@ pub struct Decided {
     /// Entries that pass the cut; `None` without a cut.
     pub survivors: Option<Survivors>,
     /// New columns of these entries.
-    pub beside: Option<BesideTree>,
+    pub beside: Option<Beside>,
     /// Baskets that were requested before the cut was decided.
     pub ahead: Option<AheadBaskets>,
 }
 
+/// New columns of an input, for what its table is.
+pub enum Beside {
+    Tree(BesideTree),
+    NTuple(BesideNTuple),
+}
+
 impl Decided {
-    /// The entries and new columns to copy. New columns without entries are left out: their types
-    /// are for [`MergePlan::finish`](super::plan::MergePlan::finish).
+    /// The entries and new columns of a tree to copy. New columns without entries are left out:
+    /// their types are for [`MergePlan::finish`](super::plan::MergePlan::finish).
     pub fn taken(&self) -> Taken<'_> {
-        let beside = self.beside.as_ref().filter(|beside| beside.tree.tree.entries > 0);
+        let beside = self.beside.as_ref().and_then(Beside::tree);
+        let beside = beside.filter(|beside| beside.tree.tree.entries > 0);
         Taken { survivors: self.survivors.as_ref(), beside }
+    }
+
+    /// The same of an RNTuple, whose header needs the types.
+    pub fn taken_entries(&self) -> TakenEntries<'_> {
+        let beside = match &self.beside {
+            Some(Beside::NTuple(beside)) => Some(beside),
+            Some(Beside::Tree(_)) | None => None,
+        };
+        TakenEntries { survivors: self.survivors.as_ref(), beside }
+    }
+}
+
+impl Beside {
+    pub fn tree(&self) -> Option<&BesideTree> {
+        match self {
+            Beside::Tree(tree) => Some(tree),
+            Beside::NTuple(_) => None,
+        }
+    }
+
+    /// The new columns of a tree, where no entries of it are copied.
+    pub fn without_entries(self) -> Option<BesideTree> {
+        match self {
+            Beside::Tree(tree) if tree.tree.tree.entries == 0 => Some(tree),
+            Beside::Tree(_) | Beside::NTuple(_) => None,
+        }
     }
 }
 
@@ -92,8 +128,10 @@ pub async fn decide(
     };
     let located = |error: Error| error.with_url(&*url);
     let mut batches = ScanBatches::new(session.clone(), vec![place], request);
-    let new = (!only.define.is_empty()).then(|| Computing::new(&*table, only, compression));
-    let (mut runs, mut new) = (Vec::new(), new.map(Box::new));
+    let (mut runs, mut new) = (Vec::new(), None);
+    if !only.define.is_empty() {
+        new = Some(Box::new(Computing::new(&*table, only, compression).await?));
+    }
     while let Some(batch) = batches.next().await {
         let batch = batch?.batch;
         let left = batch.survivors.iter().flatten().cloned();
@@ -136,25 +174,66 @@ fn request_ahead<'a>(
 /// New columns of one input, while they are computed.
 struct Computing {
     computed: Computed,
-    writer: BesideWriter,
+    writer: Writer,
     /// Ends of the input's clusters that are not in the batches so far.
     ends: Peekable<IntoIter<u64>>,
     /// Entries so far that pass the cut.
     entries: u64,
 }
 
+/// Encodes new columns as what the input's table is.
+enum Writer {
+    Tree(BesideWriter),
+    NTuple(BesideNTupleWriter),
+}
+
+impl Writer {
+    fn end_cluster(&mut self, entries: u64) {
+        match self {
+            Writer::Tree(writer) => writer.end_cluster(entries),
+            Writer::NTuple(writer) => writer.end_cluster(entries),
+        }
+    }
+
+    fn extend(&mut self, arrays: Vec<Arc<Array>>, encoders: &mut Encoders) -> rootfile::Result<()> {
+        match self {
+            Writer::Tree(writer) => writer.extend(arrays, encoders),
+            Writer::NTuple(writer) => writer.extend(arrays, encoders),
+        }
+    }
+
+    fn finish(self, encoders: &mut Encoders) -> rootfile::Result<Option<Beside>> {
+        Ok(match self {
+            Writer::Tree(writer) => writer.finish(encoders)?.map(Beside::Tree),
+            Writer::NTuple(writer) => writer.finish(encoders)?.map(Beside::NTuple),
+        })
+    }
+}
+
 impl Computing {
-    fn new(table: &dyn Table, only: &Only, compression: Compression) -> Computing {
+    async fn new(table: &dyn Table, only: &Only, compression: Compression) -> Result<Computing> {
         let names: Vec<String> = only.define.iter().map(|one| one.name.clone()).collect();
         let requests: Vec<_> = names.iter().map(ColumnRequest::named).collect();
         let tree = table.path().rsplit('/').next().unwrap_or_default().to_owned();
-        let ends = table.downcast_ref::<Tree>().map(|tree| ends_of_clusters(tree.metadata()));
-        Computing {
+        let columns = NewColumns { tree, names, compression };
+        let (writer, ends) = match table.downcast_ref::<RNTuple>() {
+            Some(ntuple) => {
+                let clusters = ntuple.clusters(&(0..ntuple.num_entries())).await?;
+                let ends = clusters.iter().map(|cluster| cluster.entries.end).collect();
+                (Writer::NTuple(BesideNTupleWriter::new(columns)), ends)
+            }
+            None => {
+                let tree = table.downcast_ref::<Tree>();
+                let ends = tree.map(|tree| ends_of_clusters(tree.metadata()));
+                (Writer::Tree(BesideWriter::new(columns)), ends.unwrap_or_default())
+            }
+        };
+        Ok(Computing {
             computed: Computed::new(&only.define, &requests),
-            writer: BesideWriter::new(NewColumns { tree, names, compression }),
-            ends: ends.unwrap_or_default().into_iter().peekable(),
+            writer,
+            ends: ends.into_iter().peekable(),
             entries: 0,
-        }
+        })
     }
 
     /// Computes the new columns of a batch, and adds them.
@@ -175,7 +254,7 @@ impl Computing {
     }
 
     /// The new columns; if no entry passes the cut, computed of `nothing`, for their types.
-    fn finish(mut self: Box<Self>, nothing: Batch) -> Result<Option<BesideTree>> {
+    fn finish(mut self: Box<Self>, nothing: Batch) -> Result<Option<Beside>> {
         if self.entries == 0 {
             self.write(nothing)?;
         }

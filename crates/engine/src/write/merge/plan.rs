@@ -1,6 +1,6 @@
 //! What of which input goes where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rootfile::write::copy::{
 };
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
-use super::deciding::Decided;
+use super::deciding::{Beside, Decided};
 use super::inputs::{
     DECODED_BYTES, Input, InputItem, ItemContent, Items, decoded_bytes, is_local, path_of,
     without_sets,
@@ -139,7 +139,8 @@ impl MergePlan {
     pub fn add(&mut self, input: Input) -> Result<Arc<RemoteFile>> {
         let Input { address, url, info, infos, items, processes, decided, file } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
-        if let Some(new) = decided.as_ref().and_then(|decided| decided.beside.as_ref()) {
+        let beside = decided.as_ref().and_then(|decided| decided.beside.as_ref());
+        if let Some(new) = beside.and_then(Beside::tree) {
             self.writer.infos().copy(&new.infos, "the new columns").located(&*url)?;
         }
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
@@ -172,8 +173,7 @@ impl MergePlan {
         let (before, kept, clusters) = entries.unwrap_or_default();
         let entries = InputEntries { url: url.clone(), entries: before, kept, clusters };
         let beside = decided.and_then(|decided| decided.beside);
-        let is_empty = |beside: &BesideTree| beside.tree.tree.entries == 0;
-        self.nothing = self.nothing.take().or(beside.filter(is_empty));
+        self.nothing = self.nothing.take().or(beside.and_then(Beside::without_entries));
         let outputs = self.outputs.len();
         let input = PlannedInput { address, url, info, tables, outputs, processes, entries };
         let input = Arc::new(input);
@@ -331,7 +331,9 @@ impl MergePlan {
         let Output { path, content, .. } = &mut self.outputs[at];
         let only = only.filter(|only| only.table == *path);
         let columns = only.map(|only| &only.columns[..]).filter(|columns| !columns.is_empty());
-        let taken = decided.filter(|_| only.is_some()).map(Decided::taken).unwrap_or_default();
+        let decided = decided.filter(|_| only.is_some());
+        let taken = decided.map(Decided::taken).unwrap_or_default();
+        let taken_entries = decided.map(Decided::taken_entries).unwrap_or_default();
         let remake = self.options.remake(taken.survivors.is_some());
         let located = |error: rootfile::Error| error.within(path).located(url);
         match (&mut *content, table) {
@@ -341,7 +343,7 @@ impl MergePlan {
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
-                let part = ntuple.plan(&more, missing, taken.survivors).map_err(located)?;
+                let part = ntuple.plan(&more, missing, taken_entries).map_err(located)?;
                 Ok(Some(CopiedPart::NTuple(part)))
             }
             (OutputContent::Nothing, ItemContent::Tree(first)) => {
@@ -356,7 +358,7 @@ impl MergePlan {
                 Ok(Some(CopiedPart::Tree(part)))
             }
             (OutputContent::Nothing, ItemContent::NTuple(first)) => {
-                let new = CopiedNTuple::new(*first, columns, taken.survivors);
+                let new = CopiedNTuple::new(*first, columns, taken_entries);
                 let (mut ntuple, part) = new.map_err(located)?;
                 let compression = remake.and_then(|remake| remake.compression);
                 compression.into_iter().for_each(|to| ntuple.remake(to));
@@ -436,12 +438,20 @@ impl CopiedPart {
         }
     }
 
-    /// Baskets of new columns whose first entry is in `entries`, which count the copied entries of
-    /// the input: `output`, and the numbers of [`CopiedPart::ranges`].
+    /// Baskets of a tree's new columns whose first entry is in `entries`, which count the copied
+    /// entries of the input: `output`, and the numbers of [`CopiedPart::ranges`].
     pub fn beside(&self, output: usize, entries: Range<u64>) -> Vec<(usize, usize, usize)> {
         let CopiedPart::Tree(part) = self else { return Vec::new() };
         let within = part.beside().filter(|(_, _, basket)| entries.contains(&basket.first_entry));
         within.map(|(branch, at, _)| (output, branch, at)).collect()
+    }
+
+    /// The clusters of an RNTuple with pages of new columns, as the first of these numbers.
+    pub fn clusters_beside(&self) -> BTreeSet<usize> {
+        match self {
+            CopiedPart::NTuple(part) => part.beside().collect(),
+            CopiedPart::Tree(_) => BTreeSet::new(),
+        }
     }
 
     fn entries(&self) -> u64 {

@@ -2,9 +2,10 @@
 //!
 //! The baskets or pages of the columns are copied without decoding, as in a merge. With a cut, its
 //! columns are read first; then baskets of a tree, and clusters of an RNTuple, are copied where all
-//! their entries pass, and the stored values of passing entries are taken out of the others.
-//! Where that is impossible, between trees and RNTuples, and for new columns of RNTuples, the
-//! reader fetches the other columns where entries pass the cut, and these are encoded anew.
+//! their entries pass, and the stored values of passing entries are taken out of the others. Only
+//! new columns are encoded, with the same clusters. Where that is impossible, and between trees
+//! and RNTuples, the reader fetches the other columns where entries pass the cut, and these are
+//! encoded anew.
 
 mod batches;
 mod columns;
@@ -49,7 +50,7 @@ pub(crate) async fn skim(
         None if options.keep_rest => {
             let text = "other objects are kept where baskets or pages are copied: where a tree \
                         stays a tree and an RNTuple one, with a cut where all branches have \
-                        entries that can be told apart, of an RNTuple without new columns";
+                        entries that can be told apart";
             Err(Error::new(ErrorKind::Unsupported, text))
         }
         None => {
@@ -114,9 +115,7 @@ async fn columns_copied(first: &First, options: &SkimOptions) -> Result<Option<V
             };
             Ok(is_copied.then(|| names.to_vec()))
         }
-        (TableFormat::Same | TableFormat::RNTuple, _, Some(ntuple))
-            if options.define.is_empty() =>
-        {
+        (TableFormat::Same | TableFormat::RNTuple, _, Some(ntuple)) => {
             let clusters = ntuple.clusters(&(0..ntuple.num_entries())).await?;
             if !clusters.iter().all(|cluster| copy::may_copy_pages(cluster)) {
                 return Ok(None);

@@ -22,7 +22,8 @@ mod union;
 pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
 pub use fill::{FilledBasket, may_select};
 pub use ntuple::{
-    CopiedNTuple, JoinedFields, NTuplePart, SourceNTuple, TakenField, may_copy, may_copy_pages,
+    BesideNTuple, BesideNTupleWriter, CopiedNTuple, JoinedFields, NTuplePart, SourceNTuple,
+    TakenEntries, TakenField, may_copy, may_copy_pages,
 };
 pub use object::CopiedObject;
 pub use plan::{BasketPart, ClusterCounts, PlannedBasket, Survivors, TreePart, ends_of_clusters};

@@ -18,7 +18,7 @@ const RUN_LEN: usize = 4 << 20;
 
 /// The entries that have come, and what has become of them.
 #[derive(Debug)]
-pub(super) struct Cutter {
+pub(in crate::write) struct Cutter {
     types: Vec<ColumnType>,
     rows: Rows,
     columns: Vec<Arc<StoredColumn>>,

@@ -19,6 +19,9 @@ pub(in crate::write) struct PlacedPage {
     pub stored: u64,
 }
 
+/// A page by its elements, as in [`PlacedPage`], and its number among those that are stored.
+pub(in crate::write) type NumberedPage = (i32, u32);
+
 /// The pages of one cluster. Equal ones are stored once.
 #[derive(Debug, Default)]
 pub(in crate::write) struct ClusterPages {
@@ -66,6 +69,16 @@ impl ClusterPages {
             let page = HeldPage { elements, len: *len, stored };
             self.pages.entry(facts.column).or_default().push(page);
         }
+    }
+
+    /// Each page that is stored, with its checksum; and by column the pages one after the other.
+    pub fn into_parts(self) -> (Vec<Bytes>, BTreeMap<usize, Vec<NumberedPage>>) {
+        let numbered = |page: HeldPage| (page.elements, page.stored as u32);
+        let columns = self.pages.into_iter();
+        let columns = columns
+            .map(|(column, pages)| (column, pages.into_iter().map(numbered).collect()))
+            .collect();
+        (self.stored, columns)
     }
 
     /// Bytes held.

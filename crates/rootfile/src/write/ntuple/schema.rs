@@ -20,7 +20,7 @@ const ALTERNATIVES_MAX: usize = 125;
 
 /// The schema, and where its columns come from.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(in crate::write) struct Plan {
     pub schema: Schema,
     pub columns: Vec<StoredColumn>,
 }

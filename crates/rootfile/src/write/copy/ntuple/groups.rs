@@ -97,9 +97,8 @@ impl Open {
 
     /// Adds the entries taken out of a cluster; `None` once the output's cluster is full.
     fn with(mut self, cluster: &ClusterPart) -> Option<Open> {
-        let (stored, decoded) = (cluster.stored_bytes(), cluster.decoded_bytes());
-        self.stored_bytes = self.stored_bytes.saturating_add(cluster.taken(stored));
-        self.decoded_bytes = self.decoded_bytes.saturating_add(cluster.taken(decoded));
+        self.stored_bytes = self.stored_bytes.saturating_add(cluster.taken_stored_bytes());
+        self.decoded_bytes = self.decoded_bytes.saturating_add(cluster.taken_decoded_bytes());
         (self.stored_bytes < STORED_BYTES && self.decoded_bytes < DECODED_BYTES).then_some(self)
     }
 }

@@ -91,7 +91,7 @@ impl OpenCluster {
             cluster.suppressed().for_each(|column| suppressed[column] = true);
         }
         let entries = before + start..before + end;
-        let has_pages = clusters.iter().any(|cluster| !cluster.places.is_empty());
+        let has_pages = clusters.iter().any(ClusterPart::has_pages);
         OpenCluster { number: group.number, schema: part.schema.0, entries, suppressed, has_pages }
     }
 

@@ -1,5 +1,6 @@
 //! An RNTuple of copied pages, with the first input's header or, for further columns, a new one.
 
+mod beside;
 mod bridge;
 mod groups;
 mod joined;
@@ -18,7 +19,6 @@ use bytes::Bytes;
 
 use twox_hash::XxHash3_64;
 
-use super::Survivors;
 use super::remake::CHECKSUM_LEN;
 use super::tree::Missing;
 use crate::error::{Error, Result};
@@ -32,15 +32,17 @@ use crate::write::file::{DirectoryId, FileWriter};
 use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::ntuple::lists::{self, Group, PageLists};
-use crate::write::ntuple::pages::PlacedPage;
+use crate::write::ntuple::pages::{PlacedPage, place_all};
 use crate::write::ntuple::records::{self, Records};
 use crate::write::table::RecordPlace;
+use beside::{top_names, with_new};
 use bridge::{Bridge, FieldPages, zero_pages};
 use groups::Groups;
 use joined::OpenCluster;
 use layout::{ColumnPlace, UnionField, UnionSchema};
 use part::ClusterPart;
 
+pub use beside::{BesideNTuple, BesideNTupleWriter, TakenEntries};
 pub use joined::JoinedFields;
 pub use part::NTuplePart;
 pub use take::TakenField;
@@ -66,6 +68,8 @@ pub struct SourceNTuple {
 #[derive(Debug)]
 pub struct CopiedNTuple {
     first: SourceNTuple,
+    /// The new fields.
+    new: Option<Arc<Schema>>,
     layout: UnionSchema,
     /// The schemas of the inputs, each once.
     schemas: Vec<InputSchema>,
@@ -144,18 +148,19 @@ impl SourceNTuple {
 
 impl CopiedNTuple {
     /// An RNTuple like the first input's, without entries; and the part that this input adds.
-    /// `only` are the names of the fields at the top that are copied, `survivors` the entries that
-    /// are taken; `None` for all.
+    /// `only` are the names of the fields at the top that are copied; `None` for all.
     ///
     /// # Errors
-    /// `Unsupported` where its pages cannot be copied as they are.
+    /// `Unsupported` where its pages cannot be copied as they are, and for new columns that it has
+    /// already.
     pub fn new(
         first: SourceNTuple,
         only: Option<&[String]>,
-        survivors: Option<&Survivors>,
+        taken: TakenEntries<'_>,
     ) -> Result<(CopiedNTuple, NTuplePart)> {
         let mut ntuple = CopiedNTuple {
             first,
+            new: taken.beside.map(|beside| beside.schema.clone()),
             layout: UnionSchema::default(),
             schemas: Vec::new(),
             header: None,
@@ -172,12 +177,16 @@ impl CopiedNTuple {
             zeros_placed: BTreeMap::new(),
             compression: None,
         };
-        ntuple.layout.only = only.map(|only| only.iter().cloned().collect());
-        let schema = ntuple.first.ntuple.schema.clone();
+        let new = ntuple.new.iter().flat_map(|new| top_names(new));
+        ntuple.layout.only = only.map(|only| only.iter().chain(new).cloned().collect());
+        ntuple.layout.is_extended = ntuple.new.is_some();
+        let own = &ntuple.first.ntuple.schema;
+        let schema = with_new(own, ntuple.new.as_deref(), own)?;
+        let own = own.columns.len();
         let fields = ntuple.layout.add(&schema, Missing::Strict)?.into();
         ntuple.schemas.push(InputSchema { schema: schema.into(), fields, bridge: None });
         let clusters = std::mem::take(&mut ntuple.first.clusters);
-        let part = ntuple.part(0, (&clusters, ntuple.first.ntuple.entries), survivors)?;
+        let part = ntuple.part(0, (&clusters, ntuple.first.ntuple.entries, own), taken)?;
         Ok((ntuple, part))
     }
 
@@ -189,9 +198,16 @@ impl CopiedNTuple {
         &mut self,
         other: &SourceNTuple,
         missing: Missing,
-        survivors: Option<&Survivors>,
+        taken: TakenEntries<'_>,
     ) -> Result<NTuplePart> {
-        let schema = &other.ntuple.schema;
+        let own = &other.ntuple.schema;
+        let new = match taken.beside {
+            // Without entries, the types may be others than of those with entries.
+            Some(beside) if beside.entries() == 0 && self.new.is_some() => self.new.as_deref(),
+            beside => beside.map(|beside| &*beside.schema),
+        };
+        let schema = &with_new(own, new, &self.first.ntuple.schema)?;
+        let own = own.columns.len();
         let known = self.schemas.iter().position(|known| *known.schema == *schema);
         let at = match known {
             Some(at) => at,
@@ -208,19 +224,19 @@ impl CopiedNTuple {
                 self.schemas.len() - 1
             }
         };
-        self.part(at, (&other.clusters, other.ntuple.entries), survivors)
+        self.part(at, (&other.clusters, other.ntuple.entries, own), taken)
     }
 
-    /// The part that an input adds, from its clusters and its number of entries.
+    /// The part that an input adds, from its clusters and its numbers of entries and of columns.
     fn part(
         &mut self,
         schema: usize,
-        clusters: (&[Cluster], u64),
-        survivors: Option<&Survivors>,
+        clusters: (&[Cluster], u64, usize),
+        taken: TakenEntries<'_>,
     ) -> Result<NTuplePart> {
         let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
         let (described, fields) = ((schema, described.clone()), fields.clone());
-        NTuplePart::of(clusters, described, fields, survivors, &mut self.groups)
+        NTuplePart::of(clusters, described, fields, taken, &mut self.groups)
     }
 
     /// Plans the zeros of fields that an input lacks, once all fields of the output are known.
@@ -273,7 +289,8 @@ impl CopiedNTuple {
 
     /// Begins the next input: its pages are placed from now on, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
-        self.placed = part.clusters.iter().map(|one| vec![(0, 0); one.places.len()]).collect();
+        let pages = |one: &ClusterPart| one.places.len() + one.beside.len();
+        self.placed = part.clusters.iter().map(|one| vec![(0, 0); pages(one)]).collect();
     }
 
     /// The key of a record with `len` bytes of pages.
@@ -287,6 +304,26 @@ impl CopiedNTuple {
     /// Sets offset and bytes, with the checksum, of pages of the present input.
     pub fn place(&mut self, (cluster, at): (usize, usize), offset: u64, len: usize) {
         self.placed[cluster][at] = (offset, len as u64);
+    }
+
+    /// Places the pages of new columns of a cluster that is copied.
+    ///
+    /// # Errors
+    /// As [`FileWriter::place`].
+    pub fn place_beside(
+        &mut self,
+        (part, cluster): (&NTuplePart, usize),
+        to: &mut FileWriter,
+        directory: DirectoryId,
+    ) -> Result<()> {
+        let (at, pages): (Vec<usize>, Vec<Bytes>) = part.beside_pages(cluster).unzip();
+        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let offsets = place_all(&pages, &mut records)?;
+        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        for ((at, offset), page) in at.into_iter().zip(offsets).zip(&pages) {
+            self.place((cluster, at), offset, page.len());
+        }
+        Ok(())
     }
 
     /// Places the pages of entries taken for the output's cluster `group`: see

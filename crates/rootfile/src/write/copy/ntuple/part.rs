@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::beside::TakenEntries;
 use super::groups::{Groups, InputGroup};
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
-use crate::write::copy::Survivors;
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,10 @@ pub(super) struct ClusterPart {
     pub kept: Option<Vec<Range<u64>>>,
     /// Ranges of pages, each once: several columns may share a page.
     pub places: Vec<Range<u64>>,
+    /// Pages of new columns, of the taken entries only; their places follow those in `places`.
+    pub beside: Vec<Bytes>,
+    /// The number of the first new column; that of all columns if none is new.
+    new_from: usize,
     /// For each place the page's bytes before compression, and whether a checksum follows it.
     contents: Vec<(usize, bool)>,
     /// By number; columns that were added while the input was written may be missing.
@@ -43,8 +49,8 @@ pub(super) struct ClusterPart {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnPart {
-    /// Number of elements, negative where a checksum follows, and position in `places`. Columns
-    /// that are left out have none.
+    /// Number of elements, negative where a checksum follows, and position in `places`, or behind
+    /// these in `beside`. Columns that are left out have none.
     pub pages: Vec<(i32, u32)>,
     /// Approximate bytes of a decoded element.
     pub element_len: u64,
@@ -54,16 +60,17 @@ pub(super) struct ColumnPart {
 }
 
 impl NTuplePart {
-    /// What is taken of the clusters of an RNTuple: the entries `survivors` (`None`: all), and of
-    /// these the fields that have a number in the output.
+    /// What is taken of the clusters of an RNTuple of `own` columns: entries, and of these the
+    /// fields that have a number in the output. `schema` has the new columns, too.
     ///
     /// # Errors
-    /// `Unsupported` for columns that are stored elsewhere, and for pages in several records.
+    /// `Unsupported` for columns that are stored elsewhere, and for pages in several records;
+    /// `Corrupt` for new columns of other clusters.
     pub(super) fn of(
-        (clusters, entries): (&[Cluster], u64),
+        (clusters, entries, own): (&[Cluster], u64, usize),
         schema: (usize, Arc<Schema>),
         fields: Arc<[Option<u32>]>,
-        survivors: Option<&Survivors>,
+        TakenEntries { survivors, beside }: TakenEntries<'_>,
         all: &mut Groups,
     ) -> Result<NTuplePart> {
         let mut parts = Vec::with_capacity(clusters.len());
@@ -81,6 +88,9 @@ impl NTuplePart {
                 part.entries = survivors.rank(stored.start)..survivors.rank(stored.end);
                 let local = |run: &Range<u64>| run.start - stored.start..run.end - stored.start;
                 part.kept = (runs != [stored.clone()]).then(|| runs.iter().map(local).collect());
+            }
+            if let Some(new) = beside {
+                part.add_new(new, own, &schema.1)?;
             }
             parts.push(part);
         }
@@ -116,7 +126,26 @@ impl NTuplePart {
     pub fn joined(&self, number: usize) -> Option<usize> {
         let group = self.groups.iter().find(|group| group.number == number)?;
         let clusters = self.clusters[group.clusters.clone()].iter();
-        (!group.is_open).then(|| clusters.filter(|cluster| !cluster.places.is_empty()).count())
+        (!group.is_open).then(|| clusters.filter(|cluster| cluster.has_pages()).count())
+    }
+
+    /// The clusters with pages of new columns.
+    pub fn beside(&self) -> impl Iterator<Item = usize> {
+        let clusters = self.clusters.iter().enumerate();
+        clusters.filter(|(_, cluster)| !cluster.beside.is_empty()).map(|(at, _)| at)
+    }
+
+    /// The pages of new columns of a cluster, each with its place.
+    pub fn beside_pages(&self, cluster: usize) -> impl Iterator<Item = (usize, Bytes)> {
+        let ClusterPart { places, beside, .. } = &self.clusters[cluster];
+        (places.len()..).zip(beside.iter().cloned())
+    }
+
+    /// Whether a field at the top is new: a cluster has its taken entries only.
+    pub(super) fn is_new(&self, cluster: usize, field: u32) -> bool {
+        let new_from = self.clusters[cluster].new_from;
+        let new = self.schema.1.columns.get(new_from..).unwrap_or(&[]);
+        new.iter().any(|column| self.schema.1.ancestors(column.field).last() == Some(field))
     }
 
     /// The number of a cluster among those of all inputs.
@@ -130,9 +159,7 @@ impl NTuplePart {
         let is_in = |column: &Column| {
             schema.ancestors(column.field).last().is_some_and(|top| fields.contains(&top))
         };
-        let columns = part.columns.iter().zip(&schema.columns);
-        let columns = columns.filter(|(_, described)| is_in(described));
-        part.taken(columns.map(|(column, _)| column.decoded_bytes()).fold(0, u64::saturating_add))
+        part.taken_bytes(|at| is_in(&schema.columns[at]))
     }
 
     /// The fields at the top that a cluster has, each with the places of its pages.
@@ -198,6 +225,8 @@ impl ClusterPart {
             entries: cluster.entries.clone(),
             stored_entries: cluster.entries.end - cluster.entries.start,
             kept: None,
+            beside: Vec::new(),
+            new_from: schema.columns.len(),
             columns: columns.collect::<Result<_>>()?,
             contents: places.values().map(|(_, content)| *content).collect(),
             places: places.into_keys().map(|(start, end)| start..end).collect(),
@@ -206,9 +235,39 @@ impl ClusterPart {
 
     /// A cluster whose pages hold this number of entries.
     pub fn made(entries: u64, columns: Vec<ColumnPart>) -> ClusterPart {
-        let (kept, places, contents) = (None, Vec::new(), Vec::new());
-        let stored_entries = entries;
-        ClusterPart { entries: 0..entries, stored_entries, kept, places, contents, columns }
+        ClusterPart {
+            entries: 0..entries,
+            stored_entries: entries,
+            kept: None,
+            places: Vec::new(),
+            beside: Vec::new(),
+            new_from: columns.len(),
+            contents: Vec::new(),
+            columns,
+        }
+    }
+
+    /// Adds the columns up to number `own` that the cluster lacks, as columns without pages.
+    pub fn pad(&mut self, own: usize, compression: u32) {
+        let (pages, suppressed) = (Vec::new(), false);
+        self.columns.resize(own, ColumnPart { pages, element_len: 0, compression, suppressed });
+        self.new_from = own;
+    }
+
+    /// Adds a column behind the others, which the schema describes so.
+    pub fn push_column(
+        &mut self,
+        pages: Vec<(i32, u32)>,
+        (schema, described): (&Schema, &Column),
+        compression: u32,
+    ) {
+        let (element_len, suppressed) = (decoded_len(schema, described), false);
+        self.columns.push(ColumnPart { pages, element_len, compression, suppressed });
+    }
+
+    /// Whether any pages are copied of it.
+    pub fn has_pages(&self) -> bool {
+        !self.places.is_empty() || !self.beside.is_empty()
     }
 
     /// The stored pages of a column; `None` where the cluster does not have the column.
@@ -233,18 +292,30 @@ impl ClusterPart {
         columns.filter(|(_, column)| column.suppressed).map(|(at, _)| at)
     }
 
-    /// Stored bytes of all pages.
-    pub fn stored_bytes(&self) -> u64 {
-        self.places.iter().map(|range| range.end - range.start).sum()
+    /// Approximate stored bytes of the taken entries.
+    pub fn taken_stored_bytes(&self) -> u64 {
+        let new: u64 = self.beside.iter().map(|page| page.len() as u64).sum();
+        self.taken(self.places.iter().map(|range| range.end - range.start).sum()) + new
     }
 
-    /// Approximate bytes of all decoded elements.
-    pub fn decoded_bytes(&self) -> u64 {
-        self.columns.iter().map(ColumnPart::decoded_bytes).fold(0, u64::saturating_add)
+    /// Approximate bytes of the taken entries once decoded, of all columns.
+    pub fn taken_decoded_bytes(&self) -> u64 {
+        self.taken_bytes(|_| true)
+    }
+
+    /// The same of the columns with some numbers.
+    fn taken_bytes(&self, is_in: impl Fn(usize) -> bool) -> u64 {
+        let columns = self.columns.iter().enumerate().filter(|(at, _)| is_in(*at));
+        let (mut own, mut new) = (0u64, 0u64);
+        for (at, column) in columns {
+            let sum = if at < self.new_from { &mut own } else { &mut new };
+            *sum = sum.saturating_add(column.decoded_bytes());
+        }
+        self.taken(own).saturating_add(new)
     }
 
     /// The taken entries' share of the `bytes` of all entries, in proportion to their number.
-    pub fn taken(&self, bytes: u64) -> u64 {
+    fn taken(&self, bytes: u64) -> u64 {
         let taken = self.entries.end - self.entries.start;
         (u128::from(bytes) * u128::from(taken) / u128::from(self.stored_entries.max(1))) as u64
     }

@@ -57,14 +57,19 @@ impl NTuplePart {
         codecs: &mut Codecs,
     ) -> Result<TakenField> {
         let schema = &self.schema.1;
+        let is_new = self.is_new(cluster, field);
         let cluster = &self.clusters[cluster];
         let fields = &self.fields;
         let mut taker = Taker { schema, fields, cluster, pages, codecs, columns: BTreeMap::new() };
-        let whole = [0..cluster.stored_entries];
-        let runs = cluster.kept.as_deref().unwrap_or(&whole);
+        let stored = match is_new {
+            true => cluster.entries.end - cluster.entries.start,
+            false => cluster.stored_entries,
+        };
+        let whole = [0..stored];
+        let runs = cluster.kept.as_deref().filter(|_| !is_new).unwrap_or(&whole);
         let name = &schema.fields[field as usize].name;
         taker
-            .field(field, Level::new(runs.to_vec(), cluster.stored_entries))
+            .field(field, Level::new(runs.to_vec(), stored))
             .map_err(|error| error.within(name).within(&schema.name))?;
         Ok(TakenField { field, columns: taker.columns })
     }
@@ -278,7 +283,8 @@ impl Taker<'_> {
             let place = *place as usize;
             let stored = self.pages.get(&place);
             let stored = stored.ok_or_else(|| Error::corrupt("a page that is not there"))?;
-            let range = self.cluster.places[place].clone();
+            // Pages of new columns are in memory.
+            let range = self.cluster.places.get(place).cloned().unwrap_or_default();
             let page = Page { elements, range, further: None, checksum: *count < 0 };
             page_as(encoding, self.codecs, (bits, &page), stored, &mut all)?;
         }
