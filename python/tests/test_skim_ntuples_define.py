@@ -204,8 +204,8 @@ def test_bytes_are_the_same_with_any_number_of_threads(
     for threads in (1, 2, 3, 8):
         output = tmp_path / f"{threads}" / "out.root"
         output.parent.mkdir()
-        command = [sys.executable, "-c", WITH_THREADS, str(threads), str(output), cut, *sources]
-        subprocess.run(command, check=True)
+        command = [sys.executable, "-c", WITH_THREADS, str(threads), str(output), cut]
+        subprocess.run([*command, *map(str, sources)], check=True)
         sums.add(hashlib.sha256(output.read_bytes()).hexdigest())
     assert len(sums) == 1
 
