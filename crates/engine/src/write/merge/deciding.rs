@@ -177,6 +177,8 @@ struct Computing {
     writer: Writer,
     /// Ends of the input's clusters that are not in the batches so far.
     ends: Peekable<IntoIter<u64>>,
+    /// The end of the last cluster before these, and how many entries before it pass the cut.
+    ended: (u64, u64),
     /// Entries so far that pass the cut.
     entries: u64,
 }
@@ -188,10 +190,11 @@ enum Writer {
 }
 
 impl Writer {
-    fn end_cluster(&mut self, entries: u64) {
+    /// `is_whole` if all entries of the cluster pass the cut.
+    fn end_cluster(&mut self, entries: u64, is_whole: bool) {
         match self {
             Writer::Tree(writer) => writer.end_cluster(entries),
-            Writer::NTuple(writer) => writer.end_cluster(entries),
+            Writer::NTuple(writer) => writer.end_cluster(entries, is_whole),
         }
     }
 
@@ -232,6 +235,7 @@ impl Computing {
             computed: Computed::new(&only.define, &requests),
             writer,
             ends: ends.into_iter().peekable(),
+            ended: (0, 0),
             entries: 0,
         })
     }
@@ -244,7 +248,9 @@ impl Computing {
             None => entry - batch.entries.start,
         };
         while let Some(end) = self.ends.next_if(|end| *end <= batch.entries.end) {
-            self.writer.end_cluster(self.entries + rank(end));
+            let kept = self.entries + rank(end);
+            let (before, kept_before) = std::mem::replace(&mut self.ended, (end, kept));
+            self.writer.end_cluster(kept, kept - kept_before == end - before);
         }
         if !batch.is_empty() {
             self.entries += batch.len();

@@ -27,8 +27,8 @@ pub struct BesideNTupleWriter {
     columns: NewColumns,
     options: RNTupleOptions,
     open: Option<Open>,
-    /// Entries behind which clusters end.
-    ends: VecDeque<u64>,
+    /// Entries behind which clusters end, and whether all entries of the cluster are taken.
+    ends: VecDeque<(u64, bool)>,
 }
 
 /// New columns whose types are known.
@@ -110,15 +110,17 @@ impl BesideNTupleWriter {
             None => self.open.insert(Open::new(&self.columns.names, &arrays, &self.options)?),
         };
         open.cutter.push(arrays)?;
-        while let Some(end) = self.ends.pop_front_if(|end| *end <= open.cutter.entries()) {
+        while let Some(end) = self.ends.pop_front_if(|(end, _)| *end <= open.cutter.entries()) {
             open.end_cluster(end, &self.options, encoders)?;
         }
         Ok(())
     }
 
     /// Ends a cluster behind the first `entries` entries: those there are and some of the next.
-    pub fn end_cluster(&mut self, entries: u64) {
-        self.ends.push_back(entries);
+    /// Without `is_whole` the cluster is not copied, but entries are taken out of it: its pages are
+    /// not compressed before that.
+    pub fn end_cluster(&mut self, entries: u64, is_whole: bool) {
+        self.ends.push_back((entries, is_whole));
     }
 
     /// The new columns; `None` if [`BesideNTupleWriter::extend`] was not called.
@@ -127,7 +129,7 @@ impl BesideNTupleWriter {
     /// As [`BesideNTupleWriter::extend`].
     pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<BesideNTuple>> {
         let Some(mut open) = self.open.take() else { return Ok(None) };
-        open.end_cluster(open.cutter.entries(), &self.options, encoders)?;
+        open.end_cluster((open.cutter.entries(), true), &self.options, encoders)?;
         let Open { schema, entries, clusters, .. } = open;
         let compression = self.options.compression.number();
         Ok(Some(BesideNTuple { schema, compression, entries, clusters }))
@@ -154,7 +156,7 @@ impl Open {
     /// Encodes the entries up to `end`, as a cluster.
     fn end_cluster(
         &mut self,
-        end: u64,
+        (end, is_whole): (u64, bool),
         options: &RNTupleOptions,
         encoders: &mut Encoders,
     ) -> Result<()> {
@@ -166,13 +168,16 @@ impl Open {
         for mut run in self.cutter.page_runs(entries.clone(), options)? {
             let column = run.column;
             match self.levels[column] {
+                _ if !is_whole => run.compression = Compression::NONE,
                 Some(known) => run.compression = known,
                 None => run.is_trial = true,
             }
             let encoded = Box::new(run).encode(encoders)?;
             let facts = encoded.facts.downcast::<PageFacts>();
             let facts = facts.map_err(|_| Error::corrupt("the result of other work"))?;
-            self.levels[column] = Some(facts.compression);
+            if is_whole {
+                self.levels[column] = Some(facts.compression);
+            }
             pages.add(&facts, encoded.bytes.into(), CHECKSUM_LEN);
         }
         let (pages, mut columns) = pages.into_parts();
