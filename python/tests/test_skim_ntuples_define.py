@@ -248,3 +248,30 @@ def test_an_input_without_entries_decides_no_types(sources: list[Path], tmp_path
     farroot.skim(inputs, output, cut="(x < 0.5) & (n < 3)", define={"y": y})
     table = farroot.open(checked(output))["t"]
     assert table["y"].array().tolist() == table["x"].array().tolist()
+
+
+#: usage: OUTPUT INPUT...; prints by how many bytes a skim has made the process larger.
+IN_MEMORY = """
+import resource
+import sys
+import farroot
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+inputs = [f"{path}:t" for path in sys.argv[2:]]
+farroot.skim(inputs, sys.argv[1], "x", define={"y": "x * 2"}, overwrite=True)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the unit is Linux's")
+@pytest.mark.parametrize("kind", ["mktree", "mkrntuple"])
+def test_new_columns_do_not_stay_in_memory(tmp_path: Path, kind: str) -> None:
+    """Regression: those of all inputs were held until the last one had been copied."""
+    path, entries = tmp_path / "in.root", 1 << 20
+    with farroot.recreate(path) as file:
+        getattr(file, kind)("t", {"x": np.random.default_rng(1).random(entries)})
+    command, taken = [sys.executable, "-c", IN_MEMORY, str(tmp_path / "out.root")], []
+    for inputs in (6, 24):
+        done = subprocess.run([*command, *[str(path)] * inputs], capture_output=True, check=True)
+        taken.append(int(done.stdout))
+    assert taken[1] - taken[0] < 18 * entries * 8 / 3, taken

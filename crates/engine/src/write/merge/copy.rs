@@ -98,12 +98,13 @@ pub async fn run(
                 target.add(&mut plan, &input, &places).located(url)?;
             }
             Step::Cut(output, entry) => target.cut(&mut plan, output, entry),
-            Step::End(input) => {
-                let input = plan.inputs[input].clone();
+            Step::End(number) => {
+                let input = plan.inputs[number].clone();
                 target.end(&mut plan, &input).located(&*input.url)?;
                 fill(session, &mut plan, &input, &mut target).await?;
                 let coding = (&mut target.remaking, &mut target.encoders);
                 ntuples::end_input(&mut plan, (&input, url), coding).await?;
+                plan.end_input(number);
             }
         }
         if let Some(remaking) = &mut target.remaking {

@@ -178,10 +178,16 @@ impl MergePlan {
         let input = PlannedInput { address, url, info, tables, outputs, processes, entries };
         let input = Arc::new(input);
         if !later.is_empty() {
-            self.later.push(LaterInput::new(input.clone(), later, items.file(), self.later.len()));
+            let of = Arc::new(input.without_tables());
+            self.later.push(LaterInput::new(of, later, items.file(), self.later.len()));
         }
         self.inputs.push(input);
         Ok(file)
+    }
+
+    /// Drops where an input's baskets and pages are, and its new columns: all are copied.
+    pub fn end_input(&mut self, at: usize) {
+        self.inputs[at] = Arc::new(self.inputs[at].without_tables());
     }
 
     /// Creates the directories and RNTuple headers of outputs that this input is the first to have,
@@ -401,6 +407,19 @@ fn another_kind(path: &str, url: &str) -> Error {
 }
 
 impl PlannedInput {
+    fn without_tables(&self) -> PlannedInput {
+        let PlannedInput { address, url, info, outputs, processes, entries, .. } = self;
+        PlannedInput {
+            address: address.clone(),
+            url: url.clone(),
+            info: info.clone(),
+            tables: Vec::new(),
+            outputs: *outputs,
+            processes: *processes,
+            entries: entries.clone(),
+        }
+    }
+
     /// Checks that the file is still the version of which the metadata were read.
     ///
     /// # Errors
