@@ -242,6 +242,25 @@ def test_root_reads_what_was_taken(source: Path, tmp_path: Path) -> None:
     assert shown(output, names) == expected * 2
 
 
+@pytest.mark.interop
+@pytest.mark.parametrize("cut", [None, "(cluster == 1) | ((cluster >= 2) & (number < 3))"])
+def test_root_reads_new_columns(source: Path, tmp_path: Path, cut: str | None) -> None:
+    output = tmp_path / "out.root"
+    new: dict[str, Any] = {
+        "twice": "number * 2",
+        "words": lambda text: [[each, "x"] for each in text],
+    }
+    farroot.skim([f"{source}:Events"] * 2, output, cut=cut, define=new)
+    names = ["flag", "number", "list", "text", "nested", "records"]
+    mask = slice(None) if cut is None else mask_of(cut)
+    columns = {name: ak.to_list(VALUES[name][mask]) for name in names}
+    columns["twice"] = [2 * number for number in columns["number"]]
+    columns["words"] = [[each, "x"] for each in columns["text"]]
+    names = list(columns)
+    expected = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert shown(output, names) == expected * 2
+
+
 @pytest.fixture(scope="module")
 def by_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `root/ntuples.py`."""
@@ -257,19 +276,20 @@ def test_pages_in_several_records_are_decoded(by_root: Path, tmp_path: Path) -> 
         assert after["events"]["number"].array().tolist() == expected.tolist()
 
 
+#: Files of `root/ntuples.py`, each with a cut.
+OF_ROOT = {
+    "kinds_505": "n_alls == 1",
+    "kinds_0": "n_alls != 1",
+    "widths": "(half < 1) | (half > 12.5)",
+    "representations": "(real < 1) | ((real > 7) & (real < 18)) | (real > 24)",
+    "late": "(number < 5) | ((number > 33) & (number < 77)) | (number > 111)",
+    "pages_505": "number < 10",
+    "streamed_append": "(number < 5) | ((number > 33) & (number < 50))",
+}
+
+
 @pytest.mark.interop
-@pytest.mark.parametrize(
-    ("name", "cut"),
-    [
-        ("kinds_505", "n_alls == 1"),
-        ("kinds_0", "n_alls != 1"),
-        ("widths", "(half < 1) | (half > 12.5)"),
-        ("representations", "(real < 1) | ((real > 7) & (real < 18)) | (real > 24)"),
-        ("late", "(number < 5) | ((number > 33) & (number < 77)) | (number > 111)"),
-        ("pages_505", "number < 10"),
-        ("streamed_append", "(number < 5) | ((number > 33) & (number < 50))"),
-    ],
-)
+@pytest.mark.parametrize(("name", "cut"), OF_ROOT.items())
 def test_what_root_writes(by_root: Path, tmp_path: Path, name: str, cut: str) -> None:
     path, output = by_root / f"{name}.root", tmp_path / "out.root"
     table = next(key for key in farroot.open(path).keys(cycle=False))
@@ -285,3 +305,35 @@ def test_what_root_writes(by_root: Path, tmp_path: Path, name: str, cut: str) ->
     for key in before.keys(recursive=False):
         expected = before[key].array()[mask]
         assert str(ak.to_list(after[key].array())) == str(ak.to_list(expected)), key
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize(("name", "cut"), OF_ROOT.items())
+def test_new_columns_beside_what_root_writes(
+    by_root: Path, tmp_path: Path, name: str, cut: str, is_cut: bool
+) -> None:
+    path, output, column = by_root / f"{name}.root", tmp_path / "out.root", cut.split()[0]
+    column = column.lstrip("(")
+    table = next(key for key in farroot.open(path).keys(cycle=False))
+    before = farroot.open(path)[table]
+    values = before[column].array()
+    mask = eval(cut, {column: values}) if is_cut else np.ones(len(values), dtype=bool)
+    new = {"new_column": f"{column} * 2", "new_list": _pairs_of(column)}
+    skimmed = farroot.skim([f"{path}:{table}"] * 2, output, cut=cut if is_cut else None, define=new)
+    assert skimmed.clusters is not None
+    after = farroot.open(checked(output))[table]
+    assert after.keys(recursive=False) == [*before.keys(recursive=False), *new]
+    numbers = ak.to_list((values * 2)[mask]) * 2
+    assert ak.to_list(after["new_column"].array()) == numbers
+    assert ak.to_list(after["new_list"].array()) == [[one, one] for one in numbers]
+    for key in before.keys(recursive=False):
+        expected = ak.to_list(before[key].array()[mask]) * 2
+        assert str(ak.to_list(after[key].array())) == str(expected), key
+
+
+def _pairs_of(column: str) -> Any:
+    """A function of a column that gives lists of two items an entry."""
+    return eval(
+        f"lambda {column}: ak.from_regular(np.stack([{column} * 2] * 2, axis=1))", globals()
+    )
