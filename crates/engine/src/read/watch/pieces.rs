@@ -107,8 +107,11 @@ impl Pieces {
 
     /// Sends a predicted range that has arrived to the clients that wait for it, or keeps it, or
     /// both where it is also predicted for other clients.
-    pub fn arrive(&mut self, start: u64, delivery: Delivery) -> Use {
-        let Some(piece) = self.by_start.get_mut(&start) else { return Use::Never };
+    pub fn arrive(&mut self, range: &Range<u64>, delivery: Delivery) -> Use {
+        let start = range.start;
+        // After one that was given up, another one may be predicted that begins where it began.
+        let same = self.by_start.get_mut(&start).filter(|piece| piece.end == range.end);
+        let Some(piece) = same else { return Use::Never };
         match &mut piece.state {
             State::Coming(waiting) if !waiting.is_empty() => {
                 for waiter in waiting.drain(..) {
@@ -129,10 +132,11 @@ impl Pieces {
     }
 
     /// A predicted range does not come; its clients ask for it themselves.
-    pub fn fail(&mut self, start: u64) {
-        let is_coming = |piece: &Piece| matches!(piece.state, State::Coming(_));
-        if self.by_start.get(&start).is_some_and(is_coming) {
-            self.by_start.remove(&start);
+    pub fn fail(&mut self, range: &Range<u64>) {
+        let is_coming =
+            |piece: &Piece| piece.end == range.end && matches!(piece.state, State::Coming(_));
+        if self.by_start.get(&range.start).is_some_and(is_coming) {
+            self.by_start.remove(&range.start);
         }
     }
 
@@ -244,5 +248,44 @@ impl Pieces {
             false => Some(self.by_start.range(range.clone()).map(|(start, _)| *start)),
         };
         reaches.filter(|_| !range.is_empty()).into_iter().chain(within.into_iter().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::StreamExt;
+    use remote::fetch::{Urgency, Want};
+    use remote::source::network::Tcp;
+    use remote::{Config, Remote};
+
+    use super::*;
+
+    /// Regression: of two baskets that a damaged file has at one offset, the bytes of the first
+    /// one, given up on its way, were kept as those of the second one, which was longer: a client
+    /// that read that ended the proxy's task.
+    #[tokio::test]
+    async fn bytes_of_a_shorter_range_at_the_same_offset_are_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let config = Config::default();
+        let network = Arc::new(Tcp::new(config.connect_timeout));
+        let remote = Remote::start(config, network);
+        let file = remote.open_bytes(path.to_str().unwrap()).await.unwrap();
+        let want = Want { range: 10..20, cost: 10, urgency: Urgency::Demand, order: 0 };
+        let delivery = file.want(vec![want]).next().await.unwrap().unwrap();
+
+        let (short, long) = (10..20, 10..50);
+        let (orders, _receiver) = mpsc::unbounded_channel();
+        let mut pieces = Pieces::default();
+        assert_eq!(pieces.expect(vec![short.clone()], &orders), std::slice::from_ref(&short));
+        pieces.give_up(std::slice::from_ref(&short));
+        assert_eq!(pieces.expect(vec![long.clone()], &orders), std::slice::from_ref(&long));
+        assert_eq!(pieces.arrive(&short, delivery), Use::Never);
+        pieces.fail(&short);
+        let parts = pieces.read(&long, &BTreeSet::new());
+        assert!(matches!(&parts[..], [Part::Coming(_, within)] if *within == (0..40)), "{parts:?}");
     }
 }

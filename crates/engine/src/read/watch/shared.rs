@@ -334,8 +334,7 @@ impl Shared {
         };
         let wants = self.remote.want(ranges.iter().map(want).collect());
         self.tally.ahead(ranges.iter().map(|range| range.end - range.start).sum());
-        let starts = ranges.iter().map(|range| range.start).collect();
-        self.spawn(bring(Arc::downgrade(self), wants, orders, starts));
+        self.spawn(bring(Arc::downgrade(self), wants, orders, ranges));
     }
 
     /// Opens the next file of the series ahead, once: the last bytes that a client will probably
@@ -384,7 +383,7 @@ async fn bring(
     shared: Weak<Shared>,
     mut wants: Wants,
     mut orders: mpsc::UnboundedReceiver<PieceOrder>,
-    starts: Vec<u64>,
+    ranges: Vec<Range<u64>>,
 ) {
     let mut is_over = false;
     loop {
@@ -405,13 +404,13 @@ async fn bring(
             Some(Ok(delivery)) => {
                 let fetched = delivery.fetched();
                 shared.tally.ahead_fetched(fetched);
-                match pieces.arrive(starts[delivery.index], delivery) {
+                match pieces.arrive(&ranges[delivery.index], delivery) {
                     Use::Now => shared.tally.ahead_used(fetched),
                     Use::Later => {}
                     Use::Never => shared.tally.ahead_dropped(fetched),
                 }
             }
-            Some(Err(_)) => starts.iter().for_each(|start| pieces.fail(*start)),
+            Some(Err(_)) => ranges.iter().for_each(|range| pieces.fail(range)),
             None => is_over = true,
         }
     }
