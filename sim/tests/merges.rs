@@ -17,6 +17,9 @@ use remote::fetch::trace::RequestKind;
 use tempfile::TempDir;
 
 const RTT: Duration = Duration::from_millis(100);
+/// Files of a quarter of a megabyte.
+const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
 
 /// The result and the cost of a merge.
 struct Merged {
@@ -85,6 +88,22 @@ fn five_further_inputs_cost_one_round_trip() {
     let (one, six) = (merge(1, 40), merge(6, 40));
     assert_eq!((one.report.histograms, six.report.histograms), (40, 40));
     assert!(six.trips < one.trips + 1.01, "{} {}", one.trips, six.trips);
+}
+
+/// The header of an RNTuple is in front of its pages, its page lists are behind them: both come
+/// with the list of keys, as does what describes a tree.
+#[test]
+fn an_rntuple_costs_no_more_round_trips_than_a_tree() {
+    let merged = |content: &'static [u8], inputs| {
+        let link = Link::delay(RTT);
+        farroot_sim::run(merge_far(content.into(), inputs, link, Config::default()))
+    };
+    for (inputs, most) in [(1, 4.01), (6, 6.01), (64, 8.01)] {
+        for file in [NTUPLE, TREE] {
+            let trips = merged(file, inputs).trips;
+            assert!(trips < most, "{trips} for {inputs} inputs of {} bytes", file.len());
+        }
+    }
 }
 
 /// Histograms that take once and nearly three times the memory: those of the second and third part

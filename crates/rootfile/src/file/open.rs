@@ -8,9 +8,10 @@
 //!
 //! The first step finds where the key list and the streamer infos are; the second one fetches both.
 //! ROOT writes a tree's own record last before them, when the file is closed, so the second step
-//! wishes for what lies in front of the key list too: with it, a tree needs no third step. Where
-//! earlier versions of a tree were deleted, the key list may have moved into a gap that they left,
-//! and the tree is at the end of the file.
+//! wishes for what lies in front of the key list too: with it, a tree needs no third step. Nor does
+//! an RNTuple, with the rest of its header, which begins in the head of the file. Where earlier
+//! versions of a tree were deleted, the key list may have moved into a gap that they left, and the
+//! tree is at the end of the file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,6 +26,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{HEADER_LEN, Header};
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress, subtract};
+
+/// Bytes that hold the key of a record without a name (ROOT: `RBlob`).
+const BLOB_KEY_LEN: u64 = 48;
 
 impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
@@ -174,8 +178,9 @@ fn trees_of(
     speculative
 }
 
-/// What is worth fetching together with the key list: what lies in front of it and of the streamer
-/// infos, which may lie on either side of it, and the end of the file.
+/// What is worth fetching together with the key list: the rest of an RNTuple's header, what lies in
+/// front of the key list and of the streamer infos, which may lie on either side of it, and the end
+/// of the file.
 fn wishes(
     known: &Known,
     header: &Header,
@@ -187,6 +192,8 @@ fn wishes(
     let tail = if infos_in_front { header.infos_offset } else { keys.start };
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
     let room = known.sizes().flight.saturating_sub(length(required));
+    let first = header_of_ntuple(known, header).filter(|rest| rest.end - rest.start <= room / 2);
+    let room = room - first.as_ref().map_or(0, |rest| rest.end - rest.start);
     let speculative = |range: Range<u64>| {
         let mut speculative = Vec::new();
         known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut speculative));
@@ -198,7 +205,20 @@ fn wishes(
     let last = speculative(end.saturating_sub(at_end).max(keys.end)..end);
     let in_front = if has_moved { 0 } else { room.saturating_sub(length(&last)) };
     let front = speculative(tail.saturating_sub(in_front).max(header.begin)..keys.start);
-    [front, last].concat()
+    let first = first.map(speculative).unwrap_or_default();
+    let first = first.into_iter().filter(|rest| front.first().is_none_or(|f| rest.end <= f.start));
+    [first.collect(), front, last].concat()
+}
+
+/// The rest of an RNTuple's header that begins in the bytes that are there: it is in front of all
+/// pages, and so in the file's first record behind the top directory.
+fn header_of_ntuple(known: &Known, header: &Header) -> Option<Range<u64>> {
+    let len = known.get(header.begin..header.begin + 4)?;
+    let start = header.begin + u64::from(Cursor::new(&len, header.begin).u32().ok()?);
+    let begin = known.get(start..start.checked_add(BLOB_KEY_LEN)?)?;
+    let key = Key::of_record(&begin, start).ok().filter(|key| key.class == "RBlob")?;
+    let range = header.range(start, key.record_len, "header").ok()?;
+    known.missing(range).into_iter().next()
 }
 
 fn length(ranges: &[Range<u64>]) -> u64 {
