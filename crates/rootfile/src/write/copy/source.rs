@@ -1,5 +1,6 @@
 //! A tree of an input, and the record that describes it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -100,6 +101,16 @@ impl SourceTree {
     /// Whether a branch has objects, which may refer to others (`TRef`).
     pub fn may_refer(&self) -> bool {
         self.tree.branches.iter().any(|branch| branch.kind != BranchKind::Plain)
+    }
+
+    /// The path of each branch, and how many of the branches before it have that, too.
+    pub(super) fn numbered_paths(&self) -> impl Iterator<Item = (&str, usize)> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        self.paths.iter().map(move |path| {
+            let count = counts.entry(path).or_default();
+            *count += 1;
+            (&**path, *count - 1)
+        })
     }
 
     pub(super) fn part(&self, branch: usize) -> Result<BranchPart> {

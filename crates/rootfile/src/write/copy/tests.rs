@@ -59,17 +59,28 @@ fn merged(inputs: &[Bytes], name: &str) -> Bytes {
 
 /// The same, of trees that are changed first.
 fn merged_as(inputs: &[Bytes], name: &str, change: impl Fn(&mut SourceTree)) -> Bytes {
+    merged_with(inputs, name, Missing::Strict, |_, tree| change(tree))
+}
+
+/// The same, where `change` gets the number of the input, too.
+fn merged_with(
+    inputs: &[Bytes],
+    name: &str,
+    missing: Missing,
+    change: impl Fn(usize, &mut SourceTree),
+) -> Bytes {
     let mut out = FileWriter::new(options()).unwrap();
-    let read = |bytes| {
-        let (file, known) = opened(bytes);
+    let read = |number: usize| {
+        let (file, known) = opened(&inputs[number]);
         let mut tree = ready(SourceTree::read(&file, &known, &key(&file, name)));
-        change(&mut tree);
+        change(number, &mut tree);
         Arc::new(tree)
     };
-    let mut copied = CopiedTree::new(read(&inputs[0])).unwrap();
-    for input in inputs {
-        let part = copied.plan(&read(input), Missing::Strict, Taken::default()).unwrap();
-        copied.begin(&part);
+    let mut copied = CopiedTree::new(read(0)).unwrap();
+    let mut plan = |number| copied.plan(&read(number), missing, Taken::default()).unwrap();
+    let parts: Vec<TreePart> = (0..inputs.len()).map(&mut plan).collect();
+    for (input, part) in inputs.iter().zip(&parts) {
+        copied.begin(part);
         for (branch, at, basket) in part.baskets() {
             let (mut record, from) = match &basket.part {
                 BasketPart::Stored(range) => {
@@ -87,6 +98,15 @@ fn merged_as(inputs: &[Bytes], name: &str, change: impl Fn(&mut SourceTree)) -> 
             let place = out.place(DirectoryId::TOP).unwrap();
             let cycle = copied.place((branch, at), record.len(), place);
             basket::move_record(&mut record, from, place, (cycle, 0)).unwrap();
+            out.append(record.into());
+        }
+        let (counts, mut encoders) = (Counts::new(), Encoders::default());
+        for basket in copied.filled(part, &counts).unwrap() {
+            let made = copied.fill(&basket, (part, &counts), 0, &mut encoders).unwrap();
+            let place = out.place(DirectoryId::TOP).unwrap();
+            let cycle = copied.push(basket.branch, &made, place);
+            let mut record = made.record.to_vec();
+            basket::move_record(&mut record, 0, place, (cycle, 0)).unwrap();
             out.append(record.into());
         }
     }
@@ -145,6 +165,36 @@ fn branches_of_one_name_are_copied_in_their_order() {
     for at in 0..before.branches.len() {
         let once = data(&input, &before, at);
         assert_eq!(data(&output, &after, at), [&once[..], &once].concat());
+    }
+}
+
+/// Regression: a union left out the second of two branches of one name that the first input lacks.
+#[test]
+fn a_union_adds_all_branches_of_a_name_that_the_first_input_lacks() {
+    let input = Bytes::from_static(CLUSTERED);
+    let inputs = [input.clone(), input.clone()];
+    let before = tree(&input, "events");
+    let plain = |at: &usize| {
+        let branch = &before.branches[*at];
+        let is_counter = before.branches.iter().flat_map(|other| &other.leaves);
+        let mut counters = is_counter.filter_map(|leaf| leaf.count);
+        let counted = branch.leaves.iter().any(|leaf| leaf.count.is_some());
+        !counted && !counters.any(|(counter, _)| counter.0 as usize == *at)
+    };
+    let plain: Vec<usize> = (0..before.branches.len()).filter(plain).take(2).collect();
+    let output = merged_with(&inputs, "events", Missing::Union, |number, tree| {
+        if number == 1 {
+            plain.iter().for_each(|at| tree.paths[*at] = "twice".into());
+        }
+    });
+    let (count, after) = (before.branches.len(), tree(&output, "events"));
+    assert_eq!(after.branches.len(), count + 2);
+    for (at, added) in plain.iter().zip(count..) {
+        let theirs = data(&input, &before, *at);
+        let zeros = vec![0; theirs.len()];
+        assert_eq!(data(&output, &after, added), [&zeros[..], &theirs].concat());
+        // The first input alone has the branch under its own name.
+        assert_eq!(data(&output, &after, *at), [&theirs[..], &zeros].concat());
     }
 }
 

@@ -30,8 +30,8 @@ pub struct CopiedTree {
     /// Of each source.
     pub(super) records: Vec<WholeRecord>,
     pub(super) branches: Vec<CopiedBranch>,
-    /// The number of each by its path.
-    pub(super) places: BTreeMap<String, usize>,
+    /// The numbers of those of each path, in the order in which all inputs have these.
+    pub(super) places: BTreeMap<String, Vec<usize>>,
     /// Entries of all inputs that are planned, of those that are begun, and before the present one.
     pub(super) planned: u64,
     pub(super) entries: u64,
@@ -124,7 +124,7 @@ impl CopiedTree {
 
     /// Adds a branch of the source that is added next.
     pub(super) fn add_branch(&mut self, of: &SourceTree, at: usize) {
-        self.places.entry(of.paths[at].clone()).or_insert(self.branches.len());
+        self.places.entry(of.paths[at].clone()).or_default().push(self.branches.len());
         let origin = (self.sources.len(), at);
         self.branches.push(CopiedBranch { origin, ..CopiedBranch::default() });
     }

@@ -25,18 +25,20 @@ impl CopiedTree {
     /// branches that the inputs before cannot be filled with.
     pub(super) fn add_branches_of(&mut self, other: &Arc<SourceTree>) -> Result<()> {
         let mut added = BTreeSet::new();
-        for (at, path) in other.paths.iter().enumerate() {
-            if self.places.contains_key(path) {
-                continue;
-            }
+        for (at, (path, number)) in other.numbered_paths().enumerate() {
             let branch = &other.tree.branches[at];
             let refused = |error: Error| error.within(path).within(&other.tree.name);
-            if branch.parent.is_some_and(|parent| !added.contains(&(parent.0 as usize))) {
+            let in_added = branch.parent.map(|parent| added.contains(&(parent.0 as usize)));
+            let is_there = self.places.get(path).is_some_and(|places| number < places.len());
+            if in_added.is_some_and(|in_added| in_added == is_there) {
                 let what = "a part of an object that the inputs before lack in it";
                 return Err(refused(Error::unsupported(what)));
             }
+            if is_there {
+                continue;
+            }
             if self.planned > 0 {
-                Filling::of(branch).map_err(refused)?;
+                fillable(other, at).map_err(refused)?;
             }
             added.insert(at);
             self.add_branch(other, at);
@@ -92,7 +94,8 @@ impl CopiedTree {
             let what = "a part of an object of the inputs before that this one lacks in it";
             return Err(Error::unsupported(what));
         }
-        Filling::of(branch).map(drop)
+        let (source, branch) = self.branches[at].origin;
+        fillable(&self.sources[source], branch)
     }
 
     /// The branches of the present input that count items of those that it lacks: these are filled
@@ -121,7 +124,8 @@ impl CopiedTree {
         };
         let (source, _) = self.branches[at].origin;
         let path = &self.sources[source].paths[counter.0 as usize];
-        let place = self.places.get(path);
+        // `fillable` has refused further ones of that path.
+        let place = self.places.get(path).and_then(|places| places.first());
         Ok(place.filter(|place| !part.lacks(**place)).map(|_| path.clone()))
     }
 
@@ -189,11 +193,12 @@ impl CopiedTree {
             return Ok(());
         };
         for (number, source) in self.sources.iter().enumerate().skip(1) {
-            for (at, path) in source.paths.iter().enumerate() {
+            for (at, (path, same)) in source.numbered_paths().enumerate() {
                 let column = self.records[number].column(at);
                 let own = column.objects("fLeaves")?.into_iter().flatten();
                 let own = own.map(|leaf| (number, leaf.id));
-                let Some(place) = self.places.get(path) else { continue };
+                let places = self.places.get(path);
+                let Some(place) = places.and_then(|places| places.get(same)) else { continue };
                 if self.branches[*place].origin == (number, at) {
                     edits.added.entry(leaves).or_default().extend(own);
                     if source.tree.branches[at].parent.is_none() {
@@ -209,5 +214,24 @@ impl CopiedTree {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether entries of a branch that an input lacks can be filled.
+///
+/// # Errors
+/// `Unsupported` where not.
+fn fillable(source: &SourceTree, at: usize) -> Result<()> {
+    let Filling::Counted { counter, .. } = Filling::of(&source.tree.branches[at])? else {
+        return Ok(());
+    };
+    // An input's counts are read by the path.
+    let path = &source.paths[counter.0 as usize];
+    match source.paths.iter().position(|first| first == path) {
+        Some(first) if first == counter.0 as usize => Ok(()),
+        _ => {
+            let what = format!("its items are counted by the second of two branches {path}");
+            Err(Error::unsupported(what))
+        }
     }
 }
