@@ -188,7 +188,7 @@ impl Remote {
             partial.compare(said.clone()).await.map_err(|error| error.with_url(&*source))?;
         }
         job.check(options.overwrite)?;
-        partial.finish(&job.target)?;
+        partial.finish(&job.target).await?;
         Ok(Copied { source, target: job.target.clone(), size, resumed, checksum: said })
     }
 

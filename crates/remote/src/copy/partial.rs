@@ -5,10 +5,10 @@
 //! disk, every few seconds and when a copy breaks off; it may say less than is there, never more.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,8 @@ use crate::source::FileInfo;
 
 /// How often the record is brought up to date: this much is fetched again after a crash.
 const RECORD_EVERY: Duration = Duration::from_secs(5);
+/// How often a file is opened again that lost its name before it was locked.
+const LOCK_TRIES: u32 = 8;
 
 /// Whether what came of a file before can be gone on with. Where nothing but the size is known of
 /// it, the copy may be `compared` in the end.
@@ -62,20 +64,13 @@ impl Partial {
         let path = with_suffix(target, ".farroot-part");
         let record = with_suffix(target, ".farroot-part.json");
         let wrong = |error: &io::Error| failed(&path, error);
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(|error| wrong(&error))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        let file = locked(&path).map_err(|error| match error {
+            TryLockError::WouldBlock => {
                 let text = "another copy to this file is under way";
-                return Err(
-                    Error::new(ErrorKind::InvalidArgument, text).with_url(target.to_string_lossy())
-                );
+                Error::new(ErrorKind::InvalidArgument, text).with_url(target.to_string_lossy())
             }
-            // Some network file systems have no locks.
-            Err(TryLockError::Error(_)) => {}
-        }
+            TryLockError::Error(error) => wrong(&error),
+        })?;
         let there = file.metadata().map_err(|error| wrong(&error))?.len();
         let done = known(&record, of, compared).filter(|_| there == of.size).unwrap_or_default();
         if done.bytes() == 0 {
@@ -129,8 +124,11 @@ impl Partial {
             .with_advice("it has been thrown away; copy again, or from another source"))
     }
 
-    /// Gives the complete file its name.
-    pub fn finish(mut self, target: &Path) -> Result<()> {
+    /// Gives the complete file its name, once its bytes are on the disk: a crash must leave no file
+    /// of that name with holes.
+    pub async fn finish(mut self, target: &Path) -> Result<()> {
+        let file = self.file.clone();
+        self.on_disk(move || file.sync_data()).await?;
         fs::rename(&self.path, target).map_err(|error| failed(target, &error))?;
         self.is_over = true;
         let _ = fs::remove_file(&self.record);
@@ -171,6 +169,27 @@ impl Drop for Partial {
             let _ = keep(&self.file, &self.record, &self.text());
         }
     }
+}
+
+/// Opens and locks the file at a path. A copy that ends between the two takes the name away from
+/// the file: then there is another one, or none.
+fn locked(path: &Path) -> std::result::Result<File, TryLockError> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    for _ in 0..LOCK_TRIES {
+        let file = options.open(path).map_err(TryLockError::Error)?;
+        match file.try_lock() {
+            // Some network file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+            Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+        }
+        let own = file.metadata().map_err(TryLockError::Error)?;
+        let has_name = |at: Metadata| (at.dev(), at.ino()) == (own.dev(), own.ino());
+        if fs::metadata(path).is_ok_and(has_name) {
+            return Ok(file);
+        }
+    }
+    Err(TryLockError::WouldBlock)
 }
 
 /// Puts the bytes on the disk, then the record that says so.
