@@ -98,10 +98,27 @@ fn tickets_are_shown_to_a_server_that_wants_them() {
     for name in ["libgssapi_krb5.so.2", "libgssapi.so.3"] {
         fs::write(broken.join(name), "").unwrap();
     }
+    wait_until_expired(&folder);
     let ports = format!("{} {}", only.port, choice.port);
     run_inside("inside", &folder, &[(INSIDE, ports.as_ref())]);
     let without = [(INSIDE, ports.as_ref()), ("LD_LIBRARY_PATH", broken.as_os_str())];
     run_inside("inside_without_a_library", &folder, &without);
+}
+
+/// Waits until the short ticket has expired, which a fast machine uses within its second.
+fn wait_until_expired(folder: &Path) {
+    let is_valid = || {
+        let mut klist = Command::new("klist");
+        within(&mut klist, folder).args(["-s", "-c", "FILE:short"]).current_dir(folder);
+        klist.status().is_ok_and(|status| status.success())
+    };
+    for _ in 0..100 {
+        if !is_valid() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("a ticket of one second is valid after ten");
 }
 
 /// Runs one of the tests below in a process of its own.
