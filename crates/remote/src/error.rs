@@ -166,6 +166,13 @@ impl Error {
         self
     }
 
+    /// Puts a semicolon and `what` behind the message.
+    #[must_use]
+    pub(crate) fn and(mut self, what: &str) -> Self {
+        self.0.message = format!("{}; {what}", self.0.message);
+        self
+    }
+
     /// Names the file, unless an inner layer has.
     #[must_use]
     pub fn with_url(mut self, url: impl Into<String>) -> Self {

@@ -16,11 +16,11 @@ use tokio::task::spawn_blocking;
 
 use super::{Content, CreateOptions, Sink, Written, random_name};
 use crate::address::Address;
-use crate::checksum::Algorithm;
+use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::http::body::UploadBytes;
-use crate::source::http::put::HttpChanger;
+use crate::source::http::put::{FileStamp, HttpChanger};
 use crate::source::network::Network;
 use crate::source::one_shot;
 
@@ -57,8 +57,7 @@ impl HttpFile {
         let (url, config) = (url.clone(), config.clone());
         let changer = HttpChanger::new(&config, network.clone());
         if !options.overwrite && changer.is_there(&url).await? {
-            let error = Error::new(ErrorKind::InvalidArgument, "the target is there already");
-            return Err(error.with_advice_for("-f replaces it", "overwrite=True replaces it"));
+            return Err(is_there());
         }
         let (memory, memory_at, disk) = (Vec::new(), 0, None);
         Ok(HttpFile { url, options, config, network, notes, memory, memory_at, disk })
@@ -100,45 +99,87 @@ impl HttpFile {
             None => UploadBytes::Memory(std::mem::take(&mut self.memory).into()),
         };
         let changer = HttpChanger::new(&self.config, self.network.clone());
-        let part = match self.options.in_place {
-            true => self.url.clone(),
-            false => self.url.beside(&random_name(&self.url))?,
-        };
-        let put = async {
-            changer.put(&part, &spooled).await?;
-            self.compare(&part, &content).await
-        };
-        let mut outcome = put.await;
-        if outcome.is_ok() && !self.options.in_place {
-            outcome = match changer.rename(&part, &self.url, self.options.overwrite).await {
-                Err(error) if error.kind() == ErrorKind::Unsupported => {
-                    let text = "renames no files: it was written under its final name at once";
-                    (self.notes)(format!("warning: the server of {} {text}", self.url));
-                    let _ = changer.remove(&part).await;
-                    changer.put(&self.url, &spooled).await?;
-                    return self.written(&content, self.compare(&self.url, &content).await);
-                }
-                outcome => outcome,
-            };
+        let is_named =
+            !self.options.in_place && self.send_beside(&changer, &spooled, &content).await?;
+        if !is_named {
+            self.send_in_place(&changer, &spooled, &content).await?;
         }
-        if outcome.is_err() {
-            let _ = changer.remove(&part).await;
-        }
-        self.written(&content, outcome)
-    }
-
-    fn written(&self, content: &Content, outcome: Result<()>) -> Result<Written> {
-        outcome?;
         let checksum = content.checksum(Algorithm::Adler32);
         Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
+    }
+
+    /// Puts the file beside its name, which it then gets. False where the server renames no files:
+    /// nothing of it is then there.
+    async fn send_beside(
+        &self,
+        changer: &HttpChanger,
+        spooled: &UploadBytes,
+        content: &Content,
+    ) -> Result<bool> {
+        let part = self.url.beside(&random_name(&self.url))?;
+        self.put(changer, &part, spooled, content, &Ok(None)).await?;
+        match changer.rename(&part, &self.url, self.options.overwrite).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                let text = "renames no files: it was written under its final name at once";
+                (self.notes)(format!("warning: the server of {} {text}", self.url));
+                if let Some(why) = remove(changer, &part).await {
+                    let text = "is left over, and could not be removed";
+                    (self.notes)(format!("warning: {part} {text}: {}", why.message()));
+                }
+                Ok(false)
+            }
+            Err(error) => Err(undone(changer, &part, &Ok(None), error).await),
+        }
+    }
+
+    /// Puts the file under its own name at once.
+    async fn send_in_place(
+        &self,
+        changer: &HttpChanger,
+        spooled: &UploadBytes,
+        content: &Content,
+    ) -> Result<()> {
+        let before = changer.state(&self.url).await;
+        // It may have come since it was asked for.
+        if !self.options.overwrite && before.clone()?.is_some() {
+            return Err(is_there());
+        }
+        self.put(changer, &self.url, spooled, content, &before).await
+    }
+
+    /// Puts the file somewhere, where the server had `before`, and compares it. After an error
+    /// nothing of it stays there.
+    async fn put(
+        &self,
+        changer: &HttpChanger,
+        at: &Address,
+        spooled: &UploadBytes,
+        content: &Content,
+        before: &Result<Option<FileStamp>>,
+    ) -> Result<()> {
+        if let Err(error) = changer.put(at, spooled).await {
+            return Err(undone(changer, at, before, error).await);
+        }
+        match self.compare(at, content).await {
+            Ok(()) => Ok(()),
+            // What was there before is gone, whatever is done now.
+            Err(error) => Err(undone(changer, at, &Ok(None), error).await),
+        }
     }
 
     /// Compares what the server has with what was sent.
     async fn compare(&self, url: &Address, content: &Content) -> Result<()> {
         let kind = Algorithm::Adler32;
         let Some(ours) = content.checksum(kind) else { return Ok(()) };
-        match one_shot::checksum(url, Some(kind), &self.config, self.network.clone()).await {
+        match self.checksum_of(url, kind).await {
             Ok(theirs) if theirs != ours => {
+                // A server may remember that of a file which had this name a moment ago.
+                let kind = Algorithm::Crc32c;
+                let theirs_now = self.checksum_of(url, kind).await.ok();
+                if theirs_now.is_some() && theirs_now == content.checksum(kind) {
+                    return Ok(());
+                }
                 let text = format!("the server has {theirs}, and {ours} was sent");
                 let advice = "write it again; if it happens again, tell the site";
                 Err(Error::new(ErrorKind::Corrupt, text).with_advice(advice))
@@ -150,6 +191,50 @@ impl HttpFile {
             }
         }
     }
+
+    async fn checksum_of(&self, url: &Address, kind: Algorithm) -> Result<Checksum> {
+        one_shot::checksum(url, Some(kind), &self.config, self.network.clone()).await
+    }
+}
+
+fn is_there() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the target is there already")
+        .with_advice_for("-f replaces it", "overwrite=True replaces it")
+}
+
+/// Removes what was put of a file, after an error, which then says what may have stayed. A server
+/// that refuses bytes, or keeps them aside until all have come, still has what was there `before`:
+/// that stays.
+async fn undone(
+    changer: &HttpChanger,
+    at: &Address,
+    before: &Result<Option<FileStamp>>,
+    error: Error,
+) -> Error {
+    let unknown = |why: &Error| {
+        let text = "may be incomplete, or as it was before: see what is there";
+        error.clone().and(&format!("{at} {text} (the server does not say: {})", why.message()))
+    };
+    match before {
+        Ok(None) => {}
+        Ok(before) => match changer.state(at).await {
+            Ok(now) if now == *before => return error,
+            Ok(_) => {}
+            Err(why) => return unknown(&why),
+        },
+        Err(why) => return unknown(why),
+    }
+    let Some(why) = remove(changer, at).await else { return error };
+    let text = "is wrong or incomplete and could not be removed: remove it";
+    error.and(&format!("{at} {text} ({})", why.message()))
+}
+
+/// Removes a file that was put; why that stays, where it does.
+async fn remove(changer: &HttpChanger, at: &Address) -> Option<Error> {
+    let why = changer.remove(at).await.err()?;
+    // Where a server has taken no bytes there is nothing to remove.
+    let is_gone = why.kind() == ErrorKind::NotFound || changer.state(at).await == Ok(None);
+    (!is_gone).then_some(why)
 }
 
 /// Writes on a thread that may wait for the disk.

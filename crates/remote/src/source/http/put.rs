@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderName, HeaderValue};
+use hyper::header::{
+    CONTENT_LENGTH, ETAG, EXPECT, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
+};
 use hyper::{Method, Request, StatusCode};
 use tokio::sync::watch;
 
@@ -21,6 +23,16 @@ const DESTINATION: HeaderName = HeaderName::from_static("destination");
 const OVERWRITE: HeaderName = HeaderName::from_static("overwrite");
 /// How often a request may be sent elsewhere.
 const REDIRECTIONS_MAX: usize = 16;
+
+/// What a server says of a file that has some name: of another one it says something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStamp([Option<HeaderValue>; 3]);
+
+impl FileStamp {
+    fn of(headers: &HeaderMap) -> Self {
+        FileStamp([CONTENT_LENGTH, LAST_MODIFIED, ETAG].map(|name| headers.get(name).cloned()))
+    }
+}
 
 /// Changes files on servers of HTTP.
 pub struct HttpChanger {
@@ -56,6 +68,7 @@ impl HttpChanger {
             Ok(())
         })
         .await
+        .map(drop)
     }
 
     /// Gives a file another name on the same server.
@@ -81,6 +94,7 @@ impl HttpChanger {
             Ok(())
         })
         .await
+        .map(drop)
     }
 
     /// Removes a file.
@@ -93,6 +107,7 @@ impl HttpChanger {
             Ok(())
         })
         .await
+        .map(drop)
     }
 
     /// Whether there is such a file.
@@ -100,22 +115,31 @@ impl HttpChanger {
     /// # Errors
     /// As [`HttpChanger::put`].
     pub async fn is_there(&self, url: &Address) -> Result<bool> {
+        Ok(self.state(url).await?.is_some())
+    }
+
+    /// What the server says of a file, if there is one.
+    ///
+    /// # Errors
+    /// As [`HttpChanger::put`].
+    pub async fn state(&self, url: &Address) -> Result<Option<FileStamp>> {
         let head = |request: &mut Request<RequestBody>, _: &Transport| {
             *request.method_mut() = Method::HEAD;
             Ok(())
         };
         match self.ask(url, head).await {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Ok(headers) => Ok(Some(FileStamp::of(&headers))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
+    /// The head of the answer to a request, wherever it is sent on to.
     async fn ask(
         &self,
         url: &Address,
         change: impl Fn(&mut Request<RequestBody>, &Transport) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<HeaderMap> {
         let mut at = url.clone();
         for _ in 0..REDIRECTIONS_MAX {
             let config = config_for(&at, &self.config);
@@ -126,7 +150,7 @@ impl HttpChanger {
             let response = transport.send_here(&request, &at).await?;
             let status = response.status();
             if status.is_success() {
-                return Ok(());
+                return Ok(response.into_parts().0.headers);
             }
             match judge(&response) {
                 Ok(Head::Redirected(location)) => at = server.led_to(&at, &location)?,

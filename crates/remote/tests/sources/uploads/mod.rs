@@ -2,6 +2,7 @@
 
 mod cut;
 mod http;
+mod odd;
 mod xrootd;
 
 use std::collections::BTreeMap;
