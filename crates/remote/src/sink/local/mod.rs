@@ -228,19 +228,16 @@ fn parts(folder: &Path, prefix: &OsStr) -> Vec<PathBuf> {
     entries.filter(|entry| is_part(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
-/// Removes the empty file that a crash in [`name_held`] has left under the target's name: beside it
-/// is the part of a writer that has ended.
+/// Removes what a crash in [`name_held`] has left under the target's name: it names the part of a
+/// writer that has ended. That is not known of an empty file, which may be a user's.
 fn remove_held(target: &Path) {
-    let is_empty = |there: fs::Metadata| there.is_file() && there.len() == 0;
-    if !fs::symlink_metadata(target).is_ok_and(is_empty) {
-        return;
-    }
     let has_ended = |part: &PathBuf| {
         let open = File::options().write(true).open(part);
         open.is_ok_and(|part| part.try_lock().is_ok())
     };
     let Some((folder, prefix)) = part_place(target) else { return };
-    if parts(folder, &prefix).iter().any(has_ended) {
+    let holds = |part: &PathBuf| is_held(target, part).is_ok_and(|held| held);
+    if parts(folder, &prefix).iter().any(|part| holds(part) && has_ended(part)) {
         // Where that is refused, the target is there already.
         let _ = fs::remove_file(target);
     }
@@ -472,31 +469,52 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// As [`name_new`]: creates an empty file of that name, which the rename then replaces. A crash in
-/// between leaves the empty file beside the part: see [`remove_held`].
+/// As [`name_new`]: creates a file of that name, which the rename then replaces. A crash in between
+/// leaves it beside the part: see [`remove_held`].
 fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
-    let held = File::options().write(true).create_new(true).open(target)?;
-    name_over(part, target, &held)
+    let mut held = File::options().write(true).create_new(true).open(target)?;
+    if let Err(error) = held.write_all(&held_text(&part)) {
+        if has_name(&held, target) {
+            let _ = fs::remove_file(target);
+        }
+        return Err(error);
+    }
+    drop(held);
+    name_over(part, target)
 }
 
-/// Renames a file over the empty one that `held` has open, if that still has the name and is empty.
-fn name_over(part: TempPath, target: &Path, held: &File) -> io::Result<()> {
-    let held = held.metadata()?;
-    // Another writer may have written to it, or renamed a file over it.
-    let is_ours = || {
-        let there = fs::symlink_metadata(target)?;
-        let is_same = (there.dev(), there.ino()) == (held.dev(), held.ino());
-        Ok::<_, io::Error>(is_same && there.len() == 0)
-    };
-    if !is_ours()? {
+/// Renames a file over the one that holds the name for it, if no other writer has that by now.
+fn name_over(part: TempPath, target: &Path) -> io::Result<()> {
+    if !is_held(target, &part)? {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     part.persist(target).map_err(|error| {
-        if is_ours().is_ok_and(|ours| ours) {
+        if is_held(target, &error.path).is_ok_and(|held| held) {
             let _ = fs::remove_file(target);
         }
         error.error
     })
+}
+
+/// What is in a file that holds a name for a part: nobody else writes that.
+fn held_text(part: &Path) -> Vec<u8> {
+    let name = part.file_name().unwrap_or_default().as_bytes();
+    [b"farroot is about to give this name to ", name, b"\n"].concat()
+}
+
+/// Whether a name is held for a part, by a file that nobody else has replaced or written to.
+fn is_held(target: &Path, part: &Path) -> io::Result<bool> {
+    let text = held_text(part);
+    let there = fs::symlink_metadata(target)?;
+    let may_be = there.is_file() && there.len() == text.len() as u64;
+    Ok(may_be && fs::read(target)? == text)
+}
+
+/// Whether an open file still has this name.
+fn has_name(file: &File, name: &Path) -> bool {
+    let identity = |there: fs::Metadata| (there.dev(), there.ino());
+    let there = fs::symlink_metadata(name).map(identity);
+    file.metadata().map(identity).is_ok_and(|ours| there.is_ok_and(|there| there == ours))
 }
 
 /// Waits for the end of a thread, if there is one.

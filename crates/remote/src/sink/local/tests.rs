@@ -128,17 +128,17 @@ fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
 fn a_held_name_that_another_writer_took_stays_theirs() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("f.root");
+    let path = folder.path().join("part");
     let writes = |target: &Path| fs::write(target, "theirs").unwrap();
     let renames = |target: &Path| {
         fs::write(folder.path().join("other"), "theirs").unwrap();
         fs::rename(folder.path().join("other"), target).unwrap();
     };
     for take in [&writes as &dyn Fn(&Path), &renames] {
-        let held = File::options().write(true).create_new(true).open(&target).unwrap();
+        fs::write(&target, held_text(&path)).unwrap();
         take(&target);
-        let path = folder.path().join("part");
         fs::write(&path, "ours").unwrap();
-        let error = name_over(TempPath::try_from_path(path).unwrap(), &target, &held).unwrap_err();
+        let error = name_over(TempPath::try_from_path(&path).unwrap(), &target).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&target).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["f.root"]);
@@ -146,14 +146,14 @@ fn a_held_name_that_another_writer_took_stays_theirs() {
     }
 }
 
-/// Regression: a crash between holding a name and the rename left an empty file, which every later
-/// writer refused to replace.
+/// Regression: a crash between holding a name and the rename left a file, which every later writer
+/// refused to replace.
 #[tokio::test]
-async fn an_empty_file_that_a_crash_left_under_the_name_is_replaced() {
+async fn what_a_crash_left_to_hold_a_name_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("f.root");
     let part = folder.path().join(".f.root.aB3dE6gH.part");
-    fs::write(&target, "").unwrap();
+    fs::write(&target, held_text(&part)).unwrap();
     let refused = begin(&target, NEW).await.unwrap_err();
     assert!(refused.to_string().contains("is there already"), "no writer left it: {refused}");
     fs::write(&part, "whole").unwrap();
@@ -164,9 +164,24 @@ async fn an_empty_file_that_a_crash_left_under_the_name_is_replaced() {
     drop(lock);
     begin(&target, NEW).await.unwrap().finish().await.unwrap();
     assert_eq!(names(folder.path()), ["f.root"]);
-    fs::write(&part, "whole").unwrap();
-    fs::write(&target, "something").unwrap();
-    assert!(begin(&target, NEW).await.is_err());
+}
+
+/// Regression: a user's empty file was removed as what a crash had left, beside the part of any
+/// writer that had been killed.
+#[tokio::test]
+async fn a_file_of_the_user_beside_what_a_crash_left_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    fs::write(folder.path().join(".f.root.aB3dE6gH.part"), "whole").unwrap();
+    let of_another = held_text(Path::new(".f.root.0123abcd.part"));
+    for theirs in [&b""[..], b"something", &of_another] {
+        fs::write(&target, theirs).unwrap();
+        let before = fs::metadata(&target).unwrap();
+        let refused = begin(&target, NEW).await.unwrap_err();
+        assert!(refused.to_string().contains("is there already"), "{refused}");
+        let after = fs::metadata(&target).unwrap();
+        assert_eq!((after.ino(), after.ctime_nsec()), (before.ino(), before.ctime_nsec()));
+    }
 }
 
 #[tokio::test]
