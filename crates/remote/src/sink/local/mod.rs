@@ -101,8 +101,10 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
     let mode = check_there(&target, options)?;
     let (file, place) = match options.in_place {
         true => {
-            let open = File::options().write(true).create(true).truncate(false).open(&target);
-            let file = open.map_err(|error| cannot_begin(&target, &error))?;
+            let mut open = File::options();
+            // A file that came since it was asked for is not ours.
+            open.write(true).create(true).create_new(!options.overwrite).truncate(false);
+            let file = open.open(&target).map_err(|error| cannot_name(&target, &error))?;
             lock(&file)?;
             file.set_len(0).map_err(|error| cannot_begin(&target, &error))?;
             let path = TempPath::try_from_path(&target);
@@ -408,10 +410,7 @@ impl Disk {
                     true => part.persist(&self.target).map_err(|error| error.error),
                     false => name_new(part, &self.target),
                 };
-                named.map_err(|error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => is_there(),
-                    _ => cannot_begin(&self.target, &error),
-                })?;
+                named.map_err(|error| cannot_name(&self.target, &error))?;
                 let folder = self.target.parent().map(File::open);
                 // Not all file systems sync folders.
                 let _ = folder.and_then(io::Result::ok).map(|folder| folder.sync_all());
@@ -428,6 +427,8 @@ impl Disk {
             Place::Behind { before, replaced: false } => drop(self.file.set_len(before)),
             // Space that cannot be given back is no error here.
             Place::Behind { .. } => drop(self.room.lock().give_back(&self.file)),
+            // Another writer may have renamed a file over it.
+            Place::Under(path) if !has_name(&self.file, &path) => drop(path.keep()),
             // A temporary name goes when it is dropped.
             Place::Beside { .. } | Place::Under(_) | Place::Over => {}
         }
@@ -538,6 +539,13 @@ fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn cannot_name(target: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => is_there(),
+        _ => cannot_begin(target, error),
+    }
 }
 
 /// Of a target, also "no such file" is no missing source.

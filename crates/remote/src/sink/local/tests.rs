@@ -103,6 +103,19 @@ async fn a_file_that_appears_meanwhile_is_not_replaced() {
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
+/// Regression: a file that was written under its name at once and given up took the file with it
+/// that another writer had renamed over it.
+#[tokio::test]
+async fn what_is_given_up_leaves_the_file_that_has_its_name_by_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let upload = begin(&target, CreateOptions { in_place: true, ..NEW }).await.unwrap();
+    fs::write(folder.path().join("other"), "theirs").unwrap();
+    fs::rename(folder.path().join("other"), &target).unwrap();
+    upload.abandon().await;
+    assert_eq!(fs::read(&target).unwrap(), b"theirs");
+}
+
 #[test]
 fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
     let folder = tempfile::tempdir().unwrap();
