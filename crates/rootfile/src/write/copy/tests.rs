@@ -13,6 +13,7 @@ use crate::write::{
 use crate::{Codecs, File, Known, Progress};
 
 const CLUSTERED: &[u8] = include_bytes!("../../../testdata/clustered.root");
+const SPLIT: &[u8] = include_bytes!("../../../testdata/split.root");
 
 fn options() -> FileOptions {
     let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
@@ -196,6 +197,24 @@ fn a_union_adds_all_branches_of_a_name_that_the_first_input_lacks() {
         // The first input alone has the branch under its own name.
         assert_eq!(data(&output, &after, *at), [&theirs[..], &zeros].concat());
     }
+}
+
+/// Regression: a branch that only has others in it got a basket without bytes for an input that
+/// lacks it, and none for the others: the union could not be merged again.
+#[test]
+fn a_union_of_objects_can_be_merged_again() {
+    let input = Bytes::from_static(SPLIT);
+    let rename = |number: usize, tree: &mut SourceTree| {
+        for path in tree.paths.iter_mut().filter(|_| number == 1) {
+            if *path == "single" || path.starts_with("single/") {
+                *path = path.replacen("single", "other", 1);
+            }
+        }
+    };
+    let inputs = [input.clone(), input.clone()];
+    let union = merged_with(&inputs, "events", Missing::Union, rename);
+    let twice = merged(&[union.clone(), union.clone()], "events");
+    assert_eq!(tree(&twice, "events").entries, 4 * tree(&input, "events").entries);
 }
 
 #[test]
