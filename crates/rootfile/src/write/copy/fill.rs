@@ -14,6 +14,8 @@ use crate::write::tree::EMPTY_VECTOR;
 const BASKET_BYTES: u64 = 256 << 10;
 /// Maximum bytes of a basket before compression, which its key counts in 31 bits.
 const BASKET_BYTES_MAX: u64 = i32::MAX as u64;
+/// Maximum bytes of all such baskets of an input before compression.
+const FILLED_BYTES_MAX: u64 = 1 << 40;
 /// Bytes of the offset of an entry.
 const OFFSET_BYTES: u64 = 4;
 /// An empty text: its length of one byte.
@@ -157,11 +159,13 @@ impl Filling {
     }
 
     /// Bytes of an entry, with its offset; `counts` are of all entries where there is a counter.
+    /// An entry without bytes counts as one, so that a basket has not just any number of these.
     fn entry_len(&self, counts: &[u64], entry: u64) -> u64 {
         match self {
             Filling::Nothing => 0,
             Filling::Same { entry, has_offsets } => {
-                entry.len() as u64 + if *has_offsets { OFFSET_BYTES } else { 0 }
+                let len = entry.len() as u64 + if *has_offsets { OFFSET_BYTES } else { 0 };
+                len.max(1)
             }
             Filling::Counted { fixed, item, .. } => {
                 let count = counts.get(entry as usize).copied().unwrap_or(0);
@@ -171,9 +175,47 @@ impl Filling {
         }
     }
 
-    /// Bytes of some entries, with their offsets.
+    /// Bytes of some entries, with their offsets. Only those that were counted are looked at one by
+    /// one: of others an input may claim any number.
     fn len(&self, entries: Range<u64>, counts: &[u64]) -> u64 {
-        entries.fold(0, |len, at| self.entry_len(counts, at).saturating_add(len))
+        match self {
+            Filling::Counted { .. } => {
+                entries.fold(0, |len, at| self.entry_len(counts, at).saturating_add(len))
+            }
+            _ => self.entry_len(counts, 0).saturating_mul(entries.end - entries.start),
+        }
+    }
+
+    /// The first of some entries that fit into a basket, at least one: the end of these and their
+    /// bytes.
+    fn first_basket(&self, entries: Range<u64>, counts: &[u64]) -> (u64, u64) {
+        let first_len = self.entry_len(counts, entries.start);
+        if !matches!(self, Filling::Counted { .. }) {
+            let count = (BASKET_BYTES / first_len.max(1)).max(1);
+            let count = count.min(entries.end - entries.start);
+            return (entries.start + count, first_len.saturating_mul(count));
+        }
+        let mut len = first_len;
+        for entry in entries.start + 1..entries.end {
+            let more = self.entry_len(counts, entry).saturating_add(len);
+            if more > BASKET_BYTES {
+                return (entry, len);
+            }
+            len = more;
+        }
+        (entries.end, len)
+    }
+
+    /// Adds the bytes of all entries of an input to `bytes`, those of other branches.
+    ///
+    /// # Errors
+    /// `Limit` for more than an input may lack.
+    pub fn count_bytes(&self, entries: u64, counts: &[u64], bytes: &mut u64) -> Result<()> {
+        *bytes = bytes.saturating_add(self.len(0..entries, counts));
+        match *bytes {
+            ..=FILLED_BYTES_MAX => Ok(()),
+            _ => Err(Error::limit(format!("{entries} entries lack it: more than 1 TiB to fill"))),
+        }
     }
 
     /// The entries of each basket: whole clusters, several small ones together, large ones divided.
@@ -195,13 +237,13 @@ impl Filling {
                 (open.end, open_len) = (end, open_len + len);
                 continue;
             }
-            for entry in cluster {
-                let len = self.entry_len(counts, entry);
-                if open_len.saturating_add(len) > BASKET_BYTES && open.start < open.end {
-                    all.push(std::mem::replace(&mut open, entry..entry));
-                    open_len = 0;
+            loop {
+                (open.end, open_len) = self.first_basket(open.end..end, counts);
+                if open.end == end {
+                    break;
                 }
-                (open.end, open_len) = (entry + 1, open_len + len);
+                let behind = open.end..open.end;
+                all.push(std::mem::replace(&mut open, behind));
             }
         }
         if open.start < open.end {
@@ -361,6 +403,9 @@ mod tests {
         assert_eq!(filling.baskets(&[run(300, 0)], &[]), [0..256, 256..300]);
         assert_eq!(filling.baskets(&[run(100, 100), run(120, 50)], &[]), [0..220]);
         assert_eq!(filling.baskets(&[], &[]), []);
+        let counted = Filling::Counted { fixed: 0, item: 1, counter: BranchId(0) };
+        let counts = [100 << 10, 100 << 10, 100 << 10, 300 << 10, 1];
+        assert_eq!(counted.baskets(&[run(5, 5)], &counts), [0..2, 2..3, 3..4, 4..5]);
     }
 
     /// Regression: a damaged counter took memory for all the items that it counts.
@@ -381,6 +426,26 @@ mod tests {
             assert!(record(3..4).is_ok());
         }
         assert!(zeros(usize::MAX).is_err());
+    }
+
+    /// Regression: entries were looked at one by one, of which a tree may claim any number, and
+    /// those without bytes went into one basket. Nothing stopped an input from claiming 2^62.
+    #[test]
+    fn entries_cost_nothing_until_their_baskets_are_made() {
+        let run = |entries| [ClusterRun { entries, size: 0 }];
+        let float = Filling::Same { entry: vec![0; 4], has_offsets: false };
+        let baskets = float.baskets(&run(1 << 36), &[]);
+        assert_eq!((baskets.len(), &baskets[1]), (1 << 20, &(1 << 16..2 << 16)));
+        let empty = Filling::Same { entry: Vec::new(), has_offsets: false };
+        let many = empty.baskets(&run(3 << 18), &[]);
+        assert_eq!(many, [0..1 << 18, 1 << 18..2 << 18, 2 << 18..3 << 18]);
+        let mut bytes = 0;
+        float.count_bytes(1 << 36, &[], &mut bytes).unwrap();
+        assert_eq!(bytes, 1 << 38);
+        for entries in [1 << 38, 1 << 62, u64::MAX] {
+            let error = float.count_bytes(entries, &[], &mut bytes).unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error:?}");
+        }
     }
 
     #[test]

@@ -199,6 +199,57 @@ fn a_union_adds_all_branches_of_a_name_that_the_first_input_lacks() {
     }
 }
 
+/// A tree that claims a number of entries of which its branches hold none.
+fn claims(tree: &mut SourceTree, entries: u64) {
+    tree.tree.entries = entries;
+    tree.tree.cluster_starts.clear();
+    for branch in &mut tree.tree.branches {
+        branch.baskets.clear();
+        (branch.first_entry, branch.entries) = (entries, i64::MAX as u64);
+    }
+}
+
+/// The plan of a tree that claims so many entries, behind others; it lacks a branch of the first.
+fn planned(missing: Missing, claimed: &[u64]) -> crate::Result<CopiedTree> {
+    let input = Bytes::from_static(CLUSTERED);
+    let (file, known) = opened(&input);
+    let read = || ready(SourceTree::read(&file, &known, &key(&file, "events")));
+    let mut copied = CopiedTree::new(Arc::new(read())).unwrap();
+    for entries in claimed {
+        let mut tree = read();
+        claims(&mut tree, *entries);
+        if missing == Missing::Union {
+            tree.paths[0] = "other".into();
+        }
+        let part = copied.plan(&Arc::new(tree), missing, Taken::default())?;
+        copied.begin(&part);
+        if *entries < 1 << 30 {
+            copied.filled(&part, &Counts::new())?;
+        }
+    }
+    Ok(copied)
+}
+
+/// Regression: a tree may claim 2^62 entries that no branch has bytes for; a union made zeros for
+/// them all.
+#[test]
+fn entries_that_no_branch_can_hold_are_not_filled() {
+    let error = planned(Missing::Union, &[1 << 62]).unwrap_err();
+    assert!(matches!(error.kind, crate::ErrorKind::Corrupt(_)), "{error:?}");
+    assert!(error.to_string().contains("no branch has the bytes"), "{error}");
+    assert_eq!(error.path, "events");
+    // A tree may be filled without any branch.
+    planned(Missing::Union, &[1000]).unwrap();
+}
+
+/// Regression: the numbers of entries, and of bytes, of several inputs did not fit together.
+#[test]
+fn numbers_that_inputs_claim_are_added_up_with_care() {
+    planned(Missing::Strict, &[1 << 62]).unwrap().finish().unwrap();
+    let error = planned(Missing::Strict, &[1 << 62, 1 << 62]).unwrap_err();
+    assert!(matches!(error.kind, crate::ErrorKind::Limit(_)), "{error:?}");
+}
+
 /// Regression: a branch that only has others in it got a basket without bytes for an input that
 /// lacks it, and none for the others: the union could not be merged again.
 #[test]

@@ -12,13 +12,18 @@ use super::remake::{HeldBasket, Remake};
 use super::source::{SourceTree, WholeRecord};
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
-use crate::tree::{Branch, BranchId, BranchKind, LeafKind};
+use crate::tree::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, LeafKind, Tree};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::compression::Compression;
 use crate::write::table::RecordPlace;
 
 /// Room for baskets that a branch has at least (ROOT: `fMaxBaskets`).
 const BASKETS_MIN: usize = 10;
+/// Maximum number of entries: `fEntries` has a sign.
+const ENTRIES_MAX: u64 = i64::MAX as u64;
+/// Bytes before compression of one of ROOT's blocks, and the fewest of its header.
+const BLOCK_BYTES_MAX: u64 = 1 << 24;
+const BLOCK_HEADER_LEN: u64 = 9;
 /// What `fAutoFlush` says where the size of clusters is not known: bytes, as ROOT's default.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 
@@ -181,7 +186,7 @@ impl CopiedTree {
         &self.sources[source].tree.branches[branch]
     }
 
-    fn path(&self, at: usize) -> &str {
+    pub(super) fn path(&self, at: usize) -> &str {
         let (source, branch) = self.branches[at].origin;
         &self.sources[source].paths[branch]
     }
@@ -203,13 +208,22 @@ impl CopiedTree {
         Taken { survivors, beside }: Taken<'_>,
     ) -> Result<TreePart> {
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
+        let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
+        let planned = self.planned.checked_add(taken).filter(|all| *all <= ENTRIES_MAX);
+        let planned = planned.ok_or_else(|| {
+            let what = format!("{taken} entries behind {}: too many", self.planned);
+            Error::limit(what).within(&other.tree.name)
+        })?;
         if missing == Missing::Union {
+            // Those that a cut has left were read.
+            if survivors.is_none() {
+                check_entries(&other.tree).map_err(|error| error.within(&other.tree.name))?;
+            }
             self.add_branches_of(other)?;
         }
         if let Some(beside) = beside {
             self.add_beside(other, beside)?;
         }
-        let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
         // Branches of one path follow each other in the same order.
         let mut theirs: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
         for (at, path) in other.paths.iter().enumerate() {
@@ -250,7 +264,7 @@ impl CopiedTree {
                     clusters = survivors.clusters(&clusters);
                     self.is_cut = true;
                 }
-                self.planned += entries;
+                self.planned = planned;
                 Ok(TreePart { entries, clusters, branches })
             }
         }
@@ -355,8 +369,9 @@ impl CopiedTree {
 
     /// Adds the bytes of a basket that had no record of its own to its branch's.
     pub fn add_bytes(&mut self, branch: usize, stored: usize, content: usize) {
-        self.branches[branch].total_bytes += content as u64;
-        self.branches[branch].zip_bytes += stored as u64;
+        let branch = &mut self.branches[branch];
+        branch.total_bytes = branch.total_bytes.saturating_add(content as u64);
+        branch.zip_bytes = branch.zip_bytes.saturating_add(stored as u64);
     }
 
     /// The tree as an object, after all inputs.
@@ -399,7 +414,9 @@ impl CopiedTree {
 
     fn edit_tree(&self, edits: &mut Edits) -> Result<()> {
         let tree = self.records[0].record.root();
-        let sum = |of: fn(&CopiedBranch) -> u64| self.branches.iter().map(of).sum::<u64>() as i64;
+        let sum = |of: fn(&CopiedBranch) -> u64| {
+            self.branches.iter().map(of).fold(0, u64::saturating_add) as i64
+        };
         let zip_bytes = sum(|branch| branch.zip_bytes);
         let mut set = |name, values: &[i64]| edits.set((0, tree), name, values);
         set("fEntries", &[self.entries as i64])?;
@@ -445,7 +462,7 @@ impl CopiedTree {
             all.resize(room, 0);
             all
         };
-        let all_entries = (source.first_entry + branch.entry_count) as i64;
+        let all_entries = source.first_entry.saturating_add(branch.entry_count) as i64;
         let mut set = |name, values: &[i64]| edits.set((record, object), name, values);
         set("fWriteBasket", &[count as i64])?;
         set("fMaxBaskets", &[room as i64])?;
@@ -498,10 +515,11 @@ impl CopiedBranch {
 
     /// Adds what an input says of its baskets; their bytes where they stay the same.
     fn add(&mut self, facts: &BranchFacts, is_copied: bool) {
-        self.entry_count += facts.entries;
+        // An input may claim any numbers.
+        self.entry_count = self.entry_count.saturating_add(facts.entries);
         if is_copied {
-            self.total_bytes += facts.total_bytes;
-            self.zip_bytes += facts.zip_bytes;
+            self.total_bytes = self.total_bytes.saturating_add(facts.total_bytes);
+            self.zip_bytes = self.zip_bytes.saturating_add(facts.zip_bytes);
         }
         self.entry_offset_len = self.entry_offset_len.max(facts.entry_offset_len);
         self.maximum = self.maximum.max(facts.maximum);
@@ -513,13 +531,37 @@ impl CopiedBranch {
 
     /// Adds entries that are in no input.
     pub fn add_entries(&mut self, entries: u64) {
-        self.entry_count += entries;
+        self.entry_count = self.entry_count.saturating_add(entries);
     }
 }
 
 fn is_whole(kind: &LeafKind) -> bool {
     use LeafKind::{Bool, I8, I16, I32, I64};
     matches!(kind, Bool | I8 | I16 | I32 | I64)
+}
+
+/// Checks that some branch can hold all entries of a tree, each in a byte at least: what stands for
+/// those that other branches lack is made for as many. A few may be of no branch.
+///
+/// # Errors
+/// `Corrupt` where none can.
+fn check_entries(tree: &Tree) -> Result<()> {
+    let bytes_max = |basket: &BasketRef| {
+        let len = match &basket.place {
+            BasketPlace::Stored(range) => range.end - range.start,
+            BasketPlace::Embedded(bytes) => bytes.len() as u64,
+        };
+        (len / BLOCK_HEADER_LEN + 1).saturating_mul(BLOCK_BYTES_MAX)
+    };
+    let held = |branch: &Branch| branch.baskets.iter().map(bytes_max).fold(0, u64::saturating_add);
+    let most = tree.branches.iter().map(held).fold(BLOCK_BYTES_MAX, u64::max);
+    match tree.entries <= most {
+        true => Ok(()),
+        false => {
+            let what = format!("{} entries, for which no branch has the bytes", tree.entries);
+            Err(Error::corrupt(what))
+        }
+    }
 }
 
 /// That entries of two branches are written in the same way.

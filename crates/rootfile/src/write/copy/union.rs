@@ -132,11 +132,14 @@ impl CopiedTree {
     /// The baskets that stand for branches which the present input lacks, in order.
     ///
     /// # Errors
-    /// As [`CopiedTree::plan`].
+    /// As [`CopiedTree::plan`]; `Limit` for entries that need too many bytes.
     pub fn filled(&mut self, part: &TreePart, counts: &Counts) -> Result<Vec<FilledBasket>> {
-        let mut all = Vec::new();
+        let (mut all, mut bytes) = (Vec::new(), 0);
         for branch in self.lacking(part) {
             let (filling, counts) = self.filling(branch, part, counts)?;
+            let counted = filling.count_bytes(part.entries, counts, &mut bytes);
+            let tree = &self.first().tree.name;
+            counted.map_err(|error| error.within(self.path(branch)).within(tree))?;
             let ranges = filling.baskets(&part.clusters, counts);
             all.extend(ranges.into_iter().map(|entries| FilledBasket { branch, entries }));
             self.branches[branch].add_entries(part.entries);
