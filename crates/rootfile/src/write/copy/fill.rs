@@ -16,6 +16,9 @@ const BASKET_BYTES: u64 = 256 << 10;
 const BASKET_BYTES_MAX: u64 = i32::MAX as u64;
 /// Maximum bytes of all such baskets of an input before compression.
 const FILLED_BYTES_MAX: u64 = 1 << 40;
+/// Bytes before compression of one of ROOT's blocks, and the fewest of its header.
+const BLOCK_BYTES_MAX: u64 = 1 << 24;
+const BLOCK_HEADER_LEN: u64 = 9;
 /// Bytes of the offset of an entry.
 const OFFSET_BYTES: u64 = 4;
 /// An empty text: its length of one byte.
@@ -318,6 +321,11 @@ impl Filling {
         record.append(&mut stored);
         Ok((record, key_len + content.len()))
     }
+}
+
+/// Bytes before compression that so many stored ones can be, about.
+pub(super) fn content_max(stored: u64) -> u64 {
+    (stored / BLOCK_HEADER_LEN + 1).saturating_mul(BLOCK_BYTES_MAX)
 }
 
 /// # Errors

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::beside::{BesideTree, Taken};
-use super::fill::is_free_of_pointers;
+use super::fill::{content_max, is_free_of_pointers};
 use super::object::CopiedObject;
 use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
 use super::record::Edits;
@@ -21,9 +21,6 @@ use crate::write::table::RecordPlace;
 const BASKETS_MIN: usize = 10;
 /// Maximum number of entries: `fEntries` has a sign.
 const ENTRIES_MAX: u64 = i64::MAX as u64;
-/// Bytes before compression of one of ROOT's blocks, and the fewest of its header.
-const BLOCK_BYTES_MAX: u64 = 1 << 24;
-const BLOCK_HEADER_LEN: u64 = 9;
 /// What `fAutoFlush` says where the size of clusters is not known: bytes, as ROOT's default.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 
@@ -551,10 +548,10 @@ fn check_entries(tree: &Tree) -> Result<()> {
             BasketPlace::Stored(range) => range.end - range.start,
             BasketPlace::Embedded(bytes) => bytes.len() as u64,
         };
-        (len / BLOCK_HEADER_LEN + 1).saturating_mul(BLOCK_BYTES_MAX)
+        content_max(len)
     };
     let held = |branch: &Branch| branch.baskets.iter().map(bytes_max).fold(0, u64::saturating_add);
-    let most = tree.branches.iter().map(held).fold(BLOCK_BYTES_MAX, u64::max);
+    let most = tree.branches.iter().map(held).fold(content_max(0), u64::max);
     match tree.entries <= most {
         true => Ok(()),
         false => {

@@ -78,7 +78,8 @@ impl Bridge {
     /// Checks that zeros can be written for all that an input lacks.
     ///
     /// # Errors
-    /// `Unsupported` for fields that cannot be zeros; `Limit` for too many pages of zeros.
+    /// `Unsupported` for fields that cannot be zeros; `Corrupt` for more entries than the input can
+    /// hold; `Limit` for too many pages of zeros.
     pub fn check(&self, layout: &UnionSchema, part: &NTuplePart) -> Result<()> {
         let mut pages = 0u64;
         for cluster in &part.clusters {
@@ -89,6 +90,11 @@ impl Bridge {
                 }
                 if let Some(why) = bridged.refused {
                     return Err(Error::unsupported(why).within(&layout.path(place)));
+                }
+                if part.entries > part.entries_max {
+                    let what =
+                        format!("{} entries, for which no field has the bytes", part.entries);
+                    return Err(Error::corrupt(what).within(&layout.path(place)));
                 }
                 pages = pages.saturating_add(zeros / (PAGE_BYTES / 16) + 1);
             }

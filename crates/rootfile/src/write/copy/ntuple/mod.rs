@@ -79,6 +79,8 @@ pub struct CopiedNTuple {
     /// The first input's record of fields that were added later; `None` with a new header.
     extension: Option<Bytes>,
     columns: Vec<ColumnPlace>,
+    /// Entries of all inputs that are planned, and of those that have ended.
+    planned: u64,
     entries: u64,
     /// Elements so far, by field and position of the column in its representation.
     elements: Vec<Vec<u64>>,
@@ -167,6 +169,7 @@ impl CopiedNTuple {
             lists: PageLists::new(0),
             extension: None,
             columns: Vec::new(),
+            planned: 0,
             entries: 0,
             elements: Vec::new(),
             placed: Vec::new(),
@@ -236,7 +239,14 @@ impl CopiedNTuple {
     ) -> Result<NTuplePart> {
         let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
         let (described, fields) = ((schema, described.clone()), fields.clone());
-        NTuplePart::of(clusters, described, fields, taken, &mut self.groups)
+        let part = NTuplePart::of(clusters, described, fields, taken, &mut self.groups)?;
+        // Readers refuse more.
+        let planned = self.planned.checked_add(part.entries);
+        self.planned = planned.filter(|all| *all <= i64::MAX as u64).ok_or_else(|| {
+            let what = format!("{} entries behind {}: too many", part.entries, self.planned);
+            Error::limit(what).within(&self.first.ntuple.schema.name)
+        })?;
+        Ok(part)
     }
 
     /// Plans the zeros of fields that an input lacks, once all fields of the output are known.

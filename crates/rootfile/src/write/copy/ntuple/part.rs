@@ -11,11 +11,14 @@ use super::groups::{Groups, InputGroup};
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
+use crate::write::copy::fill::content_max;
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NTuplePart {
     pub entries: u64,
+    /// Entries that the input's pages can hold, those included that are not copied.
+    pub(super) entries_max: u64,
     /// The position of its schema in `CopiedNTuple::schemas`, and the schema.
     pub(super) schema: (usize, Arc<Schema>),
     /// The number in the output of each field of the schema; `None` where it is left out.
@@ -94,10 +97,15 @@ impl NTuplePart {
             }
             parts.push(part);
         }
-        let entries = survivors.map_or(entries, |survivors| survivors.rank(entries));
+        let (entries, entries_max) = match survivors {
+            // They were read.
+            Some(survivors) => (survivors.rank(entries), u64::MAX),
+            None => (entries, entries_max(clusters)),
+        };
         let clusters_before = all.clusters();
         let groups = all.add((schema.0, &schema.1), &parts);
-        Ok(NTuplePart { entries, schema, fields, clusters: parts, clusters_before, groups })
+        let clusters = parts;
+        Ok(NTuplePart { entries, entries_max, schema, fields, clusters, clusters_before, groups })
     }
 
     /// Every range of pages, behind its cluster and its position in that.
@@ -182,6 +190,14 @@ impl NTuplePart {
         }
         places.into_iter().collect()
     }
+}
+
+/// Entries that the pages of clusters can hold, each in a bit at least. A few may need no pages.
+pub(super) fn entries_max(clusters: &[Cluster]) -> u64 {
+    let columns = clusters.iter().flat_map(|cluster| &cluster.columns);
+    let pages = columns.flat_map(|column| &column.pages);
+    let bits_max = pages.map(|page| content_max(page.range.end - page.range.start));
+    bits_max.fold(content_max(0), u64::saturating_add).saturating_mul(8)
 }
 
 impl ClusterPart {

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::bridge::{Bridge, FieldPages, zero_pages};
 use super::layout::UnionSchema;
-use super::part::{ClusterPart, ColumnPart, NTuplePart};
-use crate::error::Result;
+use super::part::{ClusterPart, ColumnPart, NTuplePart, entries_max};
+use super::{CopiedNTuple, SourceNTuple, TakenEntries};
+use crate::error::{ErrorKind, Result};
+use crate::file::File;
+use crate::known::{Known, Progress};
 use crate::ntuple::{Column, Field, Role, Schema};
 use crate::write::copy::Missing;
 
@@ -196,6 +201,7 @@ fn what_cannot_be_zeros_is_refused_when_there_is_an_entry() {
     let (layout, bridge) = bridged(&all, 0, Missing::Union).unwrap();
     let part = |clusters: Vec<ClusterPart>| NTuplePart {
         entries: clusters.iter().map(|one| one.stored_entries).sum(),
+        entries_max: u64::MAX,
         schema: (0, all[0].clone().into()),
         fields: vec![Some(0)].into(),
         clusters_before: 0,
@@ -205,6 +211,51 @@ fn what_cannot_be_zeros_is_refused_when_there_is_an_entry() {
     bridge.check(&layout, &part(vec![])).unwrap();
     let error = bridge.check(&layout, &part(vec![cluster(1, &[Some(1)])])).unwrap_err();
     assert!(error.to_string().contains("no zeros"), "{error}");
+}
+
+/// Regression: an RNTuple of a few bytes that claims any number of entries got 4,194,304 pages of
+/// zeros, each of them listed.
+#[test]
+fn more_entries_than_an_input_can_hold_are_not_zeros() {
+    let all = [schema(&[("r", Role::Record, &[])]), schema(&[number("x")])];
+    let (layout, bridge) = bridged(&all, 0, Missing::Union).unwrap();
+    let part = |entries, entries_max| NTuplePart {
+        entries,
+        entries_max,
+        schema: (0, all[0].clone().into()),
+        fields: vec![Some(0)].into(),
+        clusters: vec![cluster(entries, &[])],
+        clusters_before: 0,
+        groups: Vec::new(),
+    };
+    let check = |entries, most| bridge.check(&layout, &part(entries, most));
+    check(1 << 27, entries_max(&[])).unwrap();
+    let error = check(1 << 37, entries_max(&[])).unwrap_err();
+    assert!(error.to_string().contains("no field has the bytes"), "{error}");
+    assert!(matches!(check(1 << 62, u64::MAX).unwrap_err().kind, ErrorKind::Limit(_)));
+}
+
+/// Regression: the entries of several inputs did not fit into their number.
+#[test]
+fn numbers_of_entries_are_added_up_with_care() {
+    let input = Bytes::from_static(include_bytes!("../../../../testdata/ntuple_plain.root"));
+    let mut known = Known::new(Some(input.len() as u64));
+    known.supply(0, input);
+    let ready = |progress| match progress {
+        Ok(Progress::Ready(source)) => source,
+        other => panic!("all is there: {other:?}"),
+    };
+    let Progress::Ready(file) = File::open(&known).unwrap() else { panic!("all is there") };
+    let key = file.top.key("events", None).unwrap();
+    let claims = |entries| {
+        let mut source: SourceNTuple = ready(SourceNTuple::read(&file, &known, key));
+        source.ntuple.entries = entries;
+        source
+    };
+    let taken = TakenEntries::default;
+    let (mut copied, _) = CopiedNTuple::new(claims(1 << 62), None, taken()).unwrap();
+    let error = copied.plan(&claims(1 << 62), Missing::Strict, taken()).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error:?}");
 }
 
 /// A column of a late field has at most as many elements as the cluster has entries.
@@ -232,6 +283,7 @@ fn pages_of_zeros_have_a_megabyte_at_most() {
 fn pages_without_elements_are_not_waited_for() {
     let part = NTuplePart {
         entries: 10,
+        entries_max: u64::MAX,
         schema: (0, Arc::new(schema(&[number("x"), number("y"), number("z")]))),
         fields: [Some(0), Some(1), Some(2)].into(),
         clusters: vec![cluster(10, &[Some(10), Some(0), Some(-10)])],
