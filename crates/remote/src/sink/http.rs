@@ -117,9 +117,12 @@ impl HttpFile {
         content: &Content,
     ) -> Result<bool> {
         let part = self.url.beside(&random_name(&self.url))?;
-        self.put(changer, &part, spooled, content, &Ok(None)).await?;
+        let put = self.put(changer, &part, spooled, content, Ok(None)).await?;
         match changer.rename(&part, &self.url, self.options.overwrite).await {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                put.keep();
+                Ok(true)
+            }
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 let text = "renames no files: it was written under its final name at once";
                 (self.notes)(format!("warning: the server of {} {text}", self.url));
@@ -127,9 +130,10 @@ impl HttpFile {
                     let text = "is left over, and could not be removed";
                     (self.notes)(format!("warning: {part} {text}: {}", why.message()));
                 }
+                put.keep();
                 Ok(false)
             }
-            Err(error) => Err(undone(changer, &part, &Ok(None), error).await),
+            Err(error) => Err(put.undone(error).await),
         }
     }
 
@@ -145,7 +149,7 @@ impl HttpFile {
         if !self.options.overwrite && before.clone()?.is_some() {
             return Err(is_there());
         }
-        self.put(changer, &self.url, spooled, content, &before).await
+        self.put(changer, &self.url, spooled, content, before).await.map(Put::keep)
     }
 
     /// Puts the file somewhere, where the server had `before`, and compares it. After an error
@@ -156,15 +160,17 @@ impl HttpFile {
         at: &Address,
         spooled: &UploadBytes,
         content: &Content,
-        before: &Result<Option<FileStamp>>,
-    ) -> Result<()> {
+        before: Result<Option<FileStamp>>,
+    ) -> Result<Put> {
+        let mut put = Put { changer: changer.clone(), at: at.clone(), before, is_over: false };
         if let Err(error) = changer.put(at, spooled).await {
-            return Err(undone(changer, at, before, error).await);
+            return Err(put.undone(error).await);
         }
+        // What was there before is gone, whatever is done now.
+        put.before = Ok(None);
         match self.compare(at, content).await {
-            Ok(()) => Ok(()),
-            // What was there before is gone, whatever is done now.
-            Err(error) => Err(undone(changer, at, &Ok(None), error).await),
+            Ok(()) => Ok(put),
+            Err(error) => Err(put.undone(error).await),
         }
     }
 
@@ -235,6 +241,40 @@ async fn remove(changer: &HttpChanger, at: &Address) -> Option<Error> {
     // Where a server has taken no bytes there is nothing to remove.
     let is_gone = why.kind() == ErrorKind::NotFound || changer.state(at).await == Ok(None);
     (!is_gone).then_some(why)
+}
+
+/// What was put of a file, or is being put. It goes where the caller gives up.
+struct Put {
+    changer: HttpChanger,
+    at: Address,
+    /// What the server had there.
+    before: Result<Option<FileStamp>>,
+    is_over: bool,
+}
+
+impl Put {
+    /// It stays, or was removed.
+    fn keep(mut self) {
+        self.is_over = true;
+    }
+
+    /// Removes it, after an error: see [`undone`].
+    async fn undone(self, error: Error) -> Error {
+        let error = undone(&self.changer, &self.at, &self.before, error).await;
+        self.keep();
+        error
+    }
+}
+
+impl Drop for Put {
+    fn drop(&mut self) {
+        if let (false, Ok(runtime)) = (self.is_over, tokio::runtime::Handle::try_current()) {
+            let (changer, at, before) =
+                (self.changer.clone(), self.at.clone(), self.before.clone());
+            let why = Error::new(ErrorKind::Cancelled, "writing was given up");
+            runtime.spawn(async move { drop(undone(&changer, &at, &before, why).await) });
+        }
+    }
 }
 
 /// Writes on a thread that may wait for the disk.

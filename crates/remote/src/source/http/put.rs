@@ -35,6 +35,7 @@ impl FileStamp {
 }
 
 /// Changes files on servers of HTTP.
+#[derive(Clone)]
 pub struct HttpChanger {
     config: Config,
     network: Arc<dyn Network>,

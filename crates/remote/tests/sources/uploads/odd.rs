@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use farroot_remote::{Algorithm, Config, CreateOptions, Error, ErrorKind, Hasher, Remote};
@@ -31,6 +32,8 @@ struct Faults {
     refuses: bool,
     /// A file has its name before all bytes have come.
     in_place: bool,
+    /// It never says that it has a file.
+    hangs: bool,
     /// It says nothing of files that are there.
     says_nothing: bool,
     /// It remembers the Adler-32 of a file that had the name before.
@@ -101,6 +104,9 @@ impl Odd {
             content[7] ^= 1;
         }
         self.files.lock().insert(name, content);
+        if self.faults.hangs {
+            std::future::pending::<()>().await;
+        }
         StatusCode::CREATED
     }
 
@@ -217,6 +223,28 @@ async fn a_part_of_a_file_does_not_keep_its_name() {
             let left = if in_place && name == "there" { vec![] } else { vec![old] };
             assert_eq!(odd.files(), left, "{name} {in_place}");
         }
+    }
+}
+
+/// Regression: what was put of a file stayed where the caller gave up before the server's answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_given_up_at_its_end_goes() {
+    for in_place in [false, true] {
+        let (odd, origin) = Odd::start(Faults { hangs: true, ..Faults::default() }).await;
+        let remote = over_tcp(Config::default());
+        let options = CreateOptions { in_place, ..NEW };
+        let mut upload = remote.create(&format!("{origin}new"), options).await.unwrap();
+        upload.write(0, content(70_000).into(), false).await.unwrap();
+        let finishing = tokio::spawn(upload.finish());
+        let has = async |count: usize| {
+            while odd.names().len() != count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        has(2).await;
+        assert_eq!(odd.names().contains(&"/new".to_owned()), in_place);
+        finishing.abort();
+        has(1).await;
     }
 }
 
