@@ -233,24 +233,31 @@ impl Scheduler {
         let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
         let crowded = urgency == Urgency::Hint && in_flight > server.hints_max();
+        let in_flight_max = server.in_flight_max();
+        let count = all.clone().count().max(1) as u64;
+        // A connection that is faster than the others takes up to twice as much as they do.
+        let fair = (in_flight_max / count).saturating_mul(2);
         let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
         let room = |(connection, state): (ConnectionId, &Connection)| {
             let stuck = any_usable
                 && state.phase == Phase::Connecting
                 && self.now.saturating_sub(state.since) > overdue;
             let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
-            let limit = state.in_flight_max(rtt);
+            let limit = state.in_flight_max(rtt).min(fair);
             let most = match traits.pipelined {
                 true => (limit / 4).max(traits.request_bytes_brief),
                 false => limit.max(REQUEST_BYTES_ALONE),
             };
             let most = most.max(overhead.saturating_mul(WORK_RATIO)).min(longest);
             let limit = limit.max(most.saturating_mul(2));
+            let is_enough =
+                in_flight.saturating_add(most) > in_flight_max.max(most.saturating_mul(2 * count));
             // Hints leave room that a demand finds at once.
             let limit = if urgency == Urgency::Hint { limit / 4 * 3 } else { limit };
             let full = crowded
                 || state.requests.len() >= requests_max
-                || (!state.requests.is_empty() && state.in_flight.saturating_add(most) > limit);
+                || (!state.requests.is_empty()
+                    && (is_enough || state.in_flight.saturating_add(most) > limit));
             let least = overhead.max(REQUEST_BYTES_MIN).min(most);
             let pipe = Pipe { full, ..state.pipe(self.now, rtt) };
             (!stuck).then_some(Room { connection, pipe, least, most })

@@ -155,6 +155,48 @@ impl Meter {
     }
 }
 
+/// Bytes by round trip. A [`Meter`] averages over the time of a request, which while TCP doubles
+/// its window is a quarter of what the last round trip has brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waves {
+    /// When the present one began.
+    began: Time,
+    /// Bytes of the present one, and of the two before it.
+    brought: [u64; 3],
+}
+
+impl Waves {
+    /// Bytes came; `true` where a new wave begins with them.
+    pub(crate) fn add(&mut self, now: Time, bytes: u64, rtt: Option<Time>) -> bool {
+        let begins = !self.is_amid(now, rtt);
+        if begins {
+            let [present, before, _] = self.brought;
+            *self = Waves { began: now, brought: [0, present, before] };
+        }
+        self.brought[0] = self.brought[0].saturating_add(bytes);
+        begins
+    }
+
+    /// What the last round trip brought: a wave that has just begun has brought little yet.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.brought[0].max(self.brought[1])
+    }
+
+    /// Whether one of the last two waves brought more than the one before it.
+    pub(crate) fn grow(&self) -> bool {
+        let grows = |[next, last]: [u64; 2]| next > last.saturating_add(last / GROWTH_PART);
+        let [present, before, first] = self.brought;
+        grows([present, before]) || grows([before, first])
+    }
+
+    /// Whether more of the present wave may come: it is shorter than a round trip, as the next one
+    /// follows behind a pause while TCP starts, and without one afterwards.
+    pub(crate) fn is_amid(&self, now: Time, rtt: Option<Time>) -> bool {
+        let length = rtt.unwrap_or(Time::ZERO) / 4 * 3;
+        now < self.began.saturating_add(length)
+    }
+}
+
 /// Clocks and schedulers jitter by about this much.
 const SPAN_MIN: Time = Time::from_micros(100);
 
@@ -260,6 +302,25 @@ mod tests {
         assert_eq!(meter.rate(), 0);
         meter.record(mark, ms(100), 1 << 20, Some(ms(100)));
         assert_eq!(meter.rate(), 20 << 20);
+    }
+
+    #[test]
+    fn waves_are_the_bytes_of_round_trips() {
+        let mut waves = Waves::default();
+        let brought: Vec<(u64, bool)> = [10, 20, 40, 80, 80, 80, 80]
+            .into_iter()
+            .zip(1..)
+            .map(|(bytes, trip)| {
+                assert!(waves.add(ms(100 * trip), bytes / 2, Some(ms(100))), "it begins");
+                assert!(!waves.add(ms(100 * trip + 50), bytes / 2, Some(ms(100))), "it goes on");
+                (waves.bytes(), waves.grow())
+            })
+            .collect();
+        let (no, yes) = (false, true);
+        let expected = [(10, yes), (20, yes), (40, yes), (80, yes), (80, yes), (80, no), (80, no)];
+        assert_eq!(brought, expected);
+        waves.add(ms(900), 1, Some(ms(100)));
+        assert_eq!(waves.bytes(), 80, "it has just begun");
     }
 
     #[test]

@@ -341,6 +341,7 @@ impl Scheduler {
         connection.meter.record(request.connection_mark, self.now, bytes, rtt);
         connection.delivered(bytes, self.now, rtt);
         server.meter.record(request.server_mark, self.now, bytes, rtt);
+        server.waves.add(self.now, bytes, rtt);
         server.pace.record_under(request.pace_mark, self.now, bytes, rtt, request.is_load);
         server.is_alive();
         let at = connection.server;

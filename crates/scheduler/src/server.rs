@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::budget::Budgets;
-use crate::estimate::{Meter, RoundTrip, bytes_in};
+use crate::estimate::{Meter, RoundTrip, Waves, bytes_in};
 use crate::growth::Growth;
 use crate::ids::{ConnectionId, FileId, SourceId, Time};
 use crate::message::Urgency;
@@ -71,6 +71,11 @@ const HINTS_LEAST: u64 = 128 << 10;
 const NEAR: Time = Time::from_millis(2);
 /// The kernel's default read-ahead: a longer chunk takes several reads of the disk anyway.
 const NEAR_CHUNK_BYTES_WHOLE: u64 = 128 << 10;
+/// What may be in flight, in halves of what the link holds: while that grows, and afterwards,
+const GROWING_HALVES: u64 = 8;
+const HELD_HALVES: u64 = 5;
+/// and at least, in bytes: less is soon over, whichever connection is the last.
+const IN_FLIGHT_LEAST: u64 = 16 << 20;
 /// 100 Mbit/s in bytes per second; used while nothing is known.
 pub(crate) const BANDWIDTH_GUESS: u64 = 12_500_000;
 
@@ -91,7 +96,8 @@ pub(crate) struct Server {
     pub growth: Growth,
     pub round_trip: RoundTrip,
     pub meter: Meter,
-    /// The same, of loads that would have shown more: what it can do, not what was asked of it.
+    pub waves: Waves,
+    /// The same as `meter`, of loads that would have shown more: what it can do, not what was asked of it.
     pub pace: Meter,
     /// A connection has been usable once.
     pub reached: bool,
@@ -131,6 +137,7 @@ impl Server {
             growth: Growth::default(),
             round_trip,
             meter: Meter::new(),
+            waves: Waves::default(),
             pace: Meter::new(),
             reached: false,
             is_usable: false,
@@ -214,6 +221,20 @@ impl Server {
     /// Bytes the link holds; 0 while unknown.
     pub(crate) fn pipe_bytes(&self) -> u64 {
         self.round_trip.get().map_or(0, |rtt| bytes_in(self.meter.rate(), rtt))
+    }
+
+    /// Bytes that may be in flight over all connections together. While the rate grows: what the
+    /// next round trip brings, twice as much as the last one, and as much again, as requests take a
+    /// part of a round trip to get there. Afterwards: what the link holds, a queue in front of it
+    /// of the same length, and a reserve. More keeps nothing busier, and is given to connections
+    /// before it is known which of them will be the last.
+    pub(crate) fn in_flight_max(&self) -> u64 {
+        let held = self.pipe_bytes().max(self.waves.bytes());
+        if held == 0 || self.traits.is_disk {
+            return u64::MAX;
+        }
+        let halves = if self.waves.grow() { GROWING_HALVES } else { HELD_HALVES };
+        (held / 2).saturating_mul(halves).max(IN_FLIGHT_LEAST)
     }
 
     /// So much in flight shows what the link can do.

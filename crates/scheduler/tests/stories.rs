@@ -69,6 +69,27 @@ fn a_long_read_keeps_the_pipe_full() {
     assert!(world.now <= ms(2_900), "{:?}, one connection in one go takes 2.9 s", world.now);
 }
 
+/// Regression: half a second's worth of requests was given to connections while each of them was still
+/// getting faster, together faster than the link. The last bytes then came over the slowest ones
+/// alone: the end of a file of 110 MB took 0.3 s in which the link was nearly idle.
+#[test]
+fn what_is_in_flight_is_about_what_the_link_holds() {
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(100)).rate(GBIT));
+    world.open(14_000, 0);
+    for part in 0..200 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    // Slow start fills the link in 0.9 s; that the rate stands is known two round trips later.
+    world.run_until(ms(1_300));
+    while world.now < ms(1_700) {
+        let in_flight = world.scheduler.snapshot().servers[0].in_flight_bytes;
+        let holds = GBIT / 10;
+        assert!(in_flight <= 3 * holds, "{in_flight} at {:?}", world.now);
+        assert!(in_flight >= 3 * holds / 2, "{in_flight} at {:?}", world.now);
+        world.run_until(world.now + ms(10));
+    }
+}
+
 #[test]
 fn one_request_at_a_time_keeps_the_pipe_full_as_well() {
     let link = Link { login: false, ..Link::new(ms(100)).rate(GBIT) };
