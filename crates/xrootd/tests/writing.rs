@@ -77,6 +77,9 @@ fn writable(handle: Handle) -> (Pair, Rc<RefCell<Disk>>) {
                 disk.bytes.resize(truncate.size as usize, 0);
                 server.answer_done(tag);
             }
+            Request::Close(close) if close.handle != handle => {
+                refuse(server, ErrorCode::FILE_NOT_OPEN);
+            }
             Request::Close(_) if !disk.closes => refuse(server, ErrorCode::CHECKSUM_ERROR),
             _ => server.answer_done(tag),
         }
@@ -136,6 +139,40 @@ fn what_left_with_a_wrong_guess_is_written_under_the_real_handle() {
         assert_eq!(end(&pair, request), changed(request));
     }
     assert_eq!(disk.borrow().bytes, [&bytes[..], &bytes].concat());
+}
+
+#[test]
+fn a_close_leaves_with_the_open_and_counts_once_that_is_answered() {
+    for (handle, trips) in [(Handle::from_slot(0), 1), (Handle([9, 8, 7, 6]), 2)] {
+        let (mut pair, disk) = writable(handle);
+        let bytes = contents(300);
+        let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+        let write = pair.client.write(pair.now, file, 0, bytes.clone());
+        let sync = pair.client.sync(pair.now, file);
+        let close = pair.client.close(pair.now, file);
+        pair.settle();
+        assert_eq!(pair.now - NOW, trips * RTT, "another one where the guess is wrong");
+        assert_eq!(end(&pair, write), changed(write));
+        assert_eq!(end(&pair, sync), changed(sync));
+        assert_eq!(end(&pair, close), Event::Answer { request: close, answer: Answer::Closed });
+        assert_eq!(disk.borrow().bytes, bytes);
+        let again = pair.client.close(pair.now, file);
+        pair.settle();
+        assert_eq!(end(&pair, again), Event::Answer { request: again, answer: Answer::Closed });
+    }
+}
+
+#[test]
+fn an_early_close_fails_where_the_server_keeps_nothing() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    disk.borrow_mut().closes = false;
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let close = pair.client.close(pair.now, file);
+    pair.settle();
+    let Event::Failed { error: RequestError::Server(error), .. } = end(&pair, close) else {
+        panic!("{:?}", end(&pair, close));
+    };
+    assert_eq!(error.code, ErrorCode::CHECKSUM_ERROR);
 }
 
 /// Another file of the session may have the handle that is guessed: bytes would go into it.

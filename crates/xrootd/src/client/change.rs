@@ -1,7 +1,8 @@
 //! What changes open files: writes, with checksums or without, and what makes them safe.
 //!
 //! A write may leave with a guessed handle, but only behind the first open of a session: a guess
-//! that is wrong can then name no other file, and the server refuses it.
+//! that is wrong can then name no other file, and the server refuses it. So may the close of a
+//! file that is written.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use crate::Time;
 use crate::error::{ErrorCode, Misuse, ProtocolError, RequestError, ServerError};
 use crate::header::{Handle, RequestHeader, StreamId};
 use crate::message::pgwrite::BadPages;
-use crate::message::{Message, Pgwrite, Sync, Truncate, Write};
+use crate::message::{Close, Message, Pgwrite, Sync, Truncate, Write};
 use crate::pages::{self, PAGE_BYTES};
 use crate::profile::HandleOrder;
 
@@ -33,6 +34,8 @@ pub(super) enum Change {
     Sync,
     /// To this size, bytes.
     Truncate(u64),
+    /// Before the open has been answered; [`What::Close`] otherwise.
+    Close,
 }
 
 /// Bytes on their way to a file.
@@ -131,6 +134,11 @@ impl Client {
         self.change(now, file, Change::Write(piece))
     }
 
+    /// Closes a file whose open has no answer yet; the caller has noted the close.
+    pub(super) fn close_early(&mut self, id: RequestId, file: FileId) {
+        self.add_task(id, What::Change { file, change: Change::Close, guess: Guess::None });
+    }
+
     fn change(&mut self, now: Time, file: FileId, change: Change) -> RequestId {
         let checked = match self.files.get(file) {
             None => Err(Misuse::UnknownFile),
@@ -159,6 +167,10 @@ impl Client {
             Change::Sync => {
                 Sync { handle }.encode(&mut parameters, &mut none);
                 (Sync::CODE, Bytes::new())
+            }
+            Change::Close => {
+                Close { handle }.encode(&mut parameters, &mut none);
+                (Close::CODE, Bytes::new())
             }
             Change::Truncate(size) => {
                 let truncate = Truncate { handle, size: *size, path: String::new() };
@@ -219,12 +231,20 @@ impl Client {
         }
         match guess {
             Guess::Open(outcome) => *outcome = Some(ChangeOutcome::Done),
-            Guess::None | Guess::Confirmed => {
-                self.tasks.remove(&id);
-                self.answer(id, Answer::Changed);
-            }
+            Guess::None | Guess::Confirmed => self.change_done(id),
         }
         Ok(())
+    }
+
+    fn change_done(&mut self, id: RequestId) {
+        let Some(What::Change { file, change, .. }) = self.tasks.remove(&id).map(|task| task.what)
+        else {
+            return;
+        };
+        let Change::Close = change else { return self.answer(id, Answer::Changed) };
+        self.files.closing(file);
+        self.files.closed(file);
+        self.answer(id, Answer::Closed);
     }
 
     /// The guess that a change relies on has come true.
@@ -233,10 +253,7 @@ impl Client {
             return;
         };
         match std::mem::replace(guess, Guess::Confirmed) {
-            Guess::Open(Some(ChangeOutcome::Done)) => {
-                self.tasks.remove(&id);
-                self.answer(id, Answer::Changed);
-            }
+            Guess::Open(Some(ChangeOutcome::Done)) => self.change_done(id),
             Guess::Open(Some(ChangeOutcome::Again)) => self.start_again(id),
             _ => {}
         }
@@ -244,9 +261,12 @@ impl Client {
 
     /// A change that the server refused. If its handle was a guess, it is asked once more.
     pub(super) fn change_refused(&mut self, id: RequestId, error: ServerError) {
-        let Some(What::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) else {
+        let Some(What::Change { file, change, guess }) =
+            self.tasks.get_mut(&id).map(|t| &mut t.what)
+        else {
             return;
         };
+        let closes = matches!(change, Change::Close).then_some(*file);
         match guess {
             Guess::Open(outcome) => *outcome = Some(ChangeOutcome::Again),
             Guess::Confirmed if error.code == ErrorCode::FILE_NOT_OPEN => {
@@ -254,7 +274,10 @@ impl Client {
                 self.profile.handles = HandleOrder::Unpredictable;
                 self.start_again(id);
             }
-            _ => self.fail(id, error.into()),
+            _ => {
+                closes.into_iter().for_each(|file| self.files.remove(file));
+                self.fail(id, error.into());
+            }
         }
     }
 
@@ -300,7 +323,7 @@ impl Change {
                 }
             }
             Change::Truncate(size) if *size > i64::MAX as u64 => Err(Misuse::WriteTooLarge),
-            Change::Truncate(_) | Change::Sync => Ok(()),
+            Change::Truncate(_) | Change::Sync | Change::Close => Ok(()),
         }
     }
 
@@ -309,6 +332,7 @@ impl Change {
             Change::Write(piece) if piece.checked => Pgwrite::NAME,
             Change::Write(_) => Write::NAME,
             Change::Sync => Sync::NAME,
+            Change::Close => Close::NAME,
             Change::Truncate(_) => Truncate::NAME,
         }
     }

@@ -301,11 +301,13 @@ impl Client {
         match self.files.get_mut(file) {
             Some(known) if known.close.is_none() => {
                 known.close = Some(id);
-                if let State::Failed(_) | State::Moved(_) = known.state {
-                    self.files.remove(file);
-                    self.answer(id, Answer::Closed);
-                } else {
-                    self.add_task(id, What::Close { file });
+                match &known.state {
+                    State::Failed(_) | State::Moved(_) => {
+                        self.files.remove(file);
+                        self.answer(id, Answer::Closed);
+                    }
+                    State::Opening { .. } if known.writes => self.close_early(id, file),
+                    _ => self.add_task(id, What::Close { file }),
                 }
             }
             // Closing twice does no harm.
@@ -394,7 +396,12 @@ impl Client {
     /// server would keep the file open.
     pub fn cancel(&mut self, now: Time, request: RequestId) {
         self.touch(now);
-        if let Some(Task { what: What::Close { .. }, .. }) = self.tasks.get(&request) {
+        let closes = |what: &What| match what {
+            What::Close { .. } => true,
+            What::Change { change, .. } => matches!(change, Change::Close),
+            _ => false,
+        };
+        if self.tasks.get(&request).is_some_and(|task| closes(&task.what)) {
             return;
         }
         let Some(task) = self.tasks.remove(&request) else { return };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::change::Guess;
+use super::change::{Change, Guess};
 use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
 use super::fetch::{FileRange, ReadKind, Receiving, SentRange, segment};
 use super::files::State;
@@ -128,13 +128,16 @@ impl Client {
                 }
                 sent
             }
-            _ => {
-                self.files.remove(file);
-                self.tasks.remove(&id);
-                self.answer(id, Answer::Closed);
-                Sent::Yes
-            }
+            _ => self.close_nothing(id, file),
         }
+    }
+
+    /// Answers the close of a file that is not open here.
+    fn close_nothing(&mut self, id: RequestId, file: FileId) -> Sent {
+        self.files.remove(file);
+        self.tasks.remove(&id);
+        self.answer(id, Answer::Closed);
+        Sent::Yes
     }
 
     fn send_fetch(&mut self, id: RequestId) -> Sent {
@@ -204,6 +207,9 @@ impl Client {
         let careful = task.careful || !self.files.is_alone(file);
         let known = match self.known(file, careful) {
             Ok(known) => known,
+            Err(Unknown::Failed(_) | Unknown::Moved(_)) if matches!(change, Change::Close) => {
+                return self.close_nothing(id, file);
+            }
             Err(unknown) => return self.hold_back(id, unknown),
         };
         let Some(stream) = self.put_change(id, &change, known.handle) else {

@@ -378,29 +378,55 @@ impl Writing {
     async fn sync(&mut self) -> Result<()> {
         self.flush().await?;
         loop {
-            let connections = self.connections;
             let sync = self.asking.ask(FileRequest::Sync);
-            while !self.sent.is_empty() {
-                self.confirm_first().await?;
-            }
-            self.opened().await?;
-            match self.asking.reply(sync).await {
-                Ok(_) => return Ok(()),
-                // Of a connection that is over: once more over the present one.
-                Err(RequestFailure::Lost(_) | RequestFailure::Elsewhere(_))
-                    if connections != self.connections => {}
-                Err(RequestFailure::Lost(error)) => self.recover(error).await?,
-                Err(refusal) => return Err(refused(refusal)),
+            if self.synced(sync).await? {
+                return Ok(());
             }
         }
     }
 
+    /// Waits until the server has all bytes and has answered a sync; `false` where the connection
+    /// that was asked for it is over.
+    async fn synced(&mut self, sync: Outlook) -> Result<bool> {
+        let connections = self.connections;
+        while !self.sent.is_empty() {
+            self.confirm_first().await?;
+        }
+        self.opened().await?;
+        match self.asking.reply(sync).await {
+            Ok(_) => return Ok(true),
+            Err(RequestFailure::Lost(_) | RequestFailure::Elsewhere(_))
+                if connections != self.connections => {}
+            Err(RequestFailure::Lost(error)) => self.recover(error).await?,
+            Err(refusal) => return Err(refused(refusal)),
+        }
+        Ok(false)
+    }
+
     /// Makes all safe, closes, compares and names.
     async fn finish(&mut self, content: &Content) -> Result<Written> {
-        self.sync().await?;
+        self.flush().await?;
         let path = self.place.part_path();
-        let close = self.asking.ask(FileRequest::Close);
-        let mut checksum = self.asking.ask(FileRequest::Checksum(path.clone()));
+        let ask_end = |asking: &Asking| {
+            [FileRequest::Close, FileRequest::Checksum(path.clone())].map(|what| asking.ask(what))
+        };
+        // A short file leaves whole with its open, the close behind it: not under its own name,
+        // as the server keeps what is closed even where it has refused some of the bytes.
+        let early = (self.is_asked() && self.place.is_beside()).then(|| {
+            let sync = self.asking.ask(FileRequest::Sync);
+            (sync, ask_end(&self.asking))
+        });
+        let ended = match early {
+            Some((sync, end)) => self.synced(sync).await?.then_some(end),
+            None => None,
+        };
+        let [close, mut checksum] = match ended {
+            Some(end) => end,
+            None => {
+                self.sync().await?;
+                ask_end(&self.asking)
+            }
+        };
         if let Err(refusal) = self.asking.reply(close).await {
             self.make_sure(refusal, content.len()).await?;
             checksum = self.asking.ask(FileRequest::Checksum(path));
