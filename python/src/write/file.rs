@@ -11,6 +11,7 @@ use super::options::{FileOptions, NumberAndLevel, TableChoice, compression_of};
 use super::plain::Columns;
 use super::{Array, WritableObject};
 use crate::error::exception;
+use crate::file::File;
 use crate::runtime::{Owned, engine, invalid, wait};
 
 /// A file that is being written. Dropped without `finish` nothing of it is kept.
@@ -96,6 +97,13 @@ impl FileOutput {
         let output = self.output(py)?;
         let put = wait(py, &engine(py)?, output.put(path, written.object()))?;
         put.map_err(|error| exception(py, &error))
+    }
+
+    /// Puts the object at a path of another file into this one, as it is there.
+    fn copy(&self, py: Python<'_>, path: &str, source: &File, from: &str) -> PyResult<()> {
+        let (output, source) = (self.output(py)?, source.inner(py)?);
+        let copied = wait(py, &engine(py)?, output.copy(path, source, from))?;
+        copied.map_err(|error| exception(py, &error))
     }
 
     fn remove(&self, py: Python<'_>, path: &str, cycle: u16) -> PyResult<()> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use remote::fetch::trace::Trace;
 use remote::{CreateOptions, Error, ErrorKind, Result, Upload, address};
 use rootfile::Array;
+use rootfile::write::copy::CopiedObject;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
 use rootfile::write::{
@@ -14,13 +15,14 @@ use rootfile::write::{
 
 use super::carrier::carry;
 use super::flow::{Flow, FlowState};
+use super::merge::infos;
 use super::options::WriteOptions;
 use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
 use crate::located::Located;
-use crate::read::file::Speculation;
 use crate::read::file::session::Session;
+use crate::read::file::{File, Speculation};
 use crate::read::threads::decoders::Decoders;
 
 /// A file that is being written. Dropped without [`FileOutput::finish`] it is given up, and nothing
@@ -127,6 +129,37 @@ impl FileOutput {
                 |state| {
                     let directory = directory_in(&mut state.file, directory)?;
                     state.file.put(directory, name, object);
+                    Ok(())
+                },
+            )
+            .await
+    }
+
+    /// Puts the object at `from` of another file at a path, as [`FileOutput::put`], as it is there,
+    /// with the streamer infos of its file: it may be of any class.
+    ///
+    /// # Errors
+    /// `Unsupported` for tables and directories, for objects that cannot be read in all their parts,
+    /// and where that file describes a class otherwise than this one; as [`FileOutput::put`].
+    pub async fn copy(&self, path: &str, source: &File, from: &str) -> Result<()> {
+        let (directory, name) = self.split(path)?;
+        let key = source.key(from).await?;
+        if !source.format().is_object(&key) {
+            let what = format!("a {} is more than one record", key.class);
+            return Err(Error::new(ErrorKind::Unsupported, what).with_url(source.url()));
+        }
+        let object =
+            source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
+        let infos = infos(source);
+        self.flow
+            .once(
+                |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),
+                |state| {
+                    let known = state.file.infos();
+                    known.copy(&infos, source.url())?;
+                    known.need("TObject");
+                    let directory = directory_in(&mut state.file, directory)?;
+                    state.file.put(directory, name, Arc::new(object));
                     Ok(())
                 },
             )
