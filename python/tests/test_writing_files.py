@@ -51,6 +51,37 @@ def _broken(path: Any, error: type[BaseException], **options: Any) -> None:
         raise error
 
 
+class Simple:
+    """A file-like object that only does what writing needs."""
+
+    def __init__(self) -> None:
+        self.buffer = io.BytesIO()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("read", "write", "seek", "tell", "flush"):
+            return getattr(self.buffer, name)
+        raise AttributeError(name)
+
+
+class Raw(io.RawIOBase):
+    """One that cannot be truncated."""
+
+    def __init__(self) -> None:
+        self.buffer = io.BytesIO()
+        self.write = self.buffer.write  # type: ignore[method-assign]
+        self.seek = self.buffer.seek  # type: ignore[method-assign]
+
+    def seekable(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [Simple, Raw])
+def test_file_like_objects_that_cannot_be_truncated(kind: type[Any]) -> None:
+    file = kind()
+    written(file)
+    assert uproot.open(io.BytesIO(file.buffer.getvalue()))["t"]["x"].array().tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
 def test_an_exception_leaves_what_was_there_before(
     tmp_path: Path, error: type[BaseException]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from typing import Any
 
 from .._addresses import path_text
@@ -41,6 +43,16 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
     if not is_address:
         os.makedirs(os.path.dirname(address) or ".", exist_ok=True)
     return address, None
+
+
+def _start_over(file: Any) -> None:
+    """Goes to the beginning, and removes what is there, as far as a file-like object can."""
+    is_seekable = getattr(file, "seekable", None)
+    if not hasattr(file, "seek") or (is_seekable is not None and not is_seekable()):
+        return
+    file.seek(0)
+    with suppress(AttributeError, io.UnsupportedOperation):
+        file.truncate()
 
 
 class Spool:
@@ -83,9 +95,7 @@ class Spool:
                 with self._opened as file:
                     shutil.copyfileobj(copy, file)
                 return
-            if self._file.seekable():
-                self._file.seek(0)
-                self._file.truncate()
+            _start_over(self._file)
             shutil.copyfileobj(copy, self._file)
             self._file.flush()
 
