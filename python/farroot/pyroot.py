@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ._kinds import is_table
@@ -13,7 +15,29 @@ from .file import File
 __all__ = ["from_pyroot", "to_pyroot"]
 
 #: The name of the object in the file.
-_NAME = "object"
+NAME = "object"
+
+
+def is_pyroot(what: Any) -> bool:
+    """Whether it is an object of PyROOT."""
+    return hasattr(type(what), "__cpp_name__")
+
+
+@contextmanager
+def written_by_root(obj: Any) -> Iterator[File]:
+    """A file that ROOT has written the object to, until the block ends."""
+    import ROOT
+
+    with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
+        path = os.path.join(folder, "from.root")
+        with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
+            out = ROOT.TFile(path, "RECREATE")
+            try:
+                out.WriteObject(obj, NAME)
+            finally:
+                out.Close()
+        with File(path) as file:
+            yield file
 
 
 def from_pyroot(obj: Any) -> Any:
@@ -26,21 +50,11 @@ def from_pyroot(obj: Any) -> Any:
         ImportError: without ROOT.
         UnsupportedError: for a TTree: give its file to :func:`farroot.open`.
     """
-    import ROOT
-
-    with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
-        path = os.path.join(folder, "from.root")
-        with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
-            out = ROOT.TFile(path, "RECREATE")
-            try:
-                out.WriteObject(obj, _NAME)
-            finally:
-                out.Close()
-        with File(path) as file:
-            found = file[_NAME]
-            if is_table(found):
-                raise UnsupportedError("trees are read from their own files: farroot.open")
-            return found
+    with written_by_root(obj) as file:
+        found = file[NAME]
+        if is_table(found):
+            raise UnsupportedError("trees are read from their own files: farroot.open")
+        return found
 
 
 def to_pyroot(obj: Any, name: str | None = None) -> Any:
@@ -60,11 +74,11 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
     with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
         path = os.path.join(folder, "to.root")
         with recreate(path) as out:
-            out[_NAME] = obj
+            out[NAME] = obj
         with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
             file = ROOT.TFile(path)
             try:
-                found = file.Get(_NAME)
+                found = file.Get(NAME)
                 if hasattr(found, "SetDirectory"):
                     found.SetDirectory(ROOT.nullptr)
             finally:

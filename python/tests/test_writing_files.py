@@ -13,6 +13,7 @@ import pytest
 import uproot
 
 import farroot
+from farroot.writing import identify
 
 
 def written(path: Any, **options: Any) -> Any:
@@ -289,6 +290,28 @@ def test_a_file_is_added_to(tmp_path: Path) -> None:
         assert str(opened["sub/text;1"]) == "by uproot"
         assert opened["more"]["x"].array().tolist() == [0, 1, 2, 3, 4]
     assert entries(path) == [0, 1, 2]
+
+
+def test_objects_are_copied_from_another_file(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.root", tmp_path / "second.root"
+    with farroot.recreate(first) as file:
+        file["below/h"] = np.histogram(np.arange(4), bins=2)
+        file["text"] = "hello"
+        file["texts"] = identify.to_TList([identify.to_TObjString("a")])
+        file.mktree("t", {"x": np.arange(3)})
+    for opened in (farroot.open(first), uproot.open(first)):
+        with farroot.recreate(second) as file:
+            file.copy_from(opened, filter_name=["below/h", "text*"])
+            with pytest.raises(farroot.UnsupportedError, match="TTree"):
+                file.copy_from(opened, filter_name="t")
+            with pytest.raises(farroot.InvalidArgumentError, match="nothing"):
+                file.copy_from(opened, filter_name="none")
+            if opened.__class__.__module__.startswith("farroot"):
+                file.copy_from(opened["below"], rename={"h": "renamed"})
+                assert file["renamed"].values().tolist() == [2, 2]
+        found = uproot.open(second)
+        assert found["below/h"].values().tolist() == [2, 2]
+        assert (str(found["text"]), [str(each) for each in found["texts"]]) == ("hello", ["a"])
 
 
 def test_what_a_file_had_is_taken_out(tmp_path: Path) -> None:

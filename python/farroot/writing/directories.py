@@ -16,6 +16,7 @@ from ._tables import COUNTER, Columns, batches, is_table, types_of
 from ._within import Within
 
 if TYPE_CHECKING:
+    from ..file import File
     from .tables import WritableNTuple, WritableTree
     from .writable import WritableFile
 
@@ -36,7 +37,8 @@ class WritableDirectory(Within):
 
     What can be assigned: histograms of ``hist``, ``boost_histogram`` or any library that speaks
     UHI, what ``numpy.histogram`` and its relatives return, objects that were read with farroot or
-    uproot, texts, and tables (as :meth:`mkrntuple` takes them), of which an RNTuple is made.
+    uproot, objects of PyROOT, texts, and tables (as :meth:`mkrntuple` takes them), of which an
+    RNTuple is made.
     """
 
     def __init__(self, file: WritableFile, path: tuple[str, ...], keys: Keys) -> None:
@@ -234,12 +236,24 @@ class WritableDirectory(Within):
                 self._put(where, what)
 
     def _put(self, where: str, what: Any) -> None:
+        from ..pyroot import NAME, is_pyroot, written_by_root
         from .identify import to_writable
 
+        if is_pyroot(what):
+            with written_by_root(what) as source:
+                self._copy(where, source, NAME)
+            return
         directory, name = self._place(where)
         written = to_writable(what).named(name)
         self._file.core.put("/".join((*directory._path, name)), written.core())
         directory._keys.add(name, written.classname, written)
+
+    def _copy(self, where: str, source: File, at: str) -> None:
+        """Puts the object at a path of a file into this one, as it is there."""
+        directory, name = self._place(where)
+        core = self._file.core
+        core.copy("/".join((*directory._path, name)), source._live(), at)
+        directory._keys.add(name, source.classname_of(at), source[at])
 
     @taken
     def mktree(
@@ -360,7 +374,7 @@ class WritableDirectory(Within):
         rename: Callable[[str], str] | Mapping[str, str] | None = None,
         require_matches: bool = True,
     ) -> None:
-        """Copies objects of a file that farroot has opened, without looking into them.
+        """Copies objects of any class from a file that farroot has opened, as they are.
 
         Args:
             source: A :class:`farroot.File` or :class:`farroot.Directory`.
@@ -368,8 +382,6 @@ class WritableDirectory(Within):
             rename: From old to new paths.
             require_matches: Whether that nothing is copied is an error.
         """
-        from .identify import copied
-
         self._file.ensure_open()
         chosen = source.classnames(filter_name=filter_name, filter_classname=filter_classname)
         if not chosen and require_matches:
@@ -379,7 +391,23 @@ class WritableDirectory(Within):
                 continue
             if classname in ("TTree", _NTUPLE):
                 raise UnsupportedError(f"{key!r} is a {classname}, which copy_from does not copy")
-            self._put(_renamed(key.rpartition(";")[0], rename), copied(source, key, classname))
+            self._put_copied(_renamed(key.rpartition(";")[0], rename), source, key)
+
+    def _put_copied(self, where: str, source: Any, key: str) -> None:
+        from ..file import Directory
+
+        if not isinstance(source, Directory):
+            # Of uproot.
+            self._put(where, source[key])
+            return
+        try:
+            self._copy(where, source.file, source._below(key))
+        except UnsupportedError as why:
+            # A histogram can be written without what is not understood of it.
+            try:
+                self._put(where, source[key])
+            except UnsupportedError:
+                raise why from None
 
 
 def _renamed(path: str, rename: Any) -> str:

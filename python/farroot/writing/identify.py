@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentTypeError, InvalidArgumentError
+from ..pyroot import from_pyroot, is_pyroot
 from . import _histograms, _members
 from .objects import (
     ObjectList,
@@ -45,9 +46,9 @@ def to_writable(what: Any) -> Writable:
         return written
     if isinstance(what, str):
         return Text(what)
-    if type(what).__name__ == "TObjString" and hasattr(what, "GetString"):
-        # ROOT's own, of PyROOT.
-        return Text(str(what.GetString()))
+    if is_pyroot(what):
+        # What UHI has is not all: a histogram would lose its titles and sums.
+        return to_writable(from_pyroot(what))
     if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
         return found
     if hasattr(what, "member") and hasattr(what, "classname"):
@@ -188,8 +189,3 @@ def to_TProfile2D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableH
 
 def to_TProfile3D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram("TProfile3D", 3, fTitle, data, given)
-
-
-def copied(source: Any, key: str, classname: str) -> Writable:
-    """An object of a file, as :meth:`WritableDirectory.copy_from` takes it."""
-    return to_writable(source[key])
