@@ -189,6 +189,68 @@ def test_counters_and_names_of_fields_are_the_user_s(tmp_path: Path) -> None:
     assert found["Muon_pt"].tolist() == muons.pt.tolist() * 2
 
 
+@pytest.mark.parametrize(
+    ("types", "names"),
+    [
+        ({"nx": "f8", "x": "var * float64"}, {}),
+        ({"x": "var * float64", "nx": bool}, {}),
+        ({"x": "var * float64", "nx": "string"}, {}),
+        ({"x": "var * float64", "nx": "var * float64"}, {}),
+        ({"x": "var * float64", "nx": {"a": "i4"}}, {}),
+        (
+            {"x": "var * float64", "n": {"x": "i4"}},
+            {"field_name": lambda outer, inner: outer + inner},
+        ),
+        ({"x": "var * float64"}, {"counter_name": lambda column: column}),
+    ],
+)
+def test_a_counter_has_its_name_alone(
+    tmp_path: Path, types: dict[str, Any], names: dict[str, Any]
+) -> None:
+    """Such a tree was made, and its first entries were refused with words about something else, or
+    its second branch of the name."""
+    with farroot.recreate(tmp_path / "f.root") as file:
+        with pytest.raises(farroot.InvalidArgumentError, match="collides"):
+            file.mktree("t", types, **names)
+        assert file.keys() == []
+
+
+def test_vectors_have_no_counters(tmp_path: Path) -> None:
+    """A column of the name that a counter would have was compared with the lengths."""
+    data = {"x": [[1.5], [], [2]], "nx": [0.5, 1.5, 2], "s": [["a"], [], ["b"]], "ns": [7, 8, 9]}
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        file.mktree("vectors", data, jagged="vector")
+        # Texts in lists are vectors in any case.
+        file.mktree("texts", {"s": data["s"], "ns": data["ns"]})
+    assert_read(path, "vectors", data)
+    assert_read(path, "texts", {"s": data["s"], "ns": data["ns"]})
+    assert farroot.open(f"{path}:texts")["ns"].typename == "int64_t"
+
+
+def test_descriptions_of_a_form(tmp_path: Path) -> None:
+    """They were taken from arrays, and not from their types; that of the records was lost."""
+    data = ak.with_parameter(
+        ak.Array({"x": ak.with_parameter([1, 2], "__doc__", "in cm"), "y": [3, 4]}),
+        "__doc__",
+        "of all",
+    )
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        for name, said in (("data", data), ("form", data.layout.form), ("type", data.type)):
+            file.mkrntuple(name, said)
+            file.mktree(f"tree of {name}", said)
+        file.mkrntuple("said", data, "as said", titles={"y": "in m"})
+    found = farroot.open(path)
+    for name in ("data", "form", "type"):
+        ntuple = found[name]
+        assert (ntuple.description, ntuple["x"].description) == ("of all", "in cm"), name
+        tree = found[f"tree of {name}"]
+        assert (tree.title, tree["x"].title) == ("of all", "in cm"), name
+    said = found["said"]
+    assert (said.description, said["y"].description) == ("as said", "in m")
+
+
 def test_a_large_batch_is_converted_in_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,28 @@ def types_of(said: Any) -> dict[str, Type] | None:
     return types
 
 
+def docs_of(said: Any) -> dict[str, str]:
+    """What Awkward's ``__doc__`` says of columns whose types are said."""
+    if isinstance(said, ak.types.ArrayType):
+        said = said.content
+    if isinstance(said, ak.forms.RecordForm | ak.types.RecordType):
+        said = dict(zip(said.fields, said.contents, strict=True))
+    if not isinstance(said, Mapping):
+        return {}
+    return {name: doc for name, each in said.items() if (doc := doc_of(each))}
+
+
+def doc_of(what: Any) -> str:
+    """What Awkward's ``__doc__`` says of an array, a type or a form; of others nothing."""
+    if isinstance(what, ak.Array):
+        what = what.layout
+    if isinstance(what, ak.types.ArrayType):
+        what = what.content
+    is_awkward = isinstance(what, ak.contents.Content | ak.forms.Form | ak.types.Type)
+    doc = what.parameter("__doc__") if is_awkward else None
+    return doc if isinstance(doc, str) else ""
+
+
 def _is_pair(what: Any) -> bool:
     return isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], str)
 
@@ -142,6 +164,27 @@ def within(column: str, error: Error) -> Error:
 def is_list(type_: Type) -> bool:
     """Whether entries are lists of any length, and no texts."""
     return isinstance(type_, ak.types.ListType) and not _types.is_string(type_)
+
+
+def is_counted(type_: Type, is_vector: bool) -> bool:
+    """Whether a branch of a tree counts the items of such lists: those of numbers, unless they
+    become vectors, of arrays of numbers, and of records with such fields."""
+    return is_list(type_) and _is_counted_item(type_.content, is_vector)
+
+
+def _is_counted_item(type_: Type, is_vector: bool) -> bool:
+    if isinstance(type_, ak.types.RecordType):
+        return any(_is_counted_item(each, is_vector) for each in type_.contents)
+    if isinstance(type_, ak.types.RegularType) and not _types.is_string(type_):
+        return _is_counted_item(type_.content, False)
+    return isinstance(type_, ak.types.NumpyType) and not is_vector
+
+
+def is_whole(type_: Type) -> bool:
+    """Whether entries are whole numbers."""
+    if not isinstance(type_, ak.types.NumpyType):
+        return False
+    return np.dtype(type_.primitive).kind in "iu"
 
 
 class Columns:
@@ -164,15 +207,11 @@ class Columns:
             try:
                 batch[name] = layout = _columns.to_layout(column)
                 types[name] = _columns.type_of(layout, has_options)
-                if isinstance(doc := layout.parameter("__doc__"), str):
+                if doc := doc_of(layout):
                     docs[name] = doc
             except Error as error:
                 raise within(name, error) from None
         return cls(types, docs)
-
-    def lists(self) -> list[str]:
-        """Columns of lists of any length."""
-        return [name for name, type_ in self.types.items() if is_list(type_)]
 
     def empty(self) -> list[_core.Array]:
         """An array without entries for each column; the many columns of one type share one."""

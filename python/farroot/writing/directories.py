@@ -12,7 +12,7 @@ from ..compression import Compression
 from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, UnsupportedError
 from . import tables
 from ._keys import DIRECTORY, Key, Keys
-from ._tables import COUNTER, Columns, batches, is_table, types_of
+from ._tables import COUNTER, Columns, batches, doc_of, docs_of, is_table, types_of
 from ._within import Within
 
 if TYPE_CHECKING:
@@ -281,21 +281,24 @@ class WritableDirectory(Within):
                 lengths, which columns may share.
             field_name: From the names of a column of records and of a field to that of a branch.
             initial_basket_capacity, resize_factor: uproot's; lists of baskets take what they need.
-            titles: Descriptions of columns, by name; of others what Awkward's parameter
-                ``__doc__`` says.
+            titles: Descriptions of columns, by name; of others, and of a tree without a title,
+                what Awkward's parameter ``__doc__`` says.
             cluster: As for :func:`recreate`.
             jagged: As for :func:`recreate`.
 
         Raises:
             UnsupportedError: for types that a tree cannot hold.
         """
+        title = title or doc_of(branch_types_or_data)
         options = {"title": title, "cluster": cluster, "jagged": jagged}
 
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
-            for counter in {counter_name(column) for column in columns.lists()}:
+            is_vector = (jagged or self._file.options["jagged"]) == "vector"
+            names = tables.TreeNames(columns.types, counter_name, field_name, is_vector)
+            names.refuse_collisions(columns.types)
+            for counter in names.counters.values():
                 if counter in columns.types:
                     columns.types[counter] = COUNTER
-            names = tables.TreeNames(columns.types, counter_name, field_name)
             core = self._file.make_tree("/".join(path), columns, names, titles or {}, options)
             of_all = tables.Compressions(self.compression)
             return tables.Open(tables.WritableTree, path, core, columns, names, of_all)
@@ -323,7 +326,7 @@ class WritableDirectory(Within):
             titles: The same of fields, by name.
             cluster: As for :func:`recreate`.
         """
-        options = {"title": description, "cluster": cluster}
+        options = {"title": description or doc_of(type_spec_or_data), "cluster": cluster}
 
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
             names = tables.TreeNames({}, _counter_name, _field_name)
@@ -353,7 +356,7 @@ class WritableDirectory(Within):
                 raise InvalidArgumentError(f"no batch to take the types of {where!r} from")
             columns = Columns.of(first, has_options=classname != "TTree")
         else:
-            columns = Columns(types)
+            columns = Columns(types, docs_of(said))
         directory, name = self._place(where)
         table = make((*directory._path, name), columns)
         directory._keys.add(name, classname, table)

@@ -15,7 +15,7 @@ from .. import compression as compressions
 from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
-from ._tables import Columns, batches, is_list
+from ._tables import Columns, batches, is_counted, is_list, is_whole
 from ._within import Within
 
 if TYPE_CHECKING:
@@ -228,8 +228,9 @@ class TreeNames:
         types: dict[str, Type],
         counter_name: Callable[[str], str],
         field_name: Callable[[str, str], str],
+        is_vector: bool = False,
     ) -> None:
-        #: The branch with the lengths of a column of lists.
+        #: The branch with the lengths of a column of lists, as far as lists are no vectors.
         self.counters: dict[str, str] = {}
         #: Columns of lists that one branch counts, in pairs.
         self.alike: list[tuple[str, str]] = []
@@ -237,7 +238,7 @@ class TreeNames:
         self.fields: dict[tuple[str, str], str] = {}
         first: dict[str, str] = {}
         for name, type_ in types.items():
-            if is_list(type_):
+            if is_counted(type_, is_vector):
                 self.counters[name] = counter = counter_name(name)
                 one = first.setdefault(counter, name)
                 self.alike += [(one, name)] if one != name else []
@@ -245,3 +246,16 @@ class TreeNames:
             if isinstance(content, ak.types.RecordType):
                 for field in content.fields:
                     self.fields[name, field] = field_name(name, field)
+
+    def refuse_collisions(self, types: dict[str, Type]) -> None:
+        """
+        Raises:
+            InvalidArgumentError: a branch that counts has the name of one that holds other things
+                than whole numbers, which would both be in the tree.
+        """
+        others = {name for name, type_ in types.items() if not is_whole(type_)}
+        others.update(self.fields.values())
+        for column, counter in self.counters.items():
+            if counter in others:
+                said = f"the counter {counter!r} of {column!r} collides with a branch of that name"
+                raise InvalidArgumentError(f"{said}: counter_name= gives it another")
