@@ -45,6 +45,7 @@ class _TableChoice(Protocol):
     cluster_bytes: int | None
     counters: dict[str, str]
     fields: dict[tuple[str, str], str]
+    descriptions: dict[str, str]
     is_vector: bool
 
 @final

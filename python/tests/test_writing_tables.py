@@ -251,6 +251,40 @@ def test_descriptions_of_a_form(tmp_path: Path) -> None:
     assert (said.description, said["y"].description) == ("as said", "in m")
 
 
+def test_descriptions_of_fields_in_others(tmp_path: Path) -> None:
+    """Of records in lists, and of their members, nothing was written."""
+    members = ak.contents.RecordArray(
+        [
+            ak.contents.NumpyArray(np.arange(3), parameters={"__doc__": "a member"}),
+            ak.contents.RecordArray(
+                [ak.contents.NumpyArray(np.arange(3.0), parameters={"__doc__": "in a tuple"})], None
+            ),
+        ],
+        ["x", "pair"],
+        parameters={"__doc__": "a record"},
+    )
+    lists = ak.contents.ListOffsetArray(
+        ak.index.Index64([0, 2, 3]), members, parameters={"__doc__": "a list"}
+    )
+    data = ak.Array(ak.contents.RecordArray([lists, members.content(0)[:2]], ["r", "x"]))
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        for name, said in (("data", data), ("form", data.layout.form), ("type", data.type)):
+            file.mkrntuple(name, said)
+    for name in ("data", "form", "type"):
+        ntuple = uproot.open(f"{path}:{name}")
+        found = {field.path: field.description for field in ntuple.fields}
+        assert (found["r"], found["x"]) == ("a list", "a member"), name
+        record = ntuple["r"].array(ak_add_doc=True).layout.content
+        assert record.parameter("__doc__") == "a record", name
+        assert record.contents[0].parameter("__doc__") == "a member", name
+        assert ntuple["r.pair.0"].description == "in a tuple", name
+    # Titles of a tree are of its columns.
+    with farroot.recreate(path) as file:
+        file.mktree("t", data)
+    assert farroot.open(f"{path}:t")["r_x"].array().tolist() == [[0, 1], [2]]
+
+
 def test_a_large_batch_is_converted_in_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

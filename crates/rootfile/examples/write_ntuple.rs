@@ -3,6 +3,8 @@
 //! JSON, too, but for those with counters.
 #![allow(clippy::disallowed_methods, reason = "a program writes files")]
 
+use std::collections::BTreeMap;
+
 use farroot_rootfile::Array;
 use farroot_rootfile::array::Number;
 use farroot_rootfile::write::{
@@ -25,6 +27,7 @@ fn main() {
         let columns = seeded.columns();
         let options = RNTupleOptions {
             description: format!("seed {seed}"),
+            descriptions: BTreeMap::new(),
             compression: Compression::of_number([0, 505, 101, 404][seed as usize % 4]).unwrap(),
             cluster_bytes: [64 << 20, 3000, 1][seed as usize % 3],
             page_bytes: [1 << 20, 100, 8][seed as usize / 3 % 3],

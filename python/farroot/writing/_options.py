@@ -69,6 +69,7 @@ class TableChoice:
     cluster_bytes: int | None
     counters: dict[str, str]
     fields: dict[tuple[str, str], str]
+    descriptions: dict[str, str]
     is_vector: bool
 
 

@@ -138,7 +138,46 @@ def docs_of(said: Any) -> dict[str, str]:
         said = dict(zip(said.fields, said.contents, strict=True))
     if not isinstance(said, Mapping):
         return {}
-    return {name: doc for name, each in said.items() if (doc := doc_of(each))}
+    docs = {}
+    for name, each in said.items():
+        if doc := doc_of(each):
+            docs[name] = doc
+        docs.update(docs_within(name, each))
+    return docs
+
+
+def docs_within(path: str, what: Any) -> dict[str, str]:
+    """The same of what is within a column, by the fields of an RNTuple that lead to it.
+
+    Args:
+        path: The column, or the field that has it.
+        what: A type or form.
+    """
+    if isinstance(what, ak.forms.Form):
+        what = what.type
+    if isinstance(what, ak.types.ArrayType):
+        what = what.content
+    docs = {}
+    for name, each in _parts(what):
+        within = f"{path}.{name}"
+        if doc := doc_of(each):
+            docs[within] = doc
+        docs.update(docs_within(within, each))
+    return docs
+
+
+def _parts(type_: Any) -> list[tuple[str, Type]]:
+    """The fields of an RNTuple within one of a type, and their types."""
+    match type_:
+        case ak.types.RecordType(is_tuple=True):
+            return [(f"_{number}", each) for number, each in enumerate(type_.contents)]
+        case ak.types.RecordType():
+            return list(zip(type_.fields, type_.contents, strict=True))
+        case ak.types.UnionType():
+            return [(f"_{number}", each) for number, each in enumerate(type_.contents)]
+        case ak.types.ListType() | ak.types.RegularType() | ak.types.OptionType():
+            return [] if _types.is_string(type_) else [("_0", type_.content)]
+    return []
 
 
 def doc_of(what: Any) -> str:
@@ -192,7 +231,7 @@ class Columns:
 
     def __init__(self, types: dict[str, Type], docs: dict[str, str] | None = None) -> None:
         self.types = types
-        #: What Awkward's ``__doc__`` says of them.
+        #: What Awkward's ``__doc__`` says of them, and of what is within them by its path.
         self.docs = docs or {}
 
     @classmethod
@@ -209,6 +248,7 @@ class Columns:
                 types[name] = _columns.type_of(layout, has_options)
                 if doc := doc_of(layout):
                     docs[name] = doc
+                docs.update(docs_within(name, layout.form))
             except Error as error:
                 raise within(name, error) from None
         return cls(types, docs)

@@ -308,13 +308,16 @@ class WritableFile:
     def make_ntuple(
         self, path: str, columns: Columns, titles: Mapping[str, str], options: dict[str, Any]
     ) -> _core.TableOutput:
-        return self.core.make_ntuple(path, _described(columns, titles), self._choice(options))
+        within = {path: doc for path, doc in columns.docs.items() if path not in columns.types}
+        choice = self._choice(options, descriptions=within)
+        return self.core.make_ntuple(path, _described(columns, titles), choice)
 
     def _choice(
         self,
         options: dict[str, Any],
         counters: dict[str, str] | None = None,
         fields: dict[tuple[str, str], str] | None = None,
+        descriptions: dict[str, str] | None = None,
     ) -> _options.TableChoice:
         said = options["cluster"]
         entries, size = _options.cluster(self._options.cluster if said is None else said)
@@ -322,7 +325,7 @@ class WritableFile:
         compression = compressions.number_and_level(self._compression)
         return _options.TableChoice(
             *(options["title"], compression, entries, size),
-            *(counters or {}, fields or {}, is_vector),
+            *(counters or {}, fields or {}, descriptions or {}, is_vector),
         )
 
 

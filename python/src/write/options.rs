@@ -70,6 +70,8 @@ pub struct TableChoice {
     pub counters: BTreeMap<String, String>,
     /// Names of branches, by column of records and field.
     pub fields: BTreeMap<(String, String), String>,
+    /// Descriptions of fields within others, by the names of the fields that lead to them.
+    pub descriptions: BTreeMap<String, String>,
     /// Whether lists of numbers are vectors.
     pub is_vector: bool,
 }
@@ -97,6 +99,7 @@ impl TableChoice {
     pub fn ntuple(self, py: Python<'_>) -> PyResult<RNTupleOptions> {
         let mut options = RNTupleOptions {
             description: self.title,
+            descriptions: self.descriptions,
             ..RNTupleOptions::of(compression_of(py, self.compression)?)
         };
         if let Some(bytes) = self.cluster_bytes {

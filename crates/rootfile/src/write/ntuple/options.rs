@@ -1,5 +1,7 @@
 //! What a caller decides about an RNTuple.
 
+use std::collections::BTreeMap;
+
 use crate::write::compression::{Compression, CompressionAlgorithm};
 
 /// How an RNTuple is written.
@@ -16,6 +18,9 @@ pub struct RNTupleOptions {
     pub checksums: bool,
     /// Longest record; longer payloads are in several.
     pub max_key_size: u64,
+    /// Descriptions of fields that are within others, by the names of the fields that lead to them:
+    /// `muons._0.pt`.
+    pub descriptions: BTreeMap<String, String>,
     /// What the number of a list's items is called, where a field of its own shows it: `n{name}`.
     pub counter_name: Option<String>,
     /// How some reals are stored, by the names that lead to them: `Muon.pt`.
@@ -53,6 +58,7 @@ impl Default for RNTupleOptions {
     fn default() -> Self {
         RNTupleOptions {
             description: String::new(),
+            descriptions: BTreeMap::new(),
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             cluster_bytes: 64 << 20,
             page_bytes: 1 << 20,

@@ -2,7 +2,7 @@
 //!
 //! (Source: ROOT, `BinaryFormatSpecification.md`, "Mapping of C++ Types to Fields and Columns".)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{RNTupleOptions, RealStorage};
 use super::way::{self, Way, WayEnd, WayStep};
@@ -63,8 +63,25 @@ impl Plan {
         builder.counters(columns);
         let Plan { mut schema, columns } = builder.plan;
         schema.description = options.description.clone();
+        describe(&mut schema, &options.descriptions);
         schema.writer = concat!("farroot ", env!("CARGO_PKG_VERSION")).into();
         Ok(Plan { schema, columns })
+    }
+}
+
+/// Gives fields the descriptions that are said of them.
+fn describe(schema: &mut Schema, descriptions: &BTreeMap<String, String>) {
+    let mut paths: Vec<String> = Vec::new();
+    // Fields come behind those that they are in.
+    for field in &mut schema.fields {
+        let path = match field.parent {
+            Some(parent) => format!("{}.{}", paths[parent as usize], field.name),
+            None => field.name.clone(),
+        };
+        if let Some(description) = descriptions.get(&path) {
+            field.description = description.clone();
+        }
+        paths.push(path);
     }
 }
 
@@ -404,6 +421,18 @@ mod tests {
             let columns = names.map(|name| column(name, number()));
             assert!(Plan::new(&columns, &RNTupleOptions::default()).is_err(), "{names:?}");
         }
+    }
+
+    #[test]
+    fn descriptions_of_fields_in_others() {
+        let record = EntryType::Record(vec![("x".into(), EntryType::Number(Number::F32))]);
+        let columns = [column("x", EntryType::String), column("r", list(record))];
+        let said = [("r._0", "a record"), ("r._0.x", "a member"), ("r.x", "nothing")];
+        let descriptions = said.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        let options = RNTupleOptions { descriptions, ..RNTupleOptions::default() };
+        let plan = Plan::new(&columns, &options).unwrap();
+        let found: Vec<_> = plan.schema.fields.iter().map(|field| &*field.description).collect();
+        assert_eq!(found, ["", "", "a record", "a member"]);
     }
 
     #[test]
