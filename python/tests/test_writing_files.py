@@ -292,6 +292,28 @@ def test_a_file_is_added_to(tmp_path: Path) -> None:
     assert entries(path) == [0, 1, 2]
 
 
+def test_classes_are_described_as_in_another_file(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.root", tmp_path / "second.root"
+    with farroot.recreate(first) as file:
+        file["h"] = np.histogram(np.arange(4), bins=2)
+        file["text"] = "hello"
+    with farroot.recreate(second) as file:
+        file.file.update_streamers([uproot.open(first).file.streamers["TObjString"][1]])
+        with pytest.raises(farroot.ArgumentTypeError, match="has opened"):
+            file.file.update_streamers(farroot.open(first).streamers["TObjString"][1])
+    assert list(uproot.open(second).file.streamers) == ["TObjString"]
+    with farroot.update(second) as file:
+        with pytest.raises(farroot.UnsupportedError, match="no objects"):
+            file.file.update_streamers(farroot.open(first))
+        file["text"] = "another"
+    with farroot.update(second) as file:
+        file.file.update_streamers(farroot.open(first))
+    assert uproot.open(second).file.streamers.keys() == uproot.open(first).file.streamers.keys()
+    with farroot.update(second) as file:
+        file.file.update_streamers([])
+    assert "TH1D" in farroot.open(second).streamers
+
+
 def test_objects_are_copied_from_another_file(tmp_path: Path) -> None:
     first, second = tmp_path / "first.root", tmp_path / "second.root"
     with farroot.recreate(first) as file:

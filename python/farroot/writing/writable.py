@@ -15,12 +15,13 @@ from .._kinds import as_file
 from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .._uproot import taken
 from ..compression import Compression
-from ..errors import InvalidArgumentError, UnfinishedWarning, warn
+from ..errors import InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
 from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
 from ._report import WriteReport
 from ._spool import Spool, place
+from ._streamers import described
 from .directories import WritableDirectory
 
 if TYPE_CHECKING:
@@ -273,6 +274,25 @@ class WritableFile:
         said = "has not been closed, so there is no such file: use it in `with`, or close() it"
         warn(f"{self._address} {said}", UnfinishedWarning)
         self.abandon()
+
+    def update_streamers(self, streamers: Any) -> None:
+        """Adds descriptions of classes (ROOT: ``TStreamerInfo``). What is written needs none: it
+        brings its own.
+
+        Args:
+            streamers: A file that farroot has opened, all of whose descriptions are meant; or
+                several that uproot has read from files.
+
+        Raises:
+            UnsupportedError: where a class is described otherwise already, and in an updated file
+                without any objects.
+        """
+        self.ensure_open()
+        if self._before is not None and not self._keys.names():
+            # ROOT looks for lost objects in such a file, and takes its records for free space.
+            raise UnsupportedError(f"{self!r} has no objects: put one into it first")
+        for source, classes in described(streamers):
+            self.core.describe(source._live(), classes)
 
     # What directories ask for.
 

@@ -106,6 +106,18 @@ impl FileOutput {
         copied.map_err(|error| exception(py, &error))
     }
 
+    /// Describes classes, by name and version, or all, as another file does.
+    fn describe(
+        &self,
+        py: Python<'_>,
+        source: &File,
+        classes: Option<Vec<(String, i32)>>,
+    ) -> PyResult<()> {
+        let (output, source) = (self.output(py)?, source.inner(py)?);
+        let described = wait(py, &engine(py)?, output.describe(source, classes.as_deref()))?;
+        described.map_err(|error| exception(py, &error))
+    }
+
     fn remove(&self, py: Python<'_>, path: &str, cycle: u16) -> PyResult<()> {
         let output = self.output(py)?;
         let removed = wait(py, &engine(py)?, output.remove(path, cycle))?;

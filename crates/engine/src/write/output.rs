@@ -5,6 +5,7 @@ use std::sync::Arc;
 use remote::fetch::trace::Trace;
 use remote::{CreateOptions, Error, ErrorKind, Result, Upload, address};
 use rootfile::Array;
+use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::CopiedObject;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
@@ -164,6 +165,25 @@ impl FileOutput {
                 },
             )
             .await
+    }
+
+    /// Describes classes of these names and versions as another file does (ROOT: `TStreamerInfo`);
+    /// without names, all that it describes.
+    ///
+    /// # Errors
+    /// `Unsupported` where this file has another description of one; as [`FileOutput::put`].
+    pub async fn describe(&self, source: &File, classes: Option<&[(String, i32)]>) -> Result<()> {
+        let is_chosen = |info: &StreamerInfo| {
+            classes.is_none_or(|classes| {
+                classes
+                    .iter()
+                    .any(|(class, version)| (class, version) == (&info.class, &info.version))
+            })
+        };
+        let infos = source.format().classes.streamers.infos_of_file();
+        let infos: Vec<_> = infos.filter(|info| is_chosen(info)).cloned().collect();
+        let describe = |state: &mut FlowState| state.file.infos().copy(&infos, source.url());
+        self.flow.once(|_, _| true, describe).await
     }
 
     /// Takes an object that an updated file had before out of its directory, by its path and cycle.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{DirectoryId, FileWriter, Span, State, TableId, Write};
+use super::{DirectoryId, FileWriter, Old, Span, State, TableId, Write};
 use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, write_offset};
@@ -24,7 +24,8 @@ impl FileWriter {
             self.finish_table(TableId(at))?;
         }
         let is_changed = self.directories.iter().any(|directory| directory.is_changed);
-        if self.old.is_none() || is_changed {
+        let has_infos = |old: &Old| old.infos_len == self.infos.len();
+        if is_changed || !self.old.as_ref().is_some_and(has_infos) {
             self.place_metadata()?;
         }
         self.state = State::Finished;
