@@ -2,7 +2,11 @@
 
     python -m tests.uproots_writing FOLDER [--uproot] [pytest's own arguments]
 
-FOLDER is a copy of uproot's repository, of which nothing is kept here. What a test writes is
+FOLDER is a copy of uproot's repository, of which nothing is kept here; its source distribution has
+the tests, too (``pip download --no-binary uproot --no-deps uproot``, with hatchling and hatch-vcs).
+All tests run where ROOT, hist, pandas, ``dask-awkward``, ``dask[array,distributed]<2025.4``,
+``awkward-pandas``, rangehttpserver, deflate and isal are installed, and the corpus is there;
+``--timeout 60`` ends two that wait for servers. What a test writes is
 written by farroot, and read by uproot and ROOT, as the test says; ``--uproot`` lets uproot write,
 to know which tests can pass at all. Counted are the tests that write.
 """
