@@ -236,7 +236,7 @@ class WritableDirectory(Within):
                 self._put(where, what)
 
     def _put(self, where: str, what: Any) -> None:
-        from ..pyroot import NAME, is_pyroot, written_by_root
+        from .._by_root import NAME, is_pyroot, written_by_root
         from .identify import to_writable
 
         if is_pyroot(what):

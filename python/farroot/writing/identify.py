@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._by_root import NAME, is_pyroot, written_by_root
 from ..errors import ArgumentTypeError, InvalidArgumentError
-from ..pyroot import from_pyroot, is_pyroot
 from . import _histograms, _members
 from .objects import (
     ObjectList,
@@ -48,7 +48,8 @@ def to_writable(what: Any) -> Writable:
         return Text(what)
     if is_pyroot(what):
         # What UHI has is not all: a histogram would lose its titles and sums.
-        return to_writable(from_pyroot(what))
+        with written_by_root(what) as file:
+            return to_writable(file[NAME])
     if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
         return found
     if hasattr(what, "member") and hasattr(what, "classname"):

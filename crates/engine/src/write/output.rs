@@ -16,7 +16,6 @@ use rootfile::write::{
 
 use super::carrier::carry;
 use super::flow::{Flow, FlowState};
-use super::merge::infos;
 use super::options::WriteOptions;
 use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
@@ -140,8 +139,9 @@ impl FileOutput {
     /// with the streamer infos of its file: it may be of any class.
     ///
     /// # Errors
-    /// `Unsupported` for tables and directories, for objects that cannot be read in all their parts,
-    /// and where that file describes a class otherwise than this one; as [`FileOutput::put`].
+    /// `Unsupported` for tables and directories, for objects that cannot be read in all their
+    /// parts, and where that file describes a class otherwise than this one; as
+    /// [`FileOutput::put`].
     pub async fn copy(&self, path: &str, source: &File, from: &str) -> Result<()> {
         let (directory, name) = self.split(path)?;
         let key = source.key(from).await?;
@@ -151,7 +151,10 @@ impl FileOutput {
         }
         let object =
             source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
-        let infos = infos(source);
+        // Of these classes some writers have other descriptions: this file has its own.
+        let own = ["TObject", "ROOT::RNTuple"];
+        let infos = source.format().classes.streamers.infos_of_file();
+        let infos: Vec<_> = infos.filter(|info| !own.contains(&&*info.class)).cloned().collect();
         self.flow
             .once(
                 |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),

@@ -197,7 +197,7 @@ impl Input {
 
 /// The streamer infos of a file, but for those of classes that are written in one way only, and
 /// that some writers describe otherwise.
-pub fn infos(file: &File) -> Vec<StreamerInfo> {
+fn infos(file: &File) -> Vec<StreamerInfo> {
     let infos = file.format().classes.streamers.infos_of_file();
     infos.filter(|info| !OWN.contains(&&*info.class)).cloned().collect()
 }

@@ -41,7 +41,6 @@ use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
-pub(super) use inputs::infos;
 use inputs::is_local;
 pub(crate) use inputs::without_sets;
 pub use options::{
