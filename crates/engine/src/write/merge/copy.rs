@@ -35,6 +35,8 @@ use crate::read::file::session::Session;
 /// local ones as few as the processor's caches keep until they are written.
 const WINDOW_BYTES: u64 = 128 << 20;
 const WINDOW_BYTES_HERE: u64 = 8 << 20;
+/// Bytes of baskets that are made for branches which an input lacks, before they are handed over.
+const FILLED_BYTES: usize = 1 << 20;
 /// Maximum number of inputs that are opened ahead: of small remote files, about as many as a link
 /// transfers in one round trip.
 const FILES_OPEN: usize = 64;
@@ -101,7 +103,7 @@ pub async fn run(
             Step::End(number) => {
                 let input = plan.inputs[number].clone();
                 target.end(&mut plan, &input).located(&*input.url)?;
-                fill(session, &mut plan, &input, &mut target).await?;
+                fill((session, carrier), &mut plan, &input, &mut target).await?;
                 let coding = (&mut target.remaking, &mut target.encoders);
                 ntuples::end_input(&mut plan, (&input, url), coding).await?;
                 plan.end_input(number);
@@ -127,10 +129,11 @@ pub async fn run(
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
 }
 
-/// Fills the branches that an input lacks. Where these have items that one of its own branches
+/// Fills the branches that an input lacks; hands over what is made now and then, as it may be more
+/// than fits into memory. Where these branches have items that one of the input's own branches
 /// counts, that one is read.
 async fn fill(
-    session: &Session,
+    (session, carrier): (&Session, &mut Carrier),
     plan: &mut MergePlan,
     input: &PlannedInput,
     target: &mut Target,
@@ -144,9 +147,14 @@ async fn fill(
             counts.insert(counter, numbers);
         }
         let located = |error: rootfile::Error| error.located(&*input.url);
+        let mut made_bytes = 0;
         for basket in tree.filled(part, &counts).map_err(located)? {
             let made = target.fill(plan, *output, &basket, (part, &counts));
-            made.map_err(located)?;
+            made_bytes += made.map_err(located)?;
+            if made_bytes >= FILLED_BYTES {
+                carrier.drain(&mut plan.writer, Vec::new()).await?;
+                made_bytes = 0;
+            }
         }
     }
     Ok(())
@@ -568,18 +576,19 @@ impl Target {
         }
     }
 
-    /// Adds a basket of a branch that the present input lacks.
+    /// Adds a basket of a branch that the present input lacks; returns its bytes.
     fn fill(
         &mut self,
         plan: &mut MergePlan,
         output: usize,
         basket: &FilledBasket,
         of: (&TreePart, &Counts),
-    ) -> rootfile::Result<()> {
+    ) -> rootfile::Result<usize> {
         let Output { directory, content, .. } = &mut plan.outputs[output];
-        let OutputContent::Tree(tree) = content else { return Ok(()) };
+        let OutputContent::Tree(tree) = content else { return Ok(0) };
         let place = plan.writer.place(*directory)?;
         let made = tree.fill(basket, of, place.datime, &mut self.encoders)?;
+        let bytes = made.record.len();
         match &mut self.remaking {
             Some(remaking) => {
                 let branch = (output, basket.branch);
@@ -587,7 +596,7 @@ impl Target {
             }
             None => place_basket(plan, (output, basket.branch), made)?,
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Ends an input: baskets that its trees have in their records become records of their own.
