@@ -2,11 +2,12 @@
 //!
 //! A new file is opened under its name with the promise of the server to keep nothing of it unless
 //! it is closed (kXR_posc); one that replaces another is written beside it and renamed. The open
-//! and the first bytes leave with the login, and up to [`WINDOW_BYTES`] are on their way at a time.
-//! They are kept until the server has them: where the connection is lost, the file is opened again
-//! and they are sent again.
+//! and the first bytes leave with the login, and as many are on their way at a time as [`window`]
+//! says. They are kept until the server has them: where the connection is lost, the file is opened
+//! again and they are sent again.
 
 mod place;
+mod window;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,14 +22,13 @@ use xrootd::message::open::OpenOptions;
 use xrootd::message::stat::{StatFlags, StatInfo};
 
 pub use self::place::UploadPlace;
+use self::window::Window;
 use super::{Content, CreateOptions, Sink, Written};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::xrootd::asking::{
     Answered, Asking, FileRequest, Outlook, Reply, RequestFailure,
 };
 
-/// Bytes on their way at a time: a link of 2 Gbit/s that is 130 ms away.
-const WINDOW_BYTES: u64 = 32 << 20;
 /// What leaves before the server has said that the file is open. It may send elsewhere.
 const EARLY_BYTES: u64 = 1 << 20;
 /// Bytes of a write: they cost the server one request, and are the least that is sent again.
@@ -59,13 +59,24 @@ struct Writing {
     before: u64,
     replaced: bool,
     /// What the server has not confirmed, in the order in which it was sent.
-    sent: VecDeque<(u64, Bytes, Outlook)>,
+    sent: VecDeque<SentPiece>,
     in_flight: u64,
+    window: Window,
+    begun: Instant,
     /// Bytes from the beginning of the file on that the server has confirmed.
     confirmed: u64,
     /// What is too little for a write, and where it belongs.
     gathered: BytesMut,
     gathered_at: u64,
+}
+
+/// Bytes that were sent and are kept until the server confirms them.
+struct SentPiece {
+    offset: u64,
+    bytes: Bytes,
+    /// Since the file was begun.
+    at: Duration,
+    outlook: Outlook,
 }
 
 /// How far the file is.
@@ -170,6 +181,8 @@ impl Writing {
             replaced: false,
             sent: VecDeque::new(),
             in_flight: 0,
+            window: Window::default(),
+            begun: Instant::now(),
             confirmed: 0,
             gathered: BytesMut::new(),
             gathered_at: 0,
@@ -214,11 +227,12 @@ impl Writing {
         if self.is_asked() && self.in_flight + count > EARLY_BYTES {
             self.opened().await?;
         }
-        while self.in_flight > 0 && self.in_flight + count > WINDOW_BYTES {
+        while self.in_flight > 0 && self.in_flight + count > self.window.bytes() {
             self.confirm_first().await?;
         }
         let question = FileRequest::Write { offset, bytes: bytes.clone() };
-        self.sent.push_back((offset, bytes, self.asking.ask(question)));
+        let (at, outlook) = (self.begun.elapsed(), self.asking.ask(question));
+        self.sent.push_back(SentPiece { offset, bytes, at, outlook });
         self.in_flight += count;
         Ok(())
     }
@@ -230,11 +244,14 @@ impl Writing {
     /// Waits until the server has what was sent first.
     async fn confirm_first(&mut self) -> Result<()> {
         self.opened().await?;
-        let Some((offset, bytes, outlook)) = self.sent.pop_front() else { return Ok(()) };
+        let Some(SentPiece { offset, bytes, at, outlook }) = self.sent.pop_front() else {
+            return Ok(());
+        };
         match self.asking.reply(outlook).await {
             Ok(_) => {
                 let end = offset + bytes.len() as u64;
                 self.in_flight -= bytes.len() as u64;
+                self.window.confirmed(at, self.begun.elapsed(), bytes.len() as u64);
                 if offset <= self.confirmed {
                     self.confirmed = self.confirmed.max(end);
                 }
@@ -242,7 +259,8 @@ impl Writing {
             }
             Err(RequestFailure::Lost(error)) => {
                 // What it was is sent again with the rest.
-                self.sent.push_front((offset, bytes, tokio::sync::oneshot::channel().1));
+                let outlook = tokio::sync::oneshot::channel().1;
+                self.sent.push_front(SentPiece { offset, bytes, at, outlook });
                 self.recover(error).await
             }
             Err(refusal) => Err(refused(refusal)),
@@ -298,9 +316,9 @@ impl Writing {
 
     /// Sends all bytes that are not confirmed.
     fn send_again(&mut self) {
-        for (offset, bytes, outlook) in &mut self.sent {
-            let question = FileRequest::Write { offset: *offset, bytes: bytes.clone() };
-            *outlook = self.asking.ask(question);
+        for piece in &mut self.sent {
+            let question = FileRequest::Write { offset: piece.offset, bytes: piece.bytes.clone() };
+            (piece.at, piece.outlook) = (self.begun.elapsed(), self.asking.ask(question));
         }
     }
 

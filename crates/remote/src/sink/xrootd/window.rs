@@ -1,0 +1,115 @@
+//! How many bytes of a file are on their way to a server at a time.
+//!
+//! Too few leave the link idle for a part of each round trip. Too many overflow the queue in front
+//! of its narrowest part: what is lost there is sent again, and the link is idle meanwhile. So
+//! somewhat less than twice what a round trip brings is on its way: as TCP doubles its window in
+//! each one, the limit follows its start, and afterwards leaves the queue room.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What may always be on its way, bytes.
+const LEAST: u64 = 4 << 20;
+/// And at most: a link of 2 Gbit/s that is 130 ms away.
+const MOST: u64 = 32 << 20;
+/// On its way are so many quarters of what a round trip brings.
+const QUARTERS: u64 = 7;
+/// A rate counts for so many round trips.
+const TRIPS: u32 = 8;
+
+/// The window of one file.
+#[derive(Debug, Default)]
+pub struct Window {
+    /// The shortest time from sending bytes to their confirmation.
+    trip: Option<Duration>,
+    /// Bytes confirmed so far, after each confirmation of the last round trip.
+    confirmed: VecDeque<(Duration, u64)>,
+    /// The most that a round trip has brought lately, and when.
+    best: VecDeque<(Duration, u64)>,
+}
+
+impl Window {
+    /// The limit, bytes.
+    pub fn bytes(&self) -> u64 {
+        let best = self.best.front().map_or(MOST, |(_, bytes)| *bytes);
+        (best / 4).saturating_mul(QUARTERS).clamp(LEAST, MOST)
+    }
+
+    /// At `now`, a time since any beginning, the server has confirmed `bytes` that were sent at
+    /// `sent`.
+    pub fn confirmed(&mut self, sent: Duration, now: Duration, bytes: u64) {
+        let took = now.saturating_sub(sent);
+        let trip = self.trip.map_or(took, |trip| trip.min(took));
+        self.trip = Some(trip);
+        let all = self.confirmed.back().map_or(0, |(_, all)| *all) + bytes;
+        self.confirmed.push_back((now, all));
+        while self.confirmed.get(1).is_some_and(|(at, _)| now.saturating_sub(*at) >= trip) {
+            self.confirmed.pop_front();
+        }
+        let brought = match self.confirmed.front() {
+            Some((at, before)) if now.saturating_sub(*at) >= trip => all - before,
+            _ => all,
+        };
+        self.note(now, brought, trip);
+    }
+
+    /// Keeps the greatest of the last round trips, and those that will be it later.
+    fn note(&mut self, now: Duration, brought: u64, trip: Duration) {
+        while self.best.back().is_some_and(|(_, other)| *other <= brought) {
+            self.best.pop_back();
+        }
+        self.best.push_back((now, brought));
+        let old = |(at, _): &mut (Duration, u64)| now.saturating_sub(*at) > trip * TRIPS;
+        while self.best.len() > 1 && self.best.pop_front_if(old).is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Confirms a MiB each `step` ms from `start` to `end`, each sent 100 ms before.
+    fn steady(window: &mut Window, (start, end): (u64, u64), step: usize) {
+        for at in (start..end).step_by(step) {
+            window.confirmed(ms(at - 100), ms(at), MIB);
+        }
+    }
+
+    #[test]
+    fn it_is_not_quite_twice_what_a_round_trip_brings() {
+        let mut window = Window::default();
+        assert_eq!(window.bytes(), MOST, "before anything is known");
+        steady(&mut window, (100, 1000), 10);
+        assert!((16 * MIB..=19 * MIB).contains(&window.bytes()), "{}", window.bytes());
+        // The rate has halved: known when the better times are long enough ago.
+        steady(&mut window, (1000, 1500), 20);
+        assert!(window.bytes() >= 16 * MIB, "{}", window.bytes());
+        steady(&mut window, (1500, 3000), 20);
+        assert!((8 * MIB..=10 * MIB).contains(&window.bytes()), "{}", window.bytes());
+    }
+
+    #[test]
+    fn a_slow_link_and_a_fast_one_have_limits() {
+        let mut slow = Window::default();
+        steady(&mut slow, (1000, 9000), 1000);
+        assert_eq!(slow.bytes(), LEAST);
+        let mut fast = Window::default();
+        steady(&mut fast, (100, 1000), 1);
+        assert_eq!(fast.bytes(), MOST);
+    }
+
+    #[test]
+    fn a_pause_does_not_forget_the_link() {
+        let mut window = Window::default();
+        steady(&mut window, (100, 1000), 10);
+        let before = window.bytes();
+        window.confirmed(ms(59_900), ms(60_000), MIB);
+        assert!(window.bytes() <= before && window.bytes() >= LEAST);
+    }
+}
