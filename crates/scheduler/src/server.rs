@@ -97,7 +97,8 @@ pub(crate) struct Server {
     pub round_trip: RoundTrip,
     pub meter: Meter,
     pub waves: Waves,
-    /// The same as `meter`, of loads that would have shown more: what it can do, not what was asked of it.
+    /// The same as `meter`, of loads that would have shown more: what it can do, not what was asked
+    /// of it.
     pub pace: Meter,
     /// A connection has been usable once.
     pub reached: bool,

@@ -69,9 +69,9 @@ fn a_long_read_keeps_the_pipe_full() {
     assert!(world.now <= ms(2_900), "{:?}, one connection in one go takes 2.9 s", world.now);
 }
 
-/// Regression: half a second's worth of requests was given to connections while each of them was still
-/// getting faster, together faster than the link. The last bytes then came over the slowest ones
-/// alone: the end of a file of 110 MB took 0.3 s in which the link was nearly idle.
+/// Regression: half a second's worth of requests was given to connections while each of them was
+/// still getting faster, together faster than the link. The last bytes then came over the slowest
+/// ones alone: the end of a file of 110 MB took 0.3 s in which the link was nearly idle.
 #[test]
 fn what_is_in_flight_is_about_what_the_link_holds() {
     let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(100)).rate(GBIT));
