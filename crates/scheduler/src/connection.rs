@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::budget::Budgets;
-use crate::estimate::{Meter, Plateau, RoundTrip, bytes_in};
+use crate::estimate::{Meter, Plateau, RoundTrip, Waves, bytes_in};
 use crate::ids::{RequestId, ServerId, Time};
 use crate::link::LinkModel;
 use crate::split::Pipe;
@@ -21,6 +21,11 @@ const IN_FLIGHT_MIN: u64 = 256 << 10;
 /// While the window doubles, this many windows keep the connection busy until the next request
 /// gets there: one is delivered before, two more in the round trip that follows.
 const WINDOWS_AHEAD: u64 = 4;
+/// The same, where what the last round trip has brought says that the window is wider than the
+/// rate does: that is an average over the time of a request, and late by as much.
+const WAVES_AHEAD: u64 = 3;
+/// What may be in flight of a connection on a full link, by what its last round trip has brought.
+const WAVES_HELD: u64 = 3;
 
 /// The same before it is usable: it may never be.
 const IN_FLIGHT_CONNECTING: u64 = 128 << 10;
@@ -52,6 +57,7 @@ pub(crate) struct Connection {
     pub in_flight: u64,
     pub meter: Meter,
     window: u64,
+    waves: Waves,
     round: Round,
     start_up: Plateau,
 }
@@ -79,6 +85,7 @@ impl Connection {
             in_flight: 0,
             meter: Meter::new(),
             window: WINDOW_INITIAL,
+            waves: Waves::default(),
             round: Round::default(),
             start_up: Plateau::default(),
         }
@@ -101,6 +108,7 @@ impl Connection {
         if !self.is_amid_a_round(now, rtt) {
             self.round = Round { began: now, window: self.window(rtt) };
         }
+        self.waves.add(now, bytes, rtt);
         self.in_flight = self.in_flight.saturating_sub(bytes);
         self.window = self.window.saturating_add(bytes).min(WINDOW_MAX);
         if let Some(rtt) = rtt.filter(|_| self.meter.rate() > 0) {
@@ -149,9 +157,19 @@ impl Connection {
         let pipe = bytes_in(self.meter.rate(), rtt.unwrap_or(Time::ZERO));
         let ahead = match self.start_up.is_reached() {
             true => 0,
-            false => self.window(rtt).saturating_mul(WINDOWS_AHEAD),
+            false => {
+                let next = self.window.min(self.waves.bytes().saturating_mul(2));
+                let ahead = self.window(rtt).saturating_mul(WINDOWS_AHEAD);
+                ahead.max(next.saturating_mul(WAVES_AHEAD))
+            }
         };
         pipe.saturating_mul(2).max(ahead).max(IN_FLIGHT_MIN)
+    }
+
+    /// The same on a link that the connections fill together: each brings now more, now less, and
+    /// what it had brought at best says little.
+    pub(crate) fn in_flight_held(&self) -> u64 {
+        self.waves.most().saturating_mul(WAVES_HELD).max(IN_FLIGHT_MIN)
     }
 
     /// When it has failed, or is of no use any more, unless something comes.

@@ -233,25 +233,25 @@ impl Scheduler {
         let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
         let crowded = urgency == Urgency::Hint && in_flight > server.hints_max();
-        let in_flight_max = server.in_flight_max();
+        let (in_flight_max, is_filled) = (server.in_flight_max(), server.fills_link());
         let count = all.clone().count().max(1) as u64;
-        // A connection that is faster than the others takes up to twice as much as they do.
-        let fair = (in_flight_max / count).saturating_mul(2);
         let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
         let room = |(connection, state): (ConnectionId, &Connection)| {
             let stuck = any_usable
                 && state.phase == Phase::Connecting
                 && self.now.saturating_sub(state.since) > overdue;
             let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
-            let limit = state.in_flight_max(rtt).min(fair);
+            let held = if is_filled { state.in_flight_held() } else { u64::MAX };
+            let limit = state.in_flight_max(rtt).min(held);
             let most = match traits.pipelined {
                 true => (limit / 4).max(traits.request_bytes_brief),
                 false => limit.max(REQUEST_BYTES_ALONE),
             };
-            let most = most.max(overhead.saturating_mul(WORK_RATIO)).min(longest);
+            let worth = overhead.saturating_mul(WORK_RATIO).min(longest);
+            let most = most.min(longest).max(worth);
             let limit = limit.max(most.saturating_mul(2));
-            let is_enough =
-                in_flight.saturating_add(most) > in_flight_max.max(most.saturating_mul(2 * count));
+            let enough = in_flight_max.max(worth.saturating_mul(2 * count));
+            let is_enough = in_flight.saturating_add(most) > enough;
             // Hints leave room that a demand finds at once.
             let limit = if urgency == Urgency::Hint { limit / 4 * 3 } else { limit };
             let full = crowded

@@ -182,6 +182,11 @@ impl Waves {
         self.brought[0].max(self.brought[1])
     }
 
+    /// The most that one of the last three brought, the present one included.
+    pub(crate) fn most(&self) -> u64 {
+        self.bytes().max(self.brought[2])
+    }
+
     /// Whether one of the last two waves brought more than the one before it.
     pub(crate) fn grow(&self) -> bool {
         let grows = |[next, last]: [u64; 2]| next > last.saturating_add(last / GROWTH_PART);

@@ -72,7 +72,7 @@ const NEAR: Time = Time::from_millis(2);
 /// The kernel's default read-ahead: a longer chunk takes several reads of the disk anyway.
 const NEAR_CHUNK_BYTES_WHOLE: u64 = 128 << 10;
 /// What may be in flight, in halves of what the link holds: while that grows, and afterwards,
-const GROWING_HALVES: u64 = 8;
+const GROWING_HALVES: u64 = 12;
 const HELD_HALVES: u64 = 5;
 /// and at least, in bytes: less is soon over, whichever connection is the last.
 const IN_FLIGHT_LEAST: u64 = 16 << 20;
@@ -225,10 +225,9 @@ impl Server {
     }
 
     /// Bytes that may be in flight over all connections together. While the rate grows: what the
-    /// next round trip brings, twice as much as the last one, and as much again, as requests take a
-    /// part of a round trip to get there. Afterwards: what the link holds, a queue in front of it
-    /// of the same length, and a reserve. More keeps nothing busier, and is given to connections
-    /// before it is known which of them will be the last.
+    /// next two round trips bring, twice and four times as much as the last one. Afterwards: what
+    /// the link holds, a queue in front of it of the same length, and a reserve. More keeps nothing
+    /// busier, and is given to connections before it is known which of them will be the last.
     pub(crate) fn in_flight_max(&self) -> u64 {
         let held = self.pipe_bytes().max(self.waves.bytes());
         if held == 0 || self.traits.is_disk {
@@ -236,6 +235,12 @@ impl Server {
         }
         let halves = if self.waves.grow() { GROWING_HALVES } else { HELD_HALVES };
         (held / 2).saturating_mul(halves).max(IN_FLIGHT_LEAST)
+    }
+
+    /// Whether the rate of all connections together stands, at one that takes many bytes in flight.
+    pub(crate) fn fills_link(&self) -> bool {
+        let most = self.in_flight_max();
+        !self.waves.grow() && (IN_FLIGHT_LEAST + 1..u64::MAX).contains(&most)
     }
 
     /// So much in flight shows what the link can do.

@@ -79,12 +79,13 @@ fn what_is_in_flight_is_about_what_the_link_holds() {
     for part in 0..200 {
         world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
     }
-    // Slow start fills the link in 0.9 s; that the rate stands is known two round trips later.
-    world.run_until(ms(1_300));
+    // Slow start fills the link in 0.9 s; that the rate stands is known two round trips later, and
+    // what is in flight then has to come first.
+    world.run_until(ms(1_400));
     while world.now < ms(1_700) {
         let in_flight = world.scheduler.snapshot().servers[0].in_flight_bytes;
         let holds = GBIT / 10;
-        assert!(in_flight <= 3 * holds, "{in_flight} at {:?}", world.now);
+        assert!(in_flight <= 7 * holds / 2, "{in_flight} at {:?}", world.now);
         assert!(in_flight >= 3 * holds / 2, "{in_flight} at {:?}", world.now);
         world.run_until(world.now + ms(10));
     }
