@@ -15,6 +15,8 @@ use crate::write::schema::{EntryType, TableColumn};
 
 /// Bytes of pages that one thread encodes at a time, about.
 const RUN_LEN: usize = 4 << 20;
+/// Bits between two marks, at least: callers add entries one by one.
+const MARK_BITS: u64 = 1 << 19;
 
 /// The entries that have come, and what has become of them.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub(in crate::write) struct Cutter {
     columns: Vec<Arc<StoredColumn>>,
     /// First entry of the cluster that is open, and bits in front of it.
     start: Mark,
-    /// After each time that entries came.
+    /// After each time that entries came, but for few of them.
     marks: VecDeque<Mark>,
     /// Bits after which a cluster ends.
     cluster_bits: u64,
@@ -95,13 +97,25 @@ impl Cutter {
             bits += range.len() as u64 * u64::from(column.bits);
         }
         self.rows.push_checked(listed, added)?;
-        self.marks.push_back(Mark { entry: self.rows.end(), bits });
+        self.mark(Mark { entry: self.rows.end(), bits });
         Ok(())
+    }
+
+    /// Adds a mark, in place of the last one where that is close to the one before.
+    fn mark(&mut self, mark: Mark) {
+        let before = self.marks.len().checked_sub(2).map_or(self.start, |at| self.marks[at]);
+        match self.marks.back_mut() {
+            Some(last) if last.bits - before.bits < MARK_BITS => *last = mark,
+            _ => self.marks.push_back(mark),
+        }
     }
 
     /// The entries of the next cluster that is full; of a last one that is not, where no more come.
     pub fn next_cluster(&mut self, is_closed: bool) -> Result<Option<Range<u64>>> {
         let goal = self.start.bits.saturating_add(self.cluster_bits);
+        if !is_closed && self.marks.back().is_none_or(|last| last.bits < goal) {
+            return Ok(None);
+        }
         let full = self.marks.partition_point(|mark| mark.bits < goal);
         let end = match self.marks.get(full) {
             Some(last) => {
