@@ -12,6 +12,8 @@ use std::time::Duration;
 const LEAST: u64 = 4 << 20;
 /// And at most: a link of 2 Gbit/s that is 130 ms away.
 const MOST: u64 = 32 << 20;
+/// Before the first confirmation: enough until TCP's window is as wide.
+const FIRST: u64 = 16 << 20;
 /// On its way are so many quarters of what a round trip brings.
 const QUARTERS: u64 = 7;
 /// A rate counts for so many round trips.
@@ -31,7 +33,7 @@ pub struct Window {
 impl Window {
     /// The limit, bytes.
     pub fn bytes(&self) -> u64 {
-        let best = self.best.front().map_or(MOST, |(_, bytes)| *bytes);
+        let Some((_, best)) = self.best.front() else { return FIRST };
         (best / 4).saturating_mul(QUARTERS).clamp(LEAST, MOST)
     }
 
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn it_is_not_quite_twice_what_a_round_trip_brings() {
         let mut window = Window::default();
-        assert_eq!(window.bytes(), MOST, "before anything is known");
+        assert_eq!(window.bytes(), FIRST, "before anything is known");
         steady(&mut window, (100, 1000), 10);
         assert!((16 * MIB..=19 * MIB).contains(&window.bytes()), "{}", window.bytes());
         // The rate has halved: known when the better times are long enough ago.
