@@ -58,16 +58,9 @@ pub(crate) struct Connection {
     pub meter: Meter,
     window: u64,
     waves: Waves,
-    round: Round,
+    /// The window before the present wave.
+    window_before: u64,
     start_up: Plateau,
-}
-
-/// The present wave of deliveries, about a round trip long.
-#[derive(Debug, Clone, Copy, Default)]
-struct Round {
-    began: Time,
-    /// The window before it.
-    window: u64,
 }
 
 impl Connection {
@@ -86,7 +79,7 @@ impl Connection {
             meter: Meter::new(),
             window: WINDOW_INITIAL,
             waves: Waves::default(),
-            round: Round::default(),
+            window_before: 0,
             start_up: Plateau::default(),
         }
     }
@@ -105,10 +98,10 @@ impl Connection {
     /// Bytes came. Each acknowledged byte widens the window by itself while TCP starts.
     pub(crate) fn delivered(&mut self, bytes: u64, now: Time, rtt: Option<Time>) {
         self.heard = self.heard.max(now);
-        if !self.is_amid_a_round(now, rtt) {
-            self.round = Round { began: now, window: self.window(rtt) };
+        let window = self.window(rtt);
+        if self.waves.add(now, bytes, rtt) {
+            self.window_before = window;
         }
-        self.waves.add(now, bytes, rtt);
         self.in_flight = self.in_flight.saturating_sub(bytes);
         self.window = self.window.saturating_add(bytes).min(WINDOW_MAX);
         if let Some(rtt) = rtt.filter(|_| self.meter.rate() > 0) {
@@ -126,16 +119,11 @@ impl Connection {
         self.window.min(borne_out.max(WINDOW_INITIAL))
     }
 
-    fn is_amid_a_round(&self, now: Time, rtt: Option<Time>) -> bool {
-        let length = rtt.unwrap_or(Time::ZERO) / 4 * 3;
-        now < self.round.began.saturating_add(length)
-    }
-
     /// The window to compare with those of other connections. A wave that has reached this one
     /// will reach the others: what it has brought counts when it is through.
     fn comparable_window(&self, now: Time, rtt: Option<Time>) -> u64 {
-        let more_comes = !self.requests.is_empty() && self.is_amid_a_round(now, rtt);
-        if more_comes { self.round.window } else { self.window(rtt) }
+        let more_comes = !self.requests.is_empty() && self.waves.is_amid(now, rtt);
+        if more_comes { self.window_before } else { self.window(rtt) }
     }
 
     fn cool_down(&mut self, now: Time, rtt: Option<Time>) {
