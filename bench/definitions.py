@@ -217,6 +217,12 @@ def cms(
 # Megabytes before compression, chosen so that each peer sends about 1 GB.
 UPLOADS = (
     Peer("xrdcp", "xrdcp_up", options=("--megabytes", "1000"), is_bound=True),
+    Peer(
+        "xrdcp, checksums compared",
+        "xrdcp_up",
+        options=("--megabytes", "1000", "--compare"),
+        is_bound=True,
+    ),
     Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "1000")),
     Peer(
         "farroot TTree, not compressed",
@@ -765,6 +771,16 @@ EXPERIMENTS = {
         peers=(
             Peer("hadd", "hadd", "local", ("--flags=-f", "--tree=")),
             Peer("farroot merge", "farroot_merge", "local", ("--tree=",)),
+        ),
+    ),
+    "skim-copy": Experiment(
+        about="copy of the file that is skimmed: 110 MB at 100 ms and 1 Gbit/s to a local disk",
+        file="write100",
+        links=(Link(100),),
+        peers=(
+            Peer("xrdcp", "xrdcp", options=TO_DISK, is_bound=True),
+            Peer("farroot cp", "farroot_copy", is_bound=True),
+            Peer("farroot, skim of all entries", "farroot_skim"),
         ),
     ),
     **{

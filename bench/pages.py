@@ -459,6 +459,12 @@ PAGES = {
                 ("all", "a half", "1 %", "none"),
             ),
             Question(
+                "Copying that file",
+                "What bounds a skim of all entries: new connections start slowly.",
+                ("skim-copy",),
+                "peers",
+            ),
+            Question(
                 "Uploads to a server 100 ms away",
                 "1 GB at 1 Gbit/s to xrootd: a file as it is, and trees that are made meanwhile.",
                 ("upload",),
