@@ -497,13 +497,13 @@ fn name_over(part: TempPath, target: &Path) -> io::Result<()> {
     })
 }
 
-/// What is in a file that holds a name for a part: nobody else writes that.
+/// What is in a file that holds a name for a part; no other writer puts that into one.
 fn held_text(part: &Path) -> Vec<u8> {
     let name = part.file_name().unwrap_or_default().as_bytes();
     [b"farroot is about to give this name to ", name, b"\n"].concat()
 }
 
-/// Whether a name is held for a part, by a file that nobody else has replaced or written to.
+/// Whether a name is held for a part, by a file that no other process has replaced or written to.
 fn is_held(target: &Path, part: &Path) -> io::Result<bool> {
     let text = held_text(part);
     let there = fs::symlink_metadata(target)?;

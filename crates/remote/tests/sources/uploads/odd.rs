@@ -95,7 +95,7 @@ impl Odd {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return StatusCode::BAD_REQUEST };
             content.extend_from_slice(&frame.into_data().unwrap_or_default());
-            // As a disk, it puts what comes after a file was removed nowhere.
+            // As a disk does with a file that was removed, it drops bytes that arrive afterwards.
             if let Some(file) = self.files.lock().get_mut(&name).filter(|_| self.faults.in_place) {
                 file.clone_from(&content);
             }
