@@ -26,10 +26,17 @@ def value(event: Any, branch: Any) -> Any:
 
 
 def plain(what: Any) -> Any:
-    """Lists, numbers and texts."""
+    """Lists, numbers and texts; None of an optional value that is missing."""
+    kind = type(what).__name__
     if isinstance(what, (bool, int, float)):
         return what
-    return str(what) if type(what).__name__ == "string" else [plain(each) for each in what]
+    if isinstance(what, str):
+        return ord(what)  # What PyROOT makes of a number of one byte.
+    if kind.startswith("optional<"):
+        if not what.has_value():
+            return None
+        return str(what.value()) if kind == "optional<string>" else plain(what.value())
+    return str(what) if kind == "string" else [plain(each) for each in what]
 
 
 def tree(read: Any) -> dict[str, Any]:
@@ -43,8 +50,27 @@ def tree(read: Any) -> dict[str, Any]:
 
 
 def ntuple(path: Path, name: str) -> dict[str, Any]:
+    """The values of all fields but untyped records, which PyROOT has no type for."""
     reader = ROOT.RNTupleReader.Open(name, str(path))
-    return {"entries": reader.GetNEntries(), "description": reader.GetDescriptor().GetDescription()}
+    descriptor = reader.GetDescriptor()
+    fields = {str(each.GetFieldName()): each for each in descriptor.GetTopLevelFields()}
+    types = {name: str(each.GetTypeName()) for name, each in fields.items()}
+    values: dict[str, list[Any]] = {name: [] for name, kind in types.items() if kind}
+    entry = reader.CreateEntry()
+    for number in range(reader.GetNEntries()):
+        reader.LoadEntry(number, entry)
+        for each, read in values.items():
+            value = plain(entry[each])
+            read.append(signed(value) if "std::int8_t" in types[each] else value)
+    description = descriptor.GetDescription()
+    return {"entries": reader.GetNEntries(), "description": description, "values": values}
+
+
+def signed(bytes_: Any) -> Any:
+    """Numbers of one byte with their sign, which PyROOT leaves out."""
+    if isinstance(bytes_, list):
+        return [signed(each) for each in bytes_]
+    return bytes_ - 256 if isinstance(bytes_, int) and bytes_ > 127 else bytes_
 
 
 def histogram(read: Any) -> dict[str, Any]:
