@@ -12,6 +12,7 @@
 mod carrier;
 mod encoders;
 mod flow;
+mod infos;
 pub(crate) mod merge;
 mod options;
 mod output;

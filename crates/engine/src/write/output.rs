@@ -16,6 +16,7 @@ use rootfile::write::{
 
 use super::carrier::carry;
 use super::flow::{Flow, FlowState};
+use super::infos::infos;
 use super::options::WriteOptions;
 use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
@@ -151,10 +152,7 @@ impl FileOutput {
         }
         let object =
             source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
-        // Of these classes some writers have other descriptions: this file has its own.
-        let own = ["TObject", "ROOT::RNTuple"];
-        let infos = source.format().classes.streamers.infos_of_file();
-        let infos: Vec<_> = infos.filter(|info| !own.contains(&&*info.class)).cloned().collect();
+        let infos = infos(source);
         self.flow
             .once(
                 |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),

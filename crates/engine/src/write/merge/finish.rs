@@ -6,13 +6,13 @@ use remote::{Result, Written};
 use rootfile::write::{DirectoryId, Encoders};
 
 use super::carrier::Carrier;
-use super::inputs::OWN;
 use super::later::LaterObjects;
 use super::options::MergeReport;
 use super::plan::{MergePlan, Output, OutputContent};
 use super::processes;
 use crate::located::Located;
 use crate::read::file::session::Session;
+use crate::write::infos::OWN;
 
 /// Writes objects and metadata, and closes the file.
 ///

@@ -24,9 +24,8 @@ use super::processes::{self, Processes};
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
+use crate::write::infos::infos;
 
-/// Classes whose streamer infos are the output's own.
-pub const OWN: [&str; 2] = ["TObject", "ROOT::RNTuple"];
 /// Memory for decoded objects, about: for those of all outputs that are added up at a time.
 pub const DECODED_BYTES: u64 = 32 << 20;
 /// Memory of a decoded object without bins, and of each byte of its content, about.
@@ -193,13 +192,6 @@ impl Input {
             processes,
         })
     }
-}
-
-/// The streamer infos of a file, but for those of classes that are written in one way only, and
-/// that some writers describe otherwise.
-fn infos(file: &File) -> Vec<StreamerInfo> {
-    let infos = file.format().classes.streamers.infos_of_file();
-    infos.filter(|info| !OWN.contains(&&*info.class)).cloned().collect()
 }
 
 /// The keys of a directory that are no directories, of each name that of the highest cycle.
