@@ -166,6 +166,12 @@ impl Error {
         self
     }
 
+    /// Of a file that may not be replaced.
+    pub(crate) fn target_is_there() -> Self {
+        Error::new(ErrorKind::InvalidArgument, "the target is there already")
+            .with_advice_for("-f replaces it", "overwrite=True replaces it")
+    }
+
     /// Puts a semicolon and `what` behind the message.
     #[must_use]
     pub(crate) fn and(mut self, what: &str) -> Self {

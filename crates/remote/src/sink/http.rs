@@ -57,7 +57,7 @@ impl HttpFile {
         let (url, config) = (url.clone(), config.clone());
         let changer = HttpChanger::new(&config, network.clone());
         if !options.overwrite && changer.is_there(&url).await? {
-            return Err(is_there());
+            return Err(Error::target_is_there());
         }
         let (memory, memory_at, disk) = (Vec::new(), 0, None);
         Ok(HttpFile { url, options, config, network, notes, memory, memory_at, disk })
@@ -147,7 +147,7 @@ impl HttpFile {
         let before = changer.state(&self.url).await;
         // It may have come since it was asked for.
         if !self.options.overwrite && before.clone()?.is_some() {
-            return Err(is_there());
+            return Err(Error::target_is_there());
         }
         self.put(changer, &self.url, spooled, content, before).await.map(Put::keep)
     }
@@ -201,11 +201,6 @@ impl HttpFile {
     async fn checksum_of(&self, url: &Address, kind: Algorithm) -> Result<Checksum> {
         one_shot::checksum(url, Some(kind), &self.config, self.network.clone()).await
     }
-}
-
-fn is_there() -> Error {
-    Error::new(ErrorKind::InvalidArgument, "the target is there already")
-        .with_advice_for("-f replaces it", "overwrite=True replaces it")
 }
 
 /// Removes what was put of a file, after an error, which then says what may have stayed. A server

@@ -150,7 +150,7 @@ fn check_there(target: &Path, options: CreateOptions) -> Result<Option<fs::Permi
     let Ok(there) = fs::metadata(target) else { return Ok(None) };
     check_regular(&there)?;
     if !options.overwrite {
-        return Err(is_there());
+        return Err(Error::target_is_there());
     }
     // A file that its owner has protected is not replaced, and neither is one that is written to.
     let open = File::options().write(true).open(target);
@@ -167,11 +167,6 @@ fn check_regular(there: &fs::Metadata) -> Result<()> {
         }
         () => Ok(()),
     }
-}
-
-fn is_there() -> Error {
-    Error::new(ErrorKind::InvalidArgument, "the target is there already")
-        .with_advice_for("-f replaces it", "overwrite=True replaces it")
 }
 
 /// Some network file systems have no locks; there the last writer's file stays.
@@ -543,7 +538,7 @@ fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
 
 fn cannot_name(target: &Path, error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => is_there(),
+        io::ErrorKind::AlreadyExists => Error::target_is_there(),
         _ => cannot_begin(target, error),
     }
 }

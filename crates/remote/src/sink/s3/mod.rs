@@ -26,7 +26,7 @@ use crate::address::Address;
 use crate::checksum::Algorithm;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::http::s3::{ObjectWriter, PartUpload, SentPart, is_there_already};
+use crate::source::http::s3::{ObjectWriter, PartUpload, SentPart};
 use crate::source::network::Network;
 
 /// Parts that are sent at a time: so many, and so many bytes, but one always.
@@ -71,7 +71,7 @@ impl S3File {
     ) -> Result<Self> {
         let writer = Arc::new(ObjectWriter::new(url, config, network)?);
         if !options.overwrite && writer.is_there().await? {
-            return Err(is_there_already());
+            return Err(Error::target_is_there());
         }
         let (url, filling) = (url.clone(), ObjectPart::first());
         Ok(S3File { url, options, writer, filling, kept: KeptParts::default(), begun: None })

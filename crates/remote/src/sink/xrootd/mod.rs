@@ -438,15 +438,13 @@ impl Writing {
         };
         // A short file leaves whole with its open, the close behind it: not under its own name,
         // as the server keeps what is closed even where it has refused some of the bytes.
-        let early = (self.is_asked() && self.place.is_beside()).then(|| {
+        let mut early = None;
+        if self.is_asked() && self.place.is_beside() {
             let sync = self.asking.ask(FileRequest::Sync);
-            (sync, ask_end(&self.asking))
-        });
-        let ended = match early {
-            Some((sync, end)) => self.synced(sync).await?.then_some(end),
-            None => None,
-        };
-        let [close, mut checksum] = match ended {
+            let end = ask_end(&self.asking);
+            early = self.synced(sync).await?.then_some(end);
+        }
+        let [close, mut checksum] = match early {
             Some(end) => end,
             None => {
                 self.sync().await?;
@@ -505,10 +503,7 @@ pub fn refused(refusal: RequestFailure) -> Error {
     let RequestFailure::Server(said, error) = refusal else { return refusal.into_error() };
     let like = |kind, text: &str| Error::new(kind, format!("{text}: {}", said.message));
     let explained = match said.code {
-        ErrorCode::ITEM_EXISTS => {
-            Error::new(ErrorKind::InvalidArgument, "the target is there already")
-                .with_advice_for("-f replaces it", "overwrite=True replaces it")
-        }
+        ErrorCode::ITEM_EXISTS => Error::target_is_there(),
         ErrorCode::FILE_LOCKED | ErrorCode::IN_PROGRESS => {
             like(ErrorKind::InvalidArgument, "another writer, or a reader, has this file")
                 .with_advice("wait until it is done, or write to another name")

@@ -177,10 +177,7 @@ fn told(error: Error, status: StatusCode) -> Error {
             Error::new(ErrorKind::Unsupported, error.message())
                 .with_advice("see that the server lets files be written by HTTP, or use root://")
         }
-        StatusCode::PRECONDITION_FAILED => {
-            Error::new(ErrorKind::InvalidArgument, "the target is there already")
-                .with_advice_for("-f replaces it", "overwrite=True replaces it")
-        }
+        StatusCode::PRECONDITION_FAILED => Error::target_is_there(),
         StatusCode::CONFLICT => error.with_advice("make the directory first"),
         StatusCode::LOCKED => error.with_advice("another writer has it: wait until it is done"),
         StatusCode::INSUFFICIENT_STORAGE | StatusCode::PAYLOAD_TOO_LARGE => {

@@ -59,7 +59,7 @@ pub fn explain(refusal: &Refusal, status: StatusCode, plain: Error, asked: Asked
         "PreconditionFailed" | "ConditionalRequestConflict"
             if asked.purpose == RequestPurpose::Write =>
         {
-            is_there_already()
+            Error::target_is_there()
         }
         "NoSuchUpload" => say(ErrorKind::Io, "the server has dropped the parts sent so far".into())
             .with_advice("write the file again; the bucket's rules may end uploads too early"),
@@ -116,12 +116,6 @@ fn skewed(ahead: Option<i64>) -> Error {
     };
     let error = Error::new(ErrorKind::Unauthenticated, text);
     error.with_advice(remedy::SET_CLOCK)
-}
-
-/// Of an object that may not be replaced.
-pub fn is_there_already() -> Error {
-    Error::new(ErrorKind::InvalidArgument, "the target is there already")
-        .with_advice_for("-f replaces it", "overwrite=True replaces it")
 }
 
 fn denied(refusal: &Refusal, Asked { shown, purpose, .. }: Asked<'_>) -> Error {

@@ -21,6 +21,5 @@ mod writer;
 pub mod xml;
 
 pub use bucket::{Bucket, ahead};
-pub use explain::is_there_already;
 pub use presigned::{expired, is_presigned};
 pub use writer::{ObjectWriter, PartUpload, SentPart};

@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 
 use super::ahead;
 use super::bucket::Bucket;
-use super::explain::{RequestPurpose, by_status, is_there_already};
+use super::explain::{RequestPurpose, by_status};
 use super::place::Place;
 use super::sign::{encoded, sha256};
 use super::talk::REFUSAL_BYTES_MAX;
@@ -253,7 +253,7 @@ impl ObjectWriter {
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 asking.headers.remove(IF_NONE_MATCH);
                 if self.is_there().await? {
-                    return Err(is_there_already());
+                    return Err(Error::target_is_there());
                 }
                 self.ask(asking, server).await
             }
@@ -361,7 +361,7 @@ impl ObjectWriter {
         let refusal = match refusal.or_else(|| by_status(status)) {
             Some(refusal) => refusal,
             None if status == StatusCode::PRECONDITION_FAILED => {
-                return Ok(Some((is_there_already(), String::new())));
+                return Ok(Some((Error::target_is_there(), String::new())));
             }
             None => return Ok(Some((plain, String::new()))),
         };
