@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,7 @@ import farroot
 
 from . import seeded_written
 from .conftest import columns
-from .root import PACKAGE
-from .seeded_written import compare, equal
+from .seeded_written import compare, equal, read_by_root
 from .skips import need_root
 from .test_writing_objects import HISTOGRAMS
 from .test_writing_tables import COMPRESSIONS
@@ -40,9 +37,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             file[name] = histogram
         file["graph"] = farroot.as_TGraph({"x": [1, 2], "y": [3, 4]})
         file["text"] = "hello"
-    command = [sys.executable, "-W", "ignore", "-m", "tests.root.read", str(folder)]
-    done = subprocess.run(command, capture_output=True, cwd=PACKAGE, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    read_by_root(folder)
     return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
 
 
