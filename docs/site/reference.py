@@ -43,8 +43,8 @@ GROUPS = {
         *("InvalidArgumentError", "ArgumentTypeError", "NoAttributeError", "exceptions"),
     ),
     "Warnings": (
-        *("IgnoredArgumentWarning", "RecoveredWarning", "SettingWarning", "SkippedWarning"),
-        *("UnfinishedWarning", "UnreadableWarning"),
+        *("HiddenAliasWarning", "IgnoredArgumentWarning", "RecoveredWarning", "SettingWarning"),
+        *("SkippedWarning", "UnfinishedWarning", "UnreadableWarning"),
     ),
     "How branches are read, and containers": (
         *("AsDtype", "AsDtypeInPlace", "AsDouble32", "AsFloat16", "AsJagged", "AsStrings"),

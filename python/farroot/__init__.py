@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .errors import ConnectionFailedError as ConnectionFailedError
     from .errors import CorruptError as CorruptError
     from .errors import Error as Error
+    from .errors import HiddenAliasWarning as HiddenAliasWarning
     from .errors import IgnoredArgumentWarning as IgnoredArgumentWarning
     from .errors import InvalidArgumentError as InvalidArgumentError
     from .errors import KeyInFileError as KeyInFileError
@@ -198,6 +199,7 @@ _NAMES = {
         "ConnectionFailedError",
         "CorruptError",
         "Error",
+        "HiddenAliasWarning",
         "IgnoredArgumentWarning",
         "InvalidArgumentError",
         "KeyInFileError",
@@ -285,6 +287,7 @@ __all__ = [
     "Files",
     "Friends",
     "Graph",
+    "HiddenAliasWarning",
     "IgnoredArgumentWarning",
     "Index",
     "Installed",

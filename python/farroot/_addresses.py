@@ -17,7 +17,7 @@ Address = str | os.PathLike[str]
 def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]:
     """The file and the path in it that an address means."""
     if isinstance(address, str):
-        url, path = _core.split_tree(address)
+        url, path = _core.split_object(address)
         return expanded(url), path
     if isinstance(address, os.PathLike) or hasattr(address, "storage_options"):
         return path_text(address), None

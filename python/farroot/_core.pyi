@@ -105,7 +105,7 @@ __all__ = [
     "shown_address",
     "skim",
     "slices",
-    "split_tree",
+    "split_object",
     "strings",
     "timeline",
     "watch",
@@ -512,7 +512,11 @@ class Table:
 
     def resolve(self, text: str, below: int | None = None) -> list[ColumnInfo]:
         """The columns that a text means, of the table or of friends: one or, of a glob, all that
-        match; none where it is a formula. KeyInFileError where nothing has the name."""
+        match; none where it is a formula or an alias. KeyInFileError where nothing has the
+        name."""
+
+    def has_column(self, name: str, below: int | None = None) -> bool:
+        """Whether a column, also of a friend, has a name, which it hides from aliases."""
 
     def column(self, name: str, below: int | None = None) -> ColumnInfo:
         """The column of a name in a formula, in which dots may stand for slashes."""
@@ -651,7 +655,7 @@ def shown_address(address: str) -> str:
     """An address as it may be shown, without secrets."""
 
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
-def split_tree(address: str) -> tuple[str, str | None]: ...
+def split_object(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[TableLocation],
     request: Request,

@@ -92,7 +92,7 @@ def with_credentials(
         insecure: Whether servers are believed to be who they say they are. Others can then read
             and change what is read, and have the token that is sent.
     """
-    url, tree = _core.split_tree(address)
+    url, tree = _core.split_object(address)
     url = Access(**credentials).added_to(url)
     return url if tree is None else f"{url}:{tree}"
 

@@ -13,6 +13,7 @@ from ._formulas import Cut, Formula, formula
 from ._registry import custom_interpretation, has_interpretations, registered
 from .errors import (
     ArgumentTypeError,
+    HiddenAliasWarning,
     InvalidArgumentError,
     KeyInFileError,
     UnreadableWarning,
@@ -217,8 +218,9 @@ class ColumnQuery:
         return Cut(_formula(self.cut, place, self.all_aliases(place)))
 
     def all_aliases(self, place: Place) -> Mapping[str, str]:
-        """The call's own aliases and those of the file."""
-        return {**place.table.aliases, **(self.aliases or {})}
+        """The call's own aliases and those of the file, as far as no column has their name."""
+        found = {**place.table.aliases, **(self.aliases or {})}
+        return _Unhidden(place, found) if found else found
 
     def names(self) -> list[str]:
         """The expressions, one by one.
@@ -257,6 +259,40 @@ class ColumnQuery:
             # Of globs and of branches under longer names, each comes once.
             return columns
         return [by_name[name] for name in names]
+
+
+class _Unhidden(Mapping[str, str]):
+    """Aliases; one that has the name of a column is none: as in ROOT and uproot, the column is
+    meant, of which a warning tells."""
+
+    def __init__(self, place: Place, aliases: Mapping[str, str]) -> None:
+        self._place = place
+        self._aliases = aliases
+        self._seen: dict[str, bool] = {}
+
+    def __getitem__(self, name: str) -> str:
+        formula = self._aliases[name]
+        if self._is_hidden(name):
+            raise KeyError(name)
+        return formula
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._aliases if not self._is_hidden(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _is_hidden(self, name: str) -> bool:
+        if name not in self._seen:
+            core = self._place.table._live()
+            self._seen[name] = core.has_column(name, self._place._number)
+            if self._seen[name]:
+                warn(
+                    f"{name!r} is a column and an alias, {self._aliases[name]!r}: the column is "
+                    f"read; give the alias another name; in {self._place.table.address}",
+                    HiddenAliasWarning,
+                )
+        return self._seen[name]
 
 
 def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]:

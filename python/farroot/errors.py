@@ -17,6 +17,7 @@ __all__ = [
     "ConnectionFailedError",
     "CorruptError",
     "Error",
+    "HiddenAliasWarning",
     "IgnoredArgumentWarning",
     "InvalidArgumentError",
     "KeyInFileError",
@@ -121,6 +122,10 @@ class UnreadableWarning(UserWarning):
 
 class SkippedWarning(UserWarning):
     """Entries that cannot be read were left out, as ``on_error="report"`` wishes."""
+
+
+class HiddenAliasWarning(UserWarning):
+    """An alias has the name of a branch or of a friend's column, which is what is read."""
 
 
 class IgnoredArgumentWarning(UserWarning):

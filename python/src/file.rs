@@ -270,8 +270,9 @@ pub fn shown_address(py: Python<'_>, address: &str) -> PyResult<String> {
     Ok(urls.iter().map(ToString::to_string).collect::<Vec<_>>().join("|"))
 }
 
-/// `FILE:TREE` as the file and, where there is one, the tree.
+/// `FILE:OBJECT` as the file and, where there is one, the object's path.
 #[pyfunction]
-pub fn split_tree(address: &str) -> (&str, Option<&str>) {
-    remote::address::split_tree(address)
+pub fn split_object(address: &str) -> (String, Option<&str>) {
+    let at = remote::address::split_object(address);
+    (at.file.into_owned(), at.object)
 }

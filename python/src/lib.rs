@@ -56,7 +56,7 @@ mod _core {
     use super::credentials::{credentials_found, with_access};
     #[pymodule_export]
     use super::file::{
-        Contents, File, Key, is_glob, matching, open_file, open_table, shown_address, split_tree,
+        Contents, File, Key, is_glob, matching, open_file, open_table, shown_address, split_object,
     };
     #[pymodule_export]
     use super::formula::{Formula, Operation, formula_functions};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Columns, Cut, Friend, first_table};
+use engine::{Columns, Cut, Friend, Meaning, NameScope, first_table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -82,18 +82,10 @@ impl Table {
         set.ok_or_else(|| invalid(py, "it is no attribute set"))
     }
 
-    /// The columns that a text means, of the table or of friends.
-    fn resolved(
-        &self,
-        py: Python<'_>,
-        text: &str,
-        below: Option<usize>,
-    ) -> PyResult<Vec<ColumnInfo>> {
-        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
-        let found = wait(py, &engine, engine.resolve(table, friends, text, below))?;
-        let found = found.map_err(|error| exception(py, &error))?;
-        let info = |one: engine::ResolvedColumn| ColumnInfo::new(one.table, one.column, one.friend);
-        Ok(found.into_iter().map(info).collect())
+    /// Where a name is looked up: among these columns and those of friends, below one of them.
+    fn scope(&self, py: Python<'_>, below: Option<usize>) -> PyResult<NameScope<'_>> {
+        let Inner { table, friends, .. } = self.inner.here(py)?;
+        Ok(NameScope { table, friends, below })
     }
 
     /// The columns that are asked for; friends that they are of are opened.
@@ -163,14 +155,7 @@ impl Table {
 
     #[getter]
     fn aliases(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        let mut aliases = match self.tree(py)? {
-            Some(tree) => tree.metadata().aliases.clone(),
-            None => Vec::new(),
-        };
-        if let Some(chain) = self.chain(py)? {
-            aliases.extend_from_slice(chain.aliases());
-        }
-        Ok(aliases)
+        Ok(self.table(py)?.aliases())
     }
 
     /// Of each file of a chain address, path, and first and last entry (half open) of the chain's;
@@ -305,7 +290,7 @@ impl Table {
     }
 
     /// The columns that a text means, of the table or of friends: one or, of a glob, all that
-    /// match; none where it is a formula.
+    /// match; none where it is a formula or an alias.
     #[pyo3(signature = (text, below = None))]
     fn resolve(
         &self,
@@ -313,37 +298,30 @@ impl Table {
         text: &str,
         below: Option<usize>,
     ) -> PyResult<Vec<ColumnInfo>> {
-        let is_known = self.table(py)?.list().find_below(text, below).is_some();
-        if is_known || engine::is_glob(text) {
-            return self.resolved(py, text, below);
+        let engine = engine(py)?;
+        let scope = self.scope(py, below)?;
+        let meaning = wait(py, &engine, engine.meaning(scope, text))?;
+        match meaning.map_err(|error| exception(py, &error))? {
+            Meaning::Columns(columns) => Ok(columns.into_iter().map(info).collect()),
+            Meaning::Alias(_) | Meaning::Formula(_) => Ok(Vec::new()),
         }
-        match engine::Formula::parse(text) {
-            Ok(formula) if formula.is_computed() => Ok(Vec::new()),
-            // No column has a name with a call in it.
-            Err(error) if text.contains('(') => {
-                self.resolved(py, text, below).map_err(|_| exception(py, &error))
-            }
-            _ => self.resolved(py, text, below),
-        }
+    }
+
+    /// Whether a column, also of a friend, has a name, which it hides from aliases.
+    #[pyo3(signature = (name, below = None))]
+    fn has_column(&self, py: Python<'_>, name: &str, below: Option<usize>) -> PyResult<bool> {
+        let engine = engine(py)?;
+        let scope = self.scope(py, below)?;
+        wait(py, &engine, engine.has_column(scope, name))?.map_err(|error| exception(py, &error))
     }
 
     /// The column of a name in a formula, in which dots may stand for slashes.
     #[pyo3(signature = (name, below = None))]
     fn column(&self, py: Python<'_>, name: &str, below: Option<usize>) -> PyResult<ColumnInfo> {
-        let slashes = name.replace('.', "/");
-        let list = self.table(py)?.list();
-        let own = list.find_below(name, below).or_else(|| list.find_below(&slashes, below));
-        if let Some(number) = own {
-            return Ok(ColumnInfo::new(self.inner.here(py)?.first.clone(), number, None));
-        }
-        let found = self.resolved(py, name, below).or_else(|error| match name.split_once('.') {
-            Some((friend, path)) if path.contains('.') => {
-                self.resolved(py, &format!("{friend}.{}", path.replace('.', "/")), below)
-            }
-            _ => Err(error),
-        });
-        let no_such = || exception(py, &list.no_such(name, below));
-        found?.into_iter().next().ok_or_else(no_such)
+        let engine = engine(py)?;
+        let scope = self.scope(py, below)?;
+        let found = wait(py, &engine, engine.column_in_formula(scope, name))?;
+        found.map(info).map_err(|error| exception(py, &error))
     }
 
     /// All of some entries at once.
@@ -394,4 +372,8 @@ impl Table {
     ) -> PyResult<Vec<ReadPlan>> {
         read_plan(py, &*self.selected(py, request, None)?, start..stop)
     }
+}
+
+fn info(one: engine::ResolvedColumn) -> ColumnInfo {
+    ColumnInfo::new(one.table, one.column, one.friend)
 }

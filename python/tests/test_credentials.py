@@ -69,7 +69,7 @@ def test_an_address_says_where_to_look_and_not_the_secret(token_file: Path) -> N
     address = farroot.with_credentials(
         "https://host/f.root:Events", token=token_file, auth="token", insecure=True
     )
-    url, tree = _core.split_tree(address)
+    url, tree = _core.split_object(address)
     assert tree == "Events"
     assert str(token_file) in url
     secret = farroot.with_credentials("root://h//f.root", token=TOKEN)

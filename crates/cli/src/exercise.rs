@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use engine::{Config, Engine, Exercise, Form, Learning, Outcome as Exercised};
-use remote::address::split_tree;
+use remote::address::split_object;
 use remote::clock::cpu_time;
 use remote::report::size;
 use tokio::sync::mpsc;
@@ -79,8 +79,8 @@ async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exerc
         let (sender, exercise) = (sender.clone(), exercise(arguments));
         let address = arguments.address.clone();
         std::thread::spawn(move || {
-            let (file, tree) = split_tree(&address);
-            let outcome = engine.block_on(exercise.run(&engine, file, tree));
+            let at = split_object(&address);
+            let outcome = engine.block_on(exercise.run(&engine, &at.file, at.object));
             // After Ctrl-C the receiver is gone.
             let _ = sender.send(outcome);
         });
@@ -107,8 +107,8 @@ fn exercise(arguments: &ExerciseArguments) -> Exercise {
 }
 
 async fn one(arguments: &ExerciseArguments, engine: &Engine) -> engine::Result<Exercised> {
-    let (file, tree) = split_tree(&arguments.address);
-    exercise(arguments).run(engine, file, tree).await
+    let at = split_object(&arguments.address);
+    exercise(arguments).run(engine, &at.file, at.object).await
 }
 
 fn lines(jobs: &[Exercised]) -> Result<String, Failure> {

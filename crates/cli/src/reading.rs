@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use engine::object::Opaque;
 use engine::{ColumnSpec, Columns, Config, Content, Cut, Engine, File, Friend, Table};
-use remote::address::split_tree;
+use remote::address::split_object;
 use remote::display::shown_lines;
 use remote::expanded;
 use tokio::signal::unix::{SignalKind, signal};
@@ -67,9 +67,9 @@ pub struct FileAndPath {
 impl FileAndPath {
     /// The addresses of the file, and the path in it.
     fn split(&self) -> (String, Option<&str>) {
-        let (file, path) = split_tree(&self.address);
-        let files = [file].into_iter().chain(self.sources.iter().map(String::as_str));
-        (remote::address::join(files), path)
+        let at = split_object(&self.address);
+        let files = [&*at.file].into_iter().chain(self.sources.iter().map(String::as_str));
+        (remote::address::join(files), at.object)
     }
 
     /// Opens what is there; without a path, the only tree or RNTuple.
@@ -128,8 +128,8 @@ impl Selection {
         };
         let mut friends = Vec::with_capacity(self.friends.len());
         for (name, address) in &self.friends {
-            let (file, path) = split_tree(address);
-            friends.push(Friend::new(name, engine.open_table(file, path).await?));
+            let at = split_object(address);
+            friends.push(Friend::new(name, engine.open_table(&at.file, at.object).await?));
         }
         engine.select_for(&self.table(engine).await?, &friends, &wanted, cut).await
     }

@@ -7,7 +7,7 @@ use engine::{
     ClusterCounts, Cut, Definition, MergeProgress, ParquetLibrary, SkimOptions, SkimReport,
     TableFormat, TableLocation,
 };
-use remote::address::split_tree;
+use remote::address::split_object;
 use remote::report::size;
 use serde_json::json;
 
@@ -97,9 +97,9 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
         let mut places = Vec::new();
         for source in sources {
-            let (pattern, path) = split_tree(source);
-            for url in engine.remote().matching(pattern).await? {
-                let path = path.map(str::to_owned);
+            let at = split_object(source);
+            for url in engine.remote().matching(&at.file).await? {
+                let path = at.object.map(str::to_owned);
                 places.push(TableLocation { url, path, ..TableLocation::default() });
             }
         }

@@ -24,9 +24,10 @@ use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
 use crate::read::open::friends;
+use crate::read::open::meaning::{Meaning, NameScope, has_column, meaning};
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::presumed::PresumedTable;
-use crate::read::open::resolve::{ResolvedColumn, resolve};
+use crate::read::open::resolve::{ResolvedColumn, in_formula};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
 use crate::read::watch::opens::Opens;
@@ -281,20 +282,37 @@ impl Engine {
         self.inner.session.select(table, friends, wanted, cut).await
     }
 
-    /// The columns that a text means: a path or a last name, also below one of the table's columns,
-    /// `friend.column`, or a column that only one friend has; of a glob all that match, of an
-    /// RNTuple that is a friend only fields at the top.
+    /// The meaning of a text that a caller gives for a column: a path or a last name, also below
+    /// one of the table's columns; `friend.column`, or a column that only one friend has; an alias
+    /// of the file; a formula; a pattern, of which all columns that match are meant, of an RNTuple
+    /// that is a friend only fields at the top. A column goes before an alias of its name.
     ///
     /// # Errors
-    /// `NotInFile` with the names that come near, but none for a glob; as [`Engine::select_for`].
-    pub async fn resolve(
+    /// `NotInFile` with the names that come near, but none for a pattern; as
+    /// [`Engine::select_for`].
+    pub async fn meaning(&self, scope: NameScope<'_>, text: &str) -> Result<Meaning> {
+        meaning(&self.inner.session, scope, text).await
+    }
+
+    /// Whether a branch, a field or a column of a friend has a name, which it then hides from
+    /// aliases.
+    ///
+    /// # Errors
+    /// Why friends that the file names cannot be found out.
+    pub async fn has_column(&self, scope: NameScope<'_>, name: &str) -> Result<bool> {
+        has_column(&self.inner.session, scope, name).await
+    }
+
+    /// The column of a name in a formula, in which dots may stand for slashes.
+    ///
+    /// # Errors
+    /// As [`Engine::meaning`].
+    pub async fn column_in_formula(
         &self,
-        table: &Arc<dyn Table>,
-        friends: &[Friend],
-        text: &str,
-        below: Option<usize>,
-    ) -> Result<Vec<ResolvedColumn>> {
-        resolve(&self.inner.session, table, friends, text, below).await
+        scope: NameScope<'_>,
+        name: &str,
+    ) -> Result<ResolvedColumn> {
+        in_formula(&self.inner.session, scope, name).await
     }
 
     /// What is at a path of a file. Objects of `opaque` classes are left as bytes.

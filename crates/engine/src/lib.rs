@@ -42,6 +42,7 @@ pub use read::many::scan::{
     FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
 };
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};
+pub use read::open::meaning::{Meaning, NameScope};
 pub use read::open::objects::{Content, Contents};
 pub use read::open::presumed::PresumedTable;
 pub use read::open::resolve::{ResolvedColumn, first_table};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::engine::{TableLocation, WriteOptions};
-use remote::address::split_tree;
+use remote::address::split_object;
 use remote::report::Report;
 use remote::{Config, Copied, CopyOptions, Progress, Result};
 
@@ -62,8 +62,9 @@ impl Engine {
     /// As [`Engine::open`]; `NotInFile` where there is none of that path, and `InvalidArgument`
     /// where there are several and none is named.
     pub async fn table(&self, address: &str) -> Result<Table> {
-        let (file, path) = split_tree(address);
-        let table = on_threads_of(&self.inner, self.inner.open_table(file, path)).await?;
+        let at = split_object(address);
+        let table = self.inner.open_table(&at.file, at.object);
+        let table = on_threads_of(&self.inner, table).await?;
         Ok(Table::new(self.inner.clone(), table))
     }
 
@@ -98,10 +99,10 @@ impl Engine {
         options: ScanOptions,
     ) -> Scan {
         let place = |address: A| {
-            let (url, path) = split_tree(address.as_ref());
+            let at = split_object(address.as_ref());
             TableLocation {
-                url: url.to_owned(),
-                path: path.map(str::to_owned),
+                url: at.file.into_owned(),
+                path: at.object.map(str::to_owned),
                 ..TableLocation::default()
             }
         };

@@ -27,7 +27,7 @@ use url::{ParseError, Url};
 pub use access::CallAccess;
 pub use follow::Way;
 pub use s3::Object;
-pub use written::{join, parse, split_tree, with_access};
+pub use written::{FileAndObject, join, parse, split_object, with_access};
 
 use self::access::MEANT;
 use crate::checksum::Checksum;

@@ -28,9 +28,11 @@ impl Friend {
         Friend { name: name.to_owned(), table, entry_offset: 0, sometimes_lacks: false }
     }
 
-    /// What follows its name in `friend.column`.
-    pub(crate) fn behind<'a>(&self, name: &'a str) -> Option<&'a str> {
-        behind(name, &self.name)
+    /// The column that `friend.column` names, where this friend is called so: by its own name or,
+    /// as in ROOT, by that of its tree without directories.
+    pub(crate) fn column_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        column_behind(name, &self.name)
+            .or_else(|| column_behind(name, last_name(self.table.path())))
     }
 
     /// Its entry that belongs to one of the table.
@@ -54,9 +56,25 @@ impl Friend {
     }
 }
 
-/// What follows `friend.`
-pub(crate) fn behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
+/// The text behind `friend.`
+pub(crate) fn column_behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
     name.strip_prefix(friend)?.strip_prefix('.')
+}
+
+/// As [`Friend::column_of`], of a friend that need not be open.
+pub(crate) fn column_of_place<'a>(name: &'a str, place: &FriendPlace) -> Option<&'a str> {
+    column_behind(name, &place.name).or_else(|| column_behind(name, last_name(&place.tree)))
+}
+
+/// Whether a friend that a file names is called so.
+pub(crate) fn is_called(place: &FriendPlace, name: &str) -> bool {
+    place.name == name || last_name(&place.tree) == name
+}
+
+/// The name behind the directories and before the cycle of a path.
+pub(crate) fn last_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.split(';').next().unwrap_or_default()
 }
 
 /// The friends that a tree's or a chain's file names, and those of them that are open.

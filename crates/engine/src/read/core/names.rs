@@ -22,6 +22,8 @@ pub struct ColumnName {
 #[derive(Debug, Clone)]
 pub struct NameList {
     kind: ColumnKind,
+    /// The table's own name, which may stand before a column's: `Events.run` is `run`.
+    table: String,
     names: Vec<ColumnName>,
     /// Positions by path and by last name, in ascending order. Most columns are found by path:
     /// `by_name` is made for the first one that is not.
@@ -58,7 +60,12 @@ impl ColumnKind {
 impl NameList {
     pub fn new(kind: ColumnKind, names: Vec<ColumnName>) -> Self {
         let by_path = positions(names.iter().map(|name| &name.path));
-        NameList { kind, names, by_path, by_name: OnceLock::new() }
+        NameList { kind, table: String::new(), names, by_path, by_name: OnceLock::new() }
+    }
+
+    /// The same of a table of this name.
+    pub fn of_table(self, name: &str) -> Self {
+        NameList { table: name.to_owned(), ..self }
     }
 
     pub fn kind(&self) -> ColumnKind {
@@ -86,6 +93,16 @@ impl NameList {
 
     /// As [`NameList::find`], with paths from one of them and last names in it.
     pub fn find_below(&self, text: &str, below: Option<usize>) -> Option<usize> {
+        self.find_named(text, below).or_else(|| self.find_named(self.behind_table(text)?, below))
+    }
+
+    /// As ROOT, a name without the table's own before it.
+    fn behind_table<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let behind = text.strip_prefix(&self.table)?.strip_prefix('.')?;
+        (!self.table.is_empty()).then_some(behind)
+    }
+
+    fn find_named(&self, text: &str, below: Option<usize>) -> Option<usize> {
         let separator = self.kind.separator();
         let spelled = self.spelled(text);
         let path = spelled.trim_matches(separator);
@@ -117,7 +134,11 @@ impl NameList {
                     || glob.matches(&path[start..])
                     || glob.matches(&format!("{separator}{}", &path[start..])))
         };
-        Ok((0..self.names.len()).filter(matches).collect())
+        let found: Vec<usize> = (0..self.names.len()).filter(matches).collect();
+        match self.behind_table(pattern) {
+            Some(behind) if found.is_empty() => self.matching(behind, below),
+            _ => Ok(found),
+        }
     }
 
     /// Those that a text means: one, or what a glob matches; none where nothing does.
@@ -257,6 +278,15 @@ mod tests {
         assert_eq!(names.matching("/run*", None).unwrap(), [0, 7]);
         assert_eq!(names.matching("*u*", Some(3)).unwrap(), [6]);
         assert_eq!(names.resolve_pattern("nothing*", None).unwrap(), [0; 0]);
+    }
+
+    #[test]
+    fn the_tables_own_name_may_stand_before_a_columns() {
+        let names = branches().of_table("event");
+        assert_eq!(names.find("event.Muon_pt"), Some(1));
+        assert_eq!(names.find("event.fX"), Some(4));
+        assert_eq!(names.matching("event.Muon_*", None).unwrap(), [1, 2]);
+        assert_eq!(names.find("other.Muon_pt"), None);
     }
 
     #[test]

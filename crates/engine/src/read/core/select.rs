@@ -20,7 +20,7 @@ impl Names {
             };
             names.push(ColumnName { name: branch.name.clone(), path, parent });
         }
-        Names(NameList::new(ColumnKind::Branch, names))
+        Names(NameList::new(ColumnKind::Branch, names).of_table(&tree.name))
     }
 
     /// Names, paths and what is in what, by branch.

@@ -36,6 +36,12 @@ pub trait Table: Any + Send + Sync {
         Vec::new()
     }
 
+    /// Formulas that the file keeps with the table (`TTree::SetAlias`), in ROOT's grammar: those of
+    /// a chain, and of its first table. Of two of one name the last counts.
+    fn aliases(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// What its branches or fields are called; of several tables those of the first.
     fn list(&self) -> &NameList;
 

@@ -124,7 +124,7 @@ impl Joined {
         Ok(())
     }
 
-    /// Adds columns of a friend, under their own names or with the friend's before them.
+    /// Adds columns of a friend, under their own names or with a prefix and a dot before them.
     ///
     /// # Errors
     /// Why the friend's index cannot be used.
@@ -132,12 +132,15 @@ impl Joined {
         &mut self,
         friend: &Friend,
         columns: &dyn Columns,
-        prefix: bool,
+        prefix: Option<&str>,
     ) -> Result<()> {
         let part = self.part(friend)?;
         for (at, name) in columns.names().into_iter().enumerate() {
             let place = Place { part, at: self.parts[part].columns.add(columns, at)? };
-            let name = if prefix { format!("{}.{name}", friend.name) } else { name.to_owned() };
+            let name = match prefix {
+                Some(prefix) => format!("{prefix}.{name}"),
+                None => name.to_owned(),
+            };
             self.columns.push(JoinedColumn { name, place });
         }
         Ok(())
@@ -219,9 +222,7 @@ impl Joined {
             let part = self.part_of(name);
             let own = match part {
                 0 => &**name,
-                part => {
-                    name.strip_prefix(&format!("{}.", self.parts[part].friend.name)).unwrap_or(name)
-                }
+                part => self.parts[part].friend.column_of(name).unwrap_or(name),
             };
             let column = self.parts[part].friend.table.matching(own, Some(chosen))?;
             let at = deciding.parts[part].columns.add(&*column, 0)?;
@@ -238,7 +239,7 @@ impl Joined {
             return 0;
         }
         let friends = || self.parts.iter().enumerate().skip(1);
-        let named = friends().find(|(_, part)| part.friend.behind(name).is_some());
+        let named = friends().find(|(_, part)| part.friend.column_of(name).is_some());
         let having = || friends().find(|(_, part)| part.friend.table.has(name));
         named.or_else(having).map_or(0, |(at, _)| at)
     }

@@ -181,11 +181,6 @@ impl Chain {
         }
     }
 
-    /// Names and formulas that the file keeps with the chain.
-    pub fn aliases(&self) -> &[(String, String)] {
-        &self.inner.aliases
-    }
-
     pub fn num_entries(&self) -> u64 {
         self.inner.starts.last().copied().unwrap_or(0)
     }
@@ -395,6 +390,12 @@ impl Table for Chain {
 
     fn num_entries(&self) -> u64 {
         Chain::num_entries(self)
+    }
+
+    fn aliases(&self) -> Vec<(String, String)> {
+        let mut aliases = self.first().aliases();
+        aliases.extend_from_slice(&self.inner.aliases);
+        aliases
     }
 
     fn friend_lists(&self) -> Vec<&FriendList> {

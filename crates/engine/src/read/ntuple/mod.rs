@@ -76,7 +76,8 @@ impl RNTuple {
             path: named.path.clone(),
             parent: named.parent,
         };
-        let list = NameList::new(ColumnKind::Field, names.all().iter().map(name).collect());
+        let list = NameList::new(ColumnKind::Field, names.all().iter().map(name).collect())
+            .of_table(&ntuple.schema.name);
         // What is in front of a slash may have a cycle of its own.
         let name_at = path.rfind('/').map_or(0, |at| at + 1);
         let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);

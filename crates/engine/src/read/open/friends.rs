@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use rootfile::tree::FriendPlace;
 
-use crate::read::core::friends::{Friend, FriendList};
+use crate::read::core::friends::{Friend, FriendList, is_called};
 use crate::read::core::table::Table;
 use crate::read::file::beside::friend_file;
 use crate::read::file::session::Session;
@@ -34,7 +34,7 @@ pub(crate) async fn friends(session: &Session, table: &dyn Table) -> Result<Vec<
 pub(crate) async fn friend(session: &Session, table: &dyn Table, name: &str) -> Result<Friend> {
     let books = table.friend_lists();
     let having = |friends_named: &&&FriendList| {
-        friends_named.places().is_ok_and(|places| places.iter().any(|place| place.name == name))
+        friends_named.places().is_ok_and(|places| places.iter().any(|place| is_called(place, name)))
     };
     let lacks = || Error::new(ErrorKind::NotInFile, format!("there is no friend {name:?}"));
     let friends_named = books.iter().find(having).or(books.last()).ok_or_else(lacks)?;
@@ -63,7 +63,8 @@ pub(crate) async fn some_friends(
     let Some((own, path)) = &friends_named.home else { return Ok(Vec::new()) };
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
-        let place = places.iter().find(|place| place.name == name);
+        let exact = places.iter().find(|place| place.name == name);
+        let place = exact.or_else(|| places.iter().find(|place| is_called(place, &name)));
         let place = place.ok_or_else(|| no_friend(friends_named, &name))?;
         let at = friend_file(own.place()?, &place.file);
         let at = at.map_err(|error| looked_for(error, path, place))?;

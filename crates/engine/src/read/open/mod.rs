@@ -1,6 +1,7 @@
 //! Tables, objects and columns found by their names; names all kinds of tables.
 
 pub(crate) mod friends;
+pub mod meaning;
 pub mod objects;
 pub mod presumed;
 pub mod resolve;

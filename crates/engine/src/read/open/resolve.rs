@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::meaning::NameScope;
 use crate::read::core::cut::Cut;
-use crate::read::core::friends::{Friend, behind};
+use crate::read::core::formula::Formula;
+use crate::read::core::friends::{Friend, column_behind, column_of_place};
 use crate::read::core::names::ColumnKind;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::select::is_glob;
@@ -88,15 +90,20 @@ pub fn first_table(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     }
 }
 
+impl ResolvedColumn {
+    pub(super) fn own(table: &Arc<dyn Table>, column: usize) -> Self {
+        ResolvedColumn { friend: None, table: first_table(table), column }
+    }
+}
+
 /// The columns that a text means: [`Engine::resolve`](crate::Engine::resolve).
 pub(crate) async fn resolve(
     session: &Session,
-    table: &Arc<dyn Table>,
-    friends: &[Friend],
+    scope: NameScope<'_>,
     text: &str,
-    below: Option<usize>,
 ) -> Result<Vec<ResolvedColumn>> {
-    let own = |column| ResolvedColumn { friend: None, table: first_table(table), column };
+    let NameScope { table, friends, below } = scope;
+    let own = |column| ResolvedColumn::own(table, column);
     if let Some(column) = table.list().find_below(text, below) {
         return Ok(vec![own(column)]);
     }
@@ -107,10 +114,16 @@ pub(crate) async fn resolve(
             return Ok(matching.into_iter().map(own).collect());
         }
         Some(found) => Some(found),
+        None if table.downcast_ref::<Chain>().is_some() && !resolver.has_in_friend(text) => None,
         None => resolver.found_in_friend(text)?.map(|found| (found.friend, found.column)),
     };
     let no_such = || table.list().no_such(text, below).with_url(table.file().url());
-    let (friend, column) = found.ok_or_else(no_such)?;
+    let Some((friend, column)) = found else {
+        // Each table of a chain has friends of its own; the first says what they are called.
+        let Some(chain) = table.downcast_ref::<Chain>() else { return Err(no_such()) };
+        let lead = NameScope { table: chain.lead(), ..scope };
+        return Box::pin(resolve(session, lead, text)).await;
+    };
     let list = friend.table.list();
     let mut columns = list.resolve_pattern(column, None)?;
     if is_glob(column) && list.kind() == ColumnKind::Field {
@@ -124,8 +137,34 @@ pub(crate) async fn resolve(
     Ok(columns.into_iter().map(of_friend).collect())
 }
 
+/// The column of a name in a formula, in which dots may stand for slashes.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) async fn in_formula(
+    session: &Session,
+    scope: NameScope<'_>,
+    name: &str,
+) -> Result<ResolvedColumn> {
+    let NameScope { table, below, .. } = scope;
+    let list = table.list();
+    let find = |name: &str| list.find_below(name, below);
+    if let Some(column) = find(name).or_else(|| find(&name.replace('.', "/"))) {
+        return Ok(ResolvedColumn::own(table, column));
+    }
+    let mut found = resolve(session, scope, name).await;
+    if found.is_err()
+        && let Some((friend, path)) = name.split_once('.')
+        && path.contains('.')
+    {
+        found = resolve(session, scope, &format!("{friend}.{}", path.replace('.', "/"))).await;
+    }
+    let no_such = || list.no_such(name, below).with_url(table.file().url());
+    found?.into_iter().next().ok_or_else(no_such)
+}
+
 /// A table and those friends of it that names may be about.
-struct NameResolver<'a> {
+pub(super) struct NameResolver<'a> {
     table: &'a dyn Table,
     friends: Vec<Friend>,
     /// Names of all friends, also of those that need not be opened or cannot be.
@@ -136,20 +175,41 @@ struct NameResolver<'a> {
 struct FoundInFriend<'a> {
     friend: &'a Friend,
     column: &'a str,
-    /// Whether it was asked for with the friend's name before it.
-    prefix: bool,
+    /// The friend's name, where it was written before the column's.
+    prefix: Option<&'a str>,
 }
 
 impl<'a> NameResolver<'a> {
+    /// The friends that a program has added, which are open; none of the file's is opened.
+    pub(super) fn closed(table: &'a dyn Table, given: &[Friend]) -> Self {
+        let all = given.iter().map(|friend| friend.name.clone()).collect();
+        NameResolver { table, friends: given.to_vec(), all }
+    }
+
+    /// Whether a text begins with the name of a friend, open or not, and a dot.
+    pub(super) fn names_friend(&self, text: &str) -> bool {
+        let places = self.table.friend_places().unwrap_or_default();
+        self.friend_at(text).is_some()
+            || places.iter().any(|place| {
+                column_of_place(text, place).is_some_and(|column| !is_computed(column))
+            })
+    }
+
+    /// Whether a friend has a column of this name.
+    pub(super) fn has_in_friend(&self, name: &str) -> bool {
+        let behind = self.friend_at(name);
+        behind.is_some_and(|(friend, column)| friend.table.has(column))
+            || self.friends.iter().any(|friend| friend.table.has(name))
+    }
+
     /// The friends that names are about, opened side by side.
-    async fn around(
+    pub(super) async fn around(
         session: &Session,
         table: &'a dyn Table,
         given: &[Friend],
         names: &[&str],
     ) -> Result<Self> {
-        let mut resolver = NameResolver { table, friends: given.to_vec(), all: Vec::new() };
-        resolver.all.extend(given.iter().map(|friend| friend.name.clone()));
+        let mut resolver = NameResolver::closed(table, given);
         let unknown = |name: &&&str| !table.has(name) && resolver.friend_at(name).is_none();
         let mut unknown = names.iter().filter(unknown).peekable();
         // Of a chain its own: those of its tables are asked for table by table.
@@ -165,7 +225,7 @@ impl<'a> NameResolver<'a> {
         };
         let (mut named, mut searched) = (Vec::new(), false);
         for name in unknown {
-            let prefixed = places.iter().filter(|place| behind(name, &place.name).is_some());
+            let prefixed = places.iter().filter(|place| column_of_place(name, place).is_some());
             let before = named.len();
             named.extend(prefixed.map(|place| place.name.clone()));
             let is_open = resolver.friends.iter().any(|friend| friend.table.has(name));
@@ -194,9 +254,13 @@ impl<'a> NameResolver<'a> {
         }
     }
 
-    /// The friend whose name is before a column's.
-    fn friend_at<'n>(&self, name: &'n str) -> Option<(&Friend, &'n str)> {
-        self.friends.iter().find_map(|friend| Some((friend, friend.behind(name)?)))
+    /// The friend whose name is before a column's: its own or, where no friend is called so, that
+    /// of its tree.
+    pub(super) fn friend_at<'n>(&self, name: &'n str) -> Option<(&Friend, &'n str)> {
+        let own = |friend: &'_ Friend| column_behind(name, &friend.name);
+        let named = self.friends.iter().find_map(|friend| Some((friend, own(friend)?)));
+        let of_tree = |friend| Some((friend, Friend::column_of(friend, name)?));
+        named.or_else(|| self.friends.iter().find_map(of_tree))
     }
 
     /// The column of a friend that a name or a pattern is about; `None` where it is the table's.
@@ -208,7 +272,8 @@ impl<'a> NameResolver<'a> {
             return Ok(None);
         }
         if let Some((friend, column)) = self.friend_at(name) {
-            return Ok(Some(FoundInFriend { friend, column, prefix: true }));
+            let prefix = name.strip_suffix(column).and_then(|before| before.strip_suffix('.'));
+            return Ok(Some(FoundInFriend { friend, column, prefix }));
         }
         if is_glob(name) {
             return Ok(None);
@@ -218,7 +283,7 @@ impl<'a> NameResolver<'a> {
         match having[..] {
             [] if self.all.is_empty() => Ok(None),
             [] => Err(self.nowhere(name)),
-            [friend] => Ok(Some(FoundInFriend { friend, column: name, prefix: false })),
+            [friend] => Ok(Some(FoundInFriend { friend, column: name, prefix: None })),
             _ => Err(self.ambiguous(name, &having)),
         }
     }
@@ -240,4 +305,8 @@ impl<'a> NameResolver<'a> {
             .with_url(self.table.file().url())
             .with_advice(format!("say which one: {}", spelled.join(" or ")))
     }
+}
+
+fn is_computed(text: &str) -> bool {
+    Formula::parse(text).is_ok_and(|formula| formula.is_computed())
 }

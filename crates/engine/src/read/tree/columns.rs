@@ -48,6 +48,10 @@ impl Table for Tree {
         Tree::num_entries(self)
     }
 
+    fn aliases(&self) -> Vec<(String, String)> {
+        self.metadata().aliases.clone()
+    }
+
     fn friend_lists(&self) -> Vec<&FriendList> {
         vec![self.friend_list()]
     }

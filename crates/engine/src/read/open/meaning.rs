@@ -1,0 +1,108 @@
+//! The meaning of a text that a caller gives for a column: the one place that decides it.
+//!
+//! The order is ROOT's and uproot's: a column of the table, a column of a friend, an alias, a
+//! formula, a pattern. So a branch hides an alias of its name, and a formula whose names are all
+//! known is no pattern, whatever it multiplies.
+
+use std::sync::Arc;
+
+use super::resolve::{NameResolver, ResolvedColumn};
+use crate::read::core::formula::Formula;
+use crate::read::core::friends::Friend;
+use crate::read::core::select::is_glob;
+use crate::read::core::table::Table;
+use crate::read::file::session::Session;
+use crate::read::many::chain::Chain;
+use remote::Result;
+
+/// The meaning of a text.
+pub enum Meaning {
+    /// Branches or fields: one or, of a pattern, all that match.
+    Columns(Vec<ResolvedColumn>),
+    /// An alias that the file has: a formula in ROOT's grammar.
+    Alias(String),
+    /// A formula in Python's grammar.
+    Formula(Formula),
+}
+
+/// A table, the friends that a program has added to it, and the column below which names are
+/// looked up first.
+#[derive(Clone, Copy)]
+pub struct NameScope<'a> {
+    pub table: &'a Arc<dyn Table>,
+    pub friends: &'a [Friend],
+    pub below: Option<usize>,
+}
+
+/// The meaning of a text: [`Engine::meaning`](crate::Engine::meaning).
+pub(crate) async fn meaning(
+    session: &Session,
+    scope: NameScope<'_>,
+    text: &str,
+) -> Result<Meaning> {
+    let NameScope { table, friends, below } = scope;
+    let list = table.list();
+    if let Some(column) = list.find_below(text, below) {
+        return Ok(Meaning::Columns(vec![ResolvedColumn::own(table, column)]));
+    }
+    let parsed = Formula::parse(text);
+    let computed = parsed.as_ref().ok().filter(|formula| formula.is_computed());
+    let resolver = NameResolver::closed(&**table, friends);
+    if let Some(formula) = computed.filter(|_| !resolver.names_friend(text)) {
+        let mut are_known = !is_glob(text);
+        for name in formula.columns.iter().filter(|_| is_glob(text)) {
+            are_known = has_name(session, scope, name).await?;
+            if !are_known {
+                break;
+            }
+        }
+        if are_known {
+            return parsed.map(Meaning::Formula);
+        }
+    }
+    let alias = alias_of(&**table, text);
+    let found = super::resolve::resolve(session, scope, text).await;
+    match (found, alias, parsed) {
+        (Ok(columns), ..) if !columns.is_empty() => Ok(Meaning::Columns(columns)),
+        (_, Some(formula), _) => Ok(Meaning::Alias(formula)),
+        // No pattern has matched: its text may yet be a formula, of which a name is unknown.
+        (Ok(_), None, Ok(formula)) if formula.is_computed() => Ok(Meaning::Formula(formula)),
+        (Ok(none), ..) => Ok(Meaning::Columns(none)),
+        // No column has a name with a call in it.
+        (Err(_), None, Err(error)) if text.contains('(') => Err(error),
+        (Err(error), ..) => Err(error),
+    }
+}
+
+/// Whether a branch, a field or a column of a friend has a name, so that it hides an alias.
+pub(crate) async fn has_column(
+    session: &Session,
+    scope: NameScope<'_>,
+    name: &str,
+) -> Result<bool> {
+    let own = scope.table.list().find_below(name, scope.below);
+    if own.is_some() || scope.table.friend_lists().is_empty() && scope.friends.is_empty() {
+        return Ok(own.is_some());
+    }
+    let resolver = NameResolver::around(session, &**scope.table, scope.friends, &[name]).await?;
+    match scope.table.downcast_ref::<Chain>() {
+        Some(chain) if !resolver.has_in_friend(name) => {
+            let lead = NameScope { table: chain.lead(), ..scope };
+            Box::pin(has_column(session, lead, name)).await
+        }
+        _ => Ok(resolver.has_in_friend(name)),
+    }
+}
+
+/// Whether a name in a formula means anything: a column or an alias.
+async fn has_name(session: &Session, scope: NameScope<'_>, name: &str) -> Result<bool> {
+    let is_alias = alias_of(&**scope.table, name).is_some();
+    Ok(is_alias || super::resolve::in_formula(session, scope, name).await.is_ok())
+}
+
+/// The formula of an alias.
+pub(super) fn alias_of(table: &dyn Table, name: &str) -> Option<String> {
+    let aliases = table.aliases();
+    let found = aliases.into_iter().rev().find(|(alias, _)| alias == name);
+    found.map(|(_, formula)| formula)
+}
