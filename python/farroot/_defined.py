@@ -45,7 +45,7 @@ def definition(
 
     def compute(arrays: list[Column], entries: int) -> _core.Array:
         try:
-            return _array(value(arrays), entries, as_)
+            return _array(value(arrays, entries), entries, as_)
         except Exception as error:
             error.add_note(f"in computing the new column {name}")
             raise
@@ -65,15 +65,19 @@ def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> 
     return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
 
 
-def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column]], Any]]:
+def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column], int], Any]]:
     read = formula(text, lambda name: cast("Leaf", _Name(name)), {})
     names = list(dict.fromkeys(str(leaf.key) for leaf in read.leaves()))
-    return names, lambda arrays: read.evaluated(dict(zip(names, arrays, strict=True)))
+
+    def value(arrays: list[Column], entries: int) -> Any:
+        return read.evaluated(dict(zip(names, arrays, strict=True)), entries)
+
+    return names, value
 
 
 def _of_function(
     function: Callable[..., Any],
-) -> tuple[list[str], Callable[[list[Column]], Any]]:
+) -> tuple[list[str], Callable[[list[Column], int], Any]]:
     parameters = inspect.signature(function).parameters.values()
     named = [each for each in parameters if each.default is each.empty]
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in named):
@@ -82,7 +86,7 @@ def _of_function(
     positional = sum(each.kind is not each.KEYWORD_ONLY for each in named)
     names = [each.name for each in named]
 
-    def value(arrays: list[Column]) -> Any:
+    def value(arrays: list[Column], entries: int) -> Any:
         import awkward as ak
 
         from ._libraries.awkward import to_layout

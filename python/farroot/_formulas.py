@@ -44,9 +44,12 @@ _OPERATORS: dict[tuple[str, int], Callable[..., Any]] = {
     ("<=", 2): operator.le,
     (">", 2): operator.gt,
     (">=", 2): operator.ge,
-    ("[]", 2): operator.getitem,
     ("slice", 3): slice,
 }
+
+#: More bits than any number of a column has, for constants that are raised or shifted.
+_BITS_MAX = 128
+_REFUSED = (ArithmeticError, AttributeError, IndexError, TypeError, ValueError)
 
 
 #: Types of one number an entry with which the engine compares as NumPy does.
@@ -69,9 +72,30 @@ def functions() -> dict[str, Callable[..., Any]]:
     }
 
 
+def _item(array: Any, index: Any) -> Any:
+    """What an index takes of each entry; one that takes some of the entries is refused."""
+    first, *rest = index if isinstance(index, tuple) else (index,)
+    is_jagged = getattr(first, "ndim", 1) > 1 and "var" in str(getattr(first, "type", ""))
+    if first is ...:
+        is_whole = sum(each is not None for each in rest) < array.ndim
+    else:
+        is_whole = isinstance(first, slice) and first == slice(None)
+    if not is_whole and not (is_jagged and not rest):
+        what = "takes entries: write [:, 0] for the first item of each, and [:, :2] for two"
+        raise ValueError(f"an index {what}")
+    return array[index]
+
+
 def _applied(name: str, arguments: list[Any]) -> Any:
     if name == "tuple":
         return tuple(arguments)
+    if name == "[]":
+        return _item(*arguments)
+    if name in ("**", "<<") and all(isinstance(each, int) for each in arguments):
+        base, by = arguments
+        bits = base.bit_length() * by if name == "**" else base.bit_length() + by
+        if bits > _BITS_MAX:
+            raise ValueError("a constant is too large")
     known = _OPERATORS.get((name, len(arguments)))
     return (known or functions()[name])(*arguments)
 
@@ -109,8 +133,27 @@ class Formula:
                 stack.append(_applied(each.name, arguments))
         return stack.pop()
 
-    def evaluated(self, columns: Mapping[Any, Column]) -> Any:
-        """Its value for decoded columns: with NumPy alone where each entry has one number."""
+    def evaluated(self, columns: Mapping[Any, Column], entries: int) -> Any:
+        """One value an entry for decoded columns; a constant is repeated.
+
+        Raises:
+            InvalidArgumentError: where it cannot be computed.
+        """
+        import numpy as np
+
+        try:
+            found = self._evaluated(columns)
+        except _REFUSED as error:
+            raise InvalidArgumentError(f"the formula {self.text!r}: {error}") from error
+        if not hasattr(found, "layout") and np.ndim(found) == 0:
+            return np.full(entries, found)
+        if len(found) != entries:
+            what = f"gives {len(found)} values for {entries} entries"
+            raise InvalidArgumentError(f"the formula {self.text!r} {what}")
+        return found
+
+    def _evaluated(self, columns: Mapping[Any, Column]) -> Any:
+        """Its value: with NumPy alone where each entry has one number."""
         flat = {
             key: column.array
             for key, column in columns.items()
@@ -147,6 +190,8 @@ class Cut:
 
     def decides(self) -> _core.Formula | _core.Mask:
         """What the engine asks: the formula itself where it means there what it means here."""
+        if not self.keys:
+            raise _not_a_cut(self.formula.text, "the same for all, without a column")
         meant = self.formula.meant
         shapes = [None if isinstance(each, Formula) else each.shape for each in meant]
         if len(self.keys) < len(meant) or not _PLAIN.issuperset(shapes):
@@ -158,7 +203,7 @@ class Cut:
         """Which entries stay, from the columns in the order of `keys`."""
         import numpy as np
 
-        found = self.formula.evaluated(dict(zip(self.keys, columns, strict=True)))
+        found = self.formula.evaluated(dict(zip(self.keys, columns, strict=True)), entries)
         if not isinstance(found, (np.ndarray, np.generic)) and hasattr(found, "layout"):
             found = _flat(found, self.formula.text)
         mask = np.asarray(found)

@@ -177,7 +177,7 @@ class Computed:
     ) -> Any:
         """Its array, from decoded columns by key."""
         used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
-        return into.computed(self.formula.evaluated(used), rows)
+        return into.computed(self.formula.evaluated(used, len(rows)), rows)
 
 
 @dataclass(frozen=True)

@@ -261,8 +261,48 @@ def test_the_shell_reads_formulas_alike(
     assert str(caught.value) in capfd.readouterr().err
 
 
-def test_what_numpy_refuses_comes_as_it_is(place: str) -> None:
-    with pytest.raises(TypeError):
-        tree_at(place).arrays("int8", "float32 & 1 == 0")
-    with pytest.raises(TypeError):
-        list(tree_at(place).iterate("int8", "float32 & 1 == 0", step_size=100))
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "float32 & 1 == 0",
+        "text > 1",
+        "text + 1 == 2",
+        "jagged[0] > 1",
+        "int8[0] > 1",
+        "int8[::2] > 1",
+        "int8[..., 0] > 1",
+        "int8[bool] > 1",
+        "fixed[:, 99] > 1",
+        "9 ** 9 ** 9 ** 9 > int8",
+        "1 << 10000000000 > int8",
+        "int8 + 300 > 2",
+        "bool - bool",
+    ],
+)
+def test_what_cannot_be_computed_is_an_error_of_farroot(place: str, wrong: str) -> None:
+    """NumPy's and Awkward's own errors came out, or another number of values than of entries."""
+    with pytest.raises(farroot.InvalidArgumentError):
+        tree_at(place).arrays("int8", wrong)
+    with pytest.raises(farroot.InvalidArgumentError):
+        list(tree_at(place).iterate(wrong, step_size=100))
+
+
+@pytest.mark.parametrize("library", ["ak", "np", "pd", "arrow"])
+def test_a_constant_is_one_value_an_entry(place: str, library: Any) -> None:
+    """Constants came as one value, and with Awkward not at all."""
+    steps = tree_at(place).iterate(["int8", "three"], aliases={"three": "3"}, library=library)
+    assert all(len(step["three"]) == len(step["int8"]) for step in steps)
+
+
+@pytest.mark.parametrize("library", ["ak", "np", "pd", "arrow"])
+def test_formulas_of_missing_entries(tmp_path: Path, library: Any) -> None:
+    """With NumPy and pandas an error of Awkward came out."""
+    for name, count in (("m", 4), ("s", 2)):
+        with farroot.recreate(tmp_path / f"{name}.root") as file:
+            file.mktree("t", {name: np.arange(count, dtype="f4")})
+    tree = tree_at(f"{tmp_path / 'm.root'}:t")
+    tree.add_friend(f"{tmp_path / 's.root'}:t", "s")
+    found = tree.arrays(["y"], aliases={"y": "s + 1"}, library=library)["y"]
+    values = found.to_pylist() if library == "arrow" else list(found.tolist())
+    assert values[:2] == [1.0, 2.0]
+    assert all(each is None or math.isnan(each) for each in values[2:])

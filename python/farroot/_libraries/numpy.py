@@ -98,7 +98,7 @@ def _computed(value: Any) -> NDArray[Any]:
     except ValueError:
         out = np.empty(len(value), dtype=object)
         for entry, each in enumerate(value):
-            out[entry] = _computed(each)
+            out[entry] = _computed(each) if isinstance(each, ak.Array) else each
         return out
 
 
