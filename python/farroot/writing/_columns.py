@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import _core
 from ..errors import ArgumentTypeError, InvalidArgumentError
-from . import _types
+from . import _frames, _types
 from ._arrow import from_arrow
+from ._exact import cast
+from ._lists import is_array, of_lists
 from ._types import Type
 
 if TYPE_CHECKING:
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 def to_layout(array: Any) -> Any:
     """An array of any library, or nested lists of Python, as a layout of Awkward.
 
+    The form of the layout follows from the type that the array says it has, never from the values
+    of one batch; only values of Python have no type but their own.
+
     Raises:
         ArgumentTypeError: where no array can be made of it.
+        InvalidArgumentError: where values would not stay what they are.
         UnsupportedError: for numbers that ROOT has no type for.
     """
     if isinstance(array, (ak.Array, ak.contents.Content)):
@@ -30,15 +36,39 @@ def to_layout(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return _of_numpy(array)
     if isinstance(array, Mapping):
-        if not array:
-            raise ArgumentTypeError("a dict without columns, which does not say how many entries")
-        fields = [to_layout(each) for each in array.values()]
-        return ak.contents.RecordArray(fields, [str(name) for name in array])
+        return _of_dict(array)
+    if isinstance(array, range):
+        return _of_numpy(np.asarray(array))
+    if not is_array(array):
+        return of_lists(array, to_layout)
+    if _frames.is_frame(array):
+        return _of_dict(_frames.columns(array))
+    if _frames.is_of_pandas(array):
+        array = _frames.values(array)
+        if isinstance(array, np.ndarray):
+            return _of_numpy(array)
     if hasattr(array, "__arrow_c_array__") or hasattr(array, "__arrow_c_stream__"):
         return from_arrow(array)
-    if hasattr(array, "__array__"):
-        return _of_numpy(np.asarray(array))
-    return _of_lists(array)
+    try:
+        numbers = np.asarray(array)
+    except Exception as error:
+        kind = type(array).__name__
+        raise ArgumentTypeError(f"NumPy makes no array of a {kind}: {error}") from error
+    return _of_numpy(numbers)
+
+
+def _of_dict(columns: Mapping[Any, Any]) -> Any:
+    """A dict of arrays, as records."""
+    if not columns:
+        raise ArgumentTypeError("a dict without columns, which does not say how many entries")
+    for name in columns:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"the name of a field is a string, not {name!r}")
+    fields = [to_layout(each) for each in columns.values()]
+    lengths = {name: len(field) for name, field in zip(columns, fields, strict=True)}
+    if len(set(lengths.values())) > 1:
+        raise InvalidArgumentError(f"fields of records are of one length, not of {lengths}")
+    return ak.contents.RecordArray(fields, list(columns))
 
 
 def _of_awkward(array: Any) -> Any:
@@ -56,29 +86,41 @@ def _of_numpy(array: np.ndarray[Any, Any]) -> Any:
         raise ArgumentTypeError(f"one number, {array.item()!r}, where a column is an array")
     if array.dtype.names is not None:
         fields = [_of_numpy(array[name]) for name in array.dtype.names]
-        return ak.contents.RecordArray(fields, list(array.dtype.names), length=len(array))
+        records = ak.contents.RecordArray(
+            [_flat(field, array.ndim) for field in fields], list(array.dtype.names), array.size
+        )
+        return _shaped(records, array.shape)
+    if isinstance(array, np.ma.MaskedArray):
+        return _of_masked(array)
     if array.dtype.kind in "US":
-        return ak.to_layout(ak.from_numpy(array))
+        return _shaped(of_lists(array.reshape(-1).tolist(), to_layout), array.shape)
     if array.dtype.kind == "O" or array.dtype.char == "T":
-        return _of_lists(array.tolist())
+        return _shaped(of_lists(array.reshape(-1).tolist(), to_layout), array.shape)
     return ak.contents.NumpyArray(array.astype(_types.number(array.dtype), copy=False))
 
 
-def _of_lists(lists: Any) -> Any:
-    """Nested lists, or arrays in a list."""
-    try:
-        regular = np.asarray(lists)
-    except ValueError:
-        # Of several lengths.
-        pass
-    else:
-        if regular.size > 0 and regular.ndim > 0 and regular.dtype.kind in "biuf":
-            return _of_numpy(regular)
-    try:
-        return ak.to_layout(ak.from_iter(lists))
-    except Exception as error:
-        what = type(lists).__name__
-        raise ArgumentTypeError(f"a {what}, of which no array can be made: {error}") from None
+def _of_masked(array: Any) -> Any:
+    """An array of ``numpy.ma``, each of whose values may be missing."""
+    values = _of_numpy(np.ma.getdata(array).reshape(-1))
+    mask = ak.index.Index8(np.ma.getmaskarray(array).reshape(-1).astype(np.int8))
+    masked = ak.contents.ByteMaskedArray.simplified(mask, values, valid_when=False)
+    return _shaped(masked, array.shape)
+
+
+def _flat(layout: Any, dimensions: int) -> Any:
+    """The items of an array of so many dimensions, one after the other."""
+    for _ in range(dimensions - 1):
+        layout = layout.to_RegularArray() if layout.is_numpy else layout
+        layout = layout.content
+    return layout
+
+
+def _shaped(items: Any, shape: tuple[int, ...]) -> Any:
+    """Items in the shape of an array."""
+    lengths = [int(np.prod(shape[:at])) for at in range(1, len(shape))]
+    for size, length in reversed(list(zip(shape[1:], lengths, strict=True))):
+        items = ak.contents.RegularArray(items, size, zeros_length=length)
+    return items
 
 
 def type_of(layout: Any, has_options: bool = True) -> Type:
@@ -100,6 +142,8 @@ def size_of(layout: Any) -> int:
         items = int(offsets[-1]) - int(offsets[0])
         inner = size_of(layout.content) * items // max(len(layout.content), 1)
         return int(offsets.nbytes) + inner
+    if layout.is_option and not layout.is_indexed:
+        return size_of(layout.content) + len(layout) * 8
     return int(layout.data.nbytes if layout.is_numpy else layout.nbytes)
 
 
@@ -107,9 +151,17 @@ def is_in_order(layout: Any) -> bool:
     """Whether some entries have one run of what all have: no index leads elsewhere."""
     if layout.is_record:
         return all(is_in_order(content) for content in layout.contents)
-    if isinstance(layout, (ak.contents.ListOffsetArray, ak.contents.RegularArray)):
+    in_order = (ak.contents.ListOffsetArray, ak.contents.RegularArray, ak.contents.UnmaskedArray)
+    if isinstance(layout, (*in_order, ak.contents.ByteMaskedArray)):
         return is_in_order(layout.content)
     return bool(layout.is_numpy)
+
+
+def complete(layout: Any) -> Any:
+    """The values of a layout of which some might be missing, where none is."""
+    if not layout.is_option or layout.mask_as_bool(valid_when=False).any():
+        return layout
+    return layout.project()
 
 
 def counts_agree(one: Any, other: Any) -> bool:
@@ -134,7 +186,7 @@ def to_column(layout: Any, type_: Type) -> Column:
     if layout.is_option:
         missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
         if len(missing):
-            how = "ak.fill_none gives them a value, and an RNTuple can hold them"
+            how = f'fill them (ak.fill_none), or mkrntuple with the type "?{type_}" holds them'
             raise InvalidArgumentError(f"{len(missing)} missing values, of type {type_}: {how}")
         return to_column(layout.project(), type_)
     if layout.is_unknown:
@@ -258,17 +310,9 @@ def _innermost(type_: Any) -> Any:
 
 def _cast(numbers: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Numbers as those of another type, where none of them changes but by rounding of reals."""
-    if numbers.dtype.kind in "mMc":
+    if numbers.dtype.kind not in "biuf" or numbers.dtype.itemsize > 8:
         _types.number(numbers.dtype)
-    if numbers.dtype == dtype:
-        return numbers
-    with np.errstate(all="ignore"):
-        cast = numbers.astype(dtype)
-    rounds = numbers.dtype.kind == dtype.kind == "f"
-    if not (rounds or np.can_cast(numbers.dtype, dtype)) and not np.array_equal(cast, numbers):
-        changed = numbers[cast != numbers].flat[0]
-        raise InvalidArgumentError(f"{changed} of {numbers.dtype} does not fit into {dtype}")
-    return cast
+    return cast(numbers, dtype)
 
 
 def _other_type(layout: Any, type_: Type) -> InvalidArgumentError:

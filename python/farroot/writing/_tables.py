@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import ArgumentTypeError, Error, InvalidArgumentError
-from . import _arrow, _columns, _types
+from . import _arrow, _columns, _frames, _types
 from ._types import Type
 
 if TYPE_CHECKING:
@@ -49,28 +49,29 @@ def batches(data: Any) -> Iterator[dict[str, Any]]:
 
 def _is_stream(data: Any) -> bool:
     """Whether it comes in batches, and knows them: not what is whole in memory."""
-    if _is_frame(data) or isinstance(data, Mapping) or not hasattr(data, "__arrow_c_stream__"):
+    if (
+        _frames.is_frame(data)
+        or isinstance(data, Mapping)
+        or not hasattr(data, "__arrow_c_stream__")
+    ):
         return False
     return not hasattr(data, "__arrow_c_array__") and not hasattr(data, "__len__")
-
-
-def _is_frame(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
 
 
 def _columns_of(data: Any) -> dict[str, Any]:
     if isinstance(data, Mapping):
         return {_name(name): column for name, column in data.items()}
-    if _is_frame(data):
-        return _of_frame(data)
+    if _frames.is_frame(data):
+        return _frames.columns(data)
     if isinstance(data, np.ndarray) and data.dtype.names is not None:
         return {name: data[name] for name in data.dtype.names}
     if isinstance(data, (ak.Array, ak.contents.Content)):
         layout = _columns.to_layout(data)
         if layout.is_record or (layout.is_indexed and layout.content.is_record):
+            _types.refuse_twice(layout.fields)
             return {name: layout[name] for name in layout.fields}
         return {"": layout}
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow.columns(data)
     what = type(data).__name__
     kinds = "a dict of arrays, a DataFrame, records of Awkward, a structured array or Arrow's"
@@ -83,17 +84,6 @@ def _name(name: Any) -> str:
     return name
 
 
-def _of_frame(frame: Any) -> dict[str, Any]:
-    """The columns of a DataFrame, and its index where that is of numbers."""
-    index = frame.index.to_numpy()
-    columns = {"index": index} if index.dtype.kind in "biuf" else {}
-    for name in frame.columns:
-        column = frame[name]
-        is_plain = isinstance(column.dtype, np.dtype)
-        columns[str(name)] = column.to_numpy() if is_plain else column
-    return columns
-
-
 def is_table(what: Any) -> bool:
     """Whether something that is written under a name is a table."""
     if isinstance(what, Mapping):
@@ -103,8 +93,8 @@ def is_table(what: Any) -> bool:
     if isinstance(what, ak.contents.Content) and not what.is_record and not what.is_indexed:
         raise ArgumentTypeError(f"a table has columns with names, and {what.form.type} has none")
     is_awkward = isinstance(what, (ak.Array, ak.contents.Content, ak.forms.Form))
-    is_batches = isinstance(what, Iterator) or hasattr(what, "__arrow_c_stream__")
-    return is_awkward or is_batches or _is_frame(what)
+    is_arrow = hasattr(what, "__arrow_c_stream__") or hasattr(what, "__arrow_c_array__")
+    return is_awkward or is_arrow or isinstance(what, Iterator) or _frames.is_frame(what)
 
 
 def types_of(said: Any) -> dict[str, Type] | None:
@@ -282,6 +272,8 @@ class Columns:
                 layouts[name] = _columns.to_layout(batch[name])
             except Error as error:
                 raise within(name, error) from None
+            if not isinstance(self.types[name], ak.types.OptionType):
+                layouts[name] = _columns.complete(layouts[name])
         return layouts
 
     def arrays(self, layouts: dict[str, Any]) -> list[_core.Array]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import awkward as ak
 import numpy as np
 
-from ..errors import ArgumentTypeError, UnsupportedError
+from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 
 #: A type of Awkward's, which has no annotations.
 Type = Any
@@ -18,18 +20,29 @@ _NUMBERS = "biuf"
 
 
 def is_type(what: Any) -> bool:
-    """Whether it says what a column is to hold, rather than being what it holds."""
+    """Whether it says what a column is to hold, rather than being what it holds. A text does, also
+    a misspelt one: no column is a text."""
     if isinstance(what, Mapping):
-        return bool(what) and all(is_type(each) for each in what.values())
+        return any(is_type(each) for each in what.values())
     if isinstance(what, (np.dtype, type, ak.types.Type, ak.types.ArrayType, ak.forms.Form)):
         return True
-    if isinstance(what, (str, tuple)):
-        try:
-            to_type(what)
-        except (TypeError, ValueError):
-            return False
+    if isinstance(what, str):
         return True
-    return False
+    # NumPy's types with a shape: ("f4", (3,)).
+    return isinstance(what, tuple) and len(what) == 2 and _is_shaped(*what)
+
+
+def _is_shaped(base: Any, shape: Any) -> bool:
+    if isinstance(shape, tuple):
+        is_base = isinstance(base, (str, type, np.dtype))
+        return is_base and all(isinstance(size, int) for size in shape)
+    if not isinstance(shape, int):
+        return False
+    try:
+        np.dtype(base)
+    except (TypeError, ValueError):
+        return isinstance(base, (np.dtype, type))
+    return not isinstance(base, (int, float, type(None)))
 
 
 def to_type(what: Any) -> Type:
@@ -50,12 +63,16 @@ def to_type(what: Any) -> Type:
     if isinstance(what, ak.forms.Form):
         return plain(what.type)
     if isinstance(what, Mapping):
-        fields = [str(name) for name in what]
-        return ak.types.RecordType([to_type(each) for each in what.values()], fields)
+        for name in what:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(f"the name of a field is a string, not {name!r}")
+        return ak.types.RecordType([to_type(each) for each in what.values()], list(what))
     if what is str or what is bytes or (isinstance(what, str) and what in ("str", "string")):
         return STRING
     if isinstance(what, str):
         return _spelt(what)
+    if what is None or not isinstance(what, (np.dtype, type, tuple)):
+        raise _no_type(what)
     try:
         return of_dtype(np.dtype(what))
     except (TypeError, ValueError) as error:
@@ -67,9 +84,11 @@ def to_type(what: Any) -> Type:
 def _spelt(text: str) -> Type:
     """A type that NumPy or Awkward spells so."""
     try:
-        return of_dtype(np.dtype(text))
-    except (TypeError, ValueError):
+        dtype = np.dtype(text)
+    except (TypeError, ValueError, SyntaxError):
         pass
+    else:
+        return of_dtype(dtype)
     try:
         spelt = ak.types.from_datashape(text, highlevel=False)
     except Exception:
@@ -102,6 +121,7 @@ def plain(type_: Type, has_options: bool = True) -> Type:
             content = plain(type_.content, has_options)
             return ak.types.OptionType(content) if has_options else content
         case ak.types.RecordType():
+            refuse_twice(type_.fields or ())
             contents = [plain(each, has_options) for each in type_.contents]
             names = type_.fields or [str(number) for number in range(len(contents))]
             return ak.types.RecordType(contents, names, parameters=type_.parameters)
@@ -159,9 +179,73 @@ def empty(type_: Type) -> Any:
     return ak.forms.from_type(type_).length_zero_array(highlevel=False)
 
 
+def texts(offsets: Any, characters: Any) -> Any:
+    """A layout of texts, of their bytes and where each begins and ends."""
+    content = ak.contents.NumpyArray(characters, parameters={"__array__": "char"})
+    parameters = {"__array__": "string"}
+    return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content, parameters=parameters)
+
+
+def refuse_twice(names: Iterable[str]) -> None:
+    """
+    Raises:
+        InvalidArgumentError: for fields of one name, of which only one would be written.
+    """
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise InvalidArgumentError(f"two fields have the name {name!r}: rename one")
+        known.add(name)
+
+
 def _no_type(what: Any) -> ArgumentTypeError:
     said = "not a NumPy dtype, a type of Awkward, or how Awkward spells one"
-    return ArgumentTypeError(f"{said}: {what!r}")
+    return ArgumentTypeError(f"{said}: {what!r}{_meant(what)}")
+
+
+def _meant(what: Any) -> str:
+    """What a user may have meant by a text that is no type."""
+    if not isinstance(what, str):
+        return ""
+    spelt = what.strip()
+    for begin in ("std::", "ROOT::VecOps::", "ROOT::"):
+        spelt = spelt.replace(begin, "")
+    if found := re.fullmatch(r"(vector|RVec|array|optional)<(.*?)(?:,\s*(\d+))?>", spelt):
+        outer = {"optional": "?", "array": f"{found[3]} * "}.get(found[1], "var * ")
+        inner = _meant_number(found[2].strip())
+        return f'; did you mean "{outer}{inner}"?' if inner else ""
+    inner = _meant_number(spelt)
+    if inner:
+        return f'; did you mean "{inner}"?'
+    words = re.findall(r"[A-Za-z_]\w*", spelt)
+    known = [*_NAMES, "var", "string", "union", "option"]
+    for word in words:
+        near = difflib.get_close_matches(word, known, n=1)
+        if word not in known and near:
+            return f'; did you mean "{spelt.replace(word, near[0])}"?'
+    return ""
+
+
+def _meant_number(spelt: str) -> str:
+    """NumPy's name of a type of numbers or texts that C++ or ROOT calls otherwise."""
+    spelt = spelt.removesuffix("_t") if spelt.removesuffix("_t") in _NAMES else spelt
+    return spelt if spelt in _NAMES else _CPP.get(spelt, "")
+
+
+_NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64"),
+)
+#: Names of C++ and ROOT.
+_CPP = {
+    **{"float": "float32", "Float_t": "float32", "double": "float64", "Double_t": "float64"},
+    **{"char": "int8", "Char_t": "int8", "unsigned char": "uint8", "UChar_t": "uint8"},
+    **{"short": "int16", "Short_t": "int16", "unsigned short": "uint16", "UShort_t": "uint16"},
+    **{"int": "int32", "Int_t": "int32", "unsigned int": "uint32", "UInt_t": "uint32"},
+    **{"long": "int64", "Long64_t": "int64", "long long": "int64", "unsigned long": "uint64"},
+    **{"ULong64_t": "uint64", "unsigned long long": "uint64", "Bool_t": "bool"},
+    **{"string": "string", "TString": "string", "char*": "string", "text": "string"},
+}
 
 
 STRING = ak.types.ListType(

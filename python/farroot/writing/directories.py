@@ -362,9 +362,9 @@ class WritableDirectory(Within):
         directory._keys.add(name, classname, table)
         made = table.kind(self._file, table)
         if first is not None:
-            made.extend(first)
+            made.add(first)
         for batch in rest:
-            made.extend(batch)
+            made.add(batch)
         return made
 
     @taken

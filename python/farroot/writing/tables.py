@@ -15,6 +15,7 @@ from .. import compression as compressions
 from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
+from ._frames import INDEX, FrameColumns
 from ._tables import Columns, batches, is_counted, is_list, is_whole
 from ._within import Within
 
@@ -107,14 +108,20 @@ class WritableTable(Within):
         """
         if self._takes_plain and type(data) is dict and self._core.extend_plain(data):
             return
+        self._file.ensure_open()
         for batch in batches(data):
-            self._add(batch)
+            self.add(batch)
+
+    def add(self, batch: dict[str, Any]) -> None:
+        """Adds the entries of one batch, as columns by name; for the package only."""
+        has_row_numbers = isinstance(batch, FrameColumns) and batch.has_row_numbers
+        if has_row_numbers and INDEX not in self._columns.types:
+            # The types of the table were said without a column for the numbers of rows.
+            del batch[INDEX]
+        self._add(batch)
 
     def _add(self, batch: dict[str, Any]) -> None:
         self._file.ensure_open()
-        if "index" in batch and "index" not in self._columns.types:
-            # Of a DataFrame, for whose index no column was made.
-            batch = {name: column for name, column in batch.items() if name != "index"}
         layouts = self._columns.layouts(batch)
         for run in self._columns.runs(layouts, self._names.alike):
             self._file.telling(partial(self._core.extend, run))

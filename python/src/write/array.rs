@@ -139,12 +139,27 @@ fn array(column: &Bound<'_, PyAny>, entries: Range<usize>) -> PyResult<engine::A
     let Ok(optional) = column.cast::<Optional>() else {
         return Err(invalid(py, "a column of no known class"));
     };
-    let content = whole(optional.get().content.bind(py))?;
-    let index = copied(optional.get().index.bind(py), entries)?;
-    if index.iter().any(|at| *at < -1 || *at >= content.len() as i64) {
+    optional_of(py, optional.get(), entries)
+}
+
+/// Some optional entries, and of their content the part that they have.
+fn optional_of(
+    py: Python<'_>,
+    optional: &Optional,
+    entries: Range<usize>,
+) -> PyResult<engine::Array> {
+    let content = optional.content.bind(py);
+    let mut index = copied(optional.index.bind(py), entries)?;
+    let there = length(content)? as i64;
+    if index.iter().any(|at| *at < -1 || *at >= there) {
         return Err(invalid(py, "the index of optional entries leads out of their content"));
     }
-    Ok(engine::Array::Option { index, content: Box::new(content) })
+    let present = || index.iter().copied().filter(|at| *at >= 0);
+    let first = present().min().unwrap_or(0);
+    let end = present().max().map_or(0, |last| last + 1);
+    index.iter_mut().filter(|at| **at >= 0).for_each(|at| *at -= first);
+    let content = Box::new(array(content, first as usize..end as usize)?);
+    Ok(engine::Array::Option { index, content })
 }
 
 /// All entries of a column.

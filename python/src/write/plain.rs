@@ -206,11 +206,15 @@ macro_rules! plain {
                 item.cast_exact::<PyInt>().ok()?.extract().ok()
             }
         })*
-        // Reals may be rounded, integers not.
+        // Reals may be rounded, but not to infinity or zero; integers may not.
         $(impl Plain for $real {
             fn of(item: &Bound<'_, PyAny>) -> Option<Self> {
                 if let Ok(real) = item.cast::<PyFloat>() {
-                    return Some(real.value() as $real);
+                    let real = real.value();
+                    let rounded = real as $real;
+                    let is_lost = rounded.is_infinite() != real.is_infinite()
+                        || (rounded == 0.0) != (real == 0.0);
+                    return (!is_lost).then_some(rounded);
                 }
                 let integer: i32 = item.cast_exact::<PyInt>().ok()?.extract().ok()?;
                 let real = integer as $real;
