@@ -66,6 +66,14 @@ class Held:
             if entry is not None and entry.file is file:
                 del self._entries[url]
 
+    def forget_all(self, below: str | None = None) -> None:
+        """The next reader opens anew each file whose address begins so; None: all files."""
+        with self._lock:
+            for url in [each for each in self._entries if each.startswith(below or "")]:
+                entry = self._entries.pop(url)
+                if entry.users == 0:
+                    entry.file.close()
+
     def _let_go(self) -> None:
         """Drops files that have been idle for long, and the oldest of too many."""
         now = time.monotonic()

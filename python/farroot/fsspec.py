@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._addresses import expanded
 from ._credentials import Access
-from ._held import Lease
+from ._held import HELD, Lease
 from ._types import CREDENTIALS
-from .errors import ConnectionFailedError, Error, NotFoundError, UnsupportedError
+from .errors import (
+    ConnectionFailedError,
+    Error,
+    IgnoredArgumentWarning,
+    InvalidArgumentError,
+    NotFoundError,
+    UnsupportedError,
+    warn,
+)
 
 try:
     from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
@@ -24,6 +32,13 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .ranges import Range
 
+#: Options of every filesystem, which fsspec itself takes.
+_OPTIONS = frozenset(
+    (
+        *("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"),
+        *("asynchronous", "loop", "batch_size", "add_docs", "add_aliases"),
+    )
+)
 #: Files that are opened at a time where bytes of many are wanted.
 _OPENS_MAX = 16
 
@@ -39,16 +54,25 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
     Args:
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`, for all files.
-        options: Those of fsspec.
+        hostid: As fsspec-xrootd has it: the server, ``host`` or ``host:port``, of paths without a
+            protocol, which are otherwise those of the local disk.
+        options: Those of fsspec. Options of other filesystems have no effect, of which an
+            :class:`~farroot.IgnoredArgumentWarning` tells.
     """
 
     protocol = ("farroot", "root", "roots", "xroot", "xroots")
     root_marker = ""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        others = {name: options[name] for name in options.keys() - CREDENTIALS}
+        others = {name: options[name] for name in options.keys() - CREDENTIALS - {"hostid"}}
         super().__init__(*args, **others)
         self._access = Access.among(options)
+        self._hostid: str | None = options.get("hostid")
+        if not isinstance(self._hostid, str | None):
+            raise InvalidArgumentError(f"hostid is host or host:port, not {self._hostid!r}")
+        if unknown := sorted(others.keys() - _OPTIONS):
+            said = f"options that farroot's filesystem does not have: {', '.join(unknown)}"
+            warn(said, IgnoredArgumentWarning)
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -71,7 +95,10 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         return Lease(self._address(path))
 
     def _address(self, path: str) -> str:
-        return self._access.added_to(expanded(self._strip_protocol(path)))
+        address = self._strip_protocol(path)
+        if self._hostid is not None and "://" not in address:
+            address = f"root://{self._hostid}//{address.lstrip('/')}"
+        return self._access.added_to(expanded(address))
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: Any
@@ -133,22 +160,49 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         finally:
             lease.close()
 
-    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
-        """What is in a directory of a disk, an XRootD server or a bucket; a file is itself.
+    def ls(self, path: str, detail: bool = True, refresh: bool = False, **_: Any) -> list[Any]:
+        """Files and directories in a directory of a disk, an XRootD server or a bucket; of a file
+        the file itself.
+
+        Args:
+            refresh: Whether the server is asked again about a directory that has been listed.
 
         Raises:
+            FileNotFoundError: where there is nothing of that name.
             UnsupportedError: for servers that list nothing.
         """
         path = self._strip_protocol(path)
-        if path not in self.dircache:
+        if refresh or path not in self.dircache:
             try:
                 listed = _core.listed(self._address(path))
+            except ConnectionFailedError:
+                raise
             except Error:
-                return [self._file_info(path)] if detail else [path]
+                # Also a file is listed; of anything else this error says what is wrong.
+                info = self._file_info(path)
+                return [info] if detail else [path]
             above = path if path.endswith("/") else f"{path}/"
             self.dircache[path] = [_entry(above, *each) for each in listed]
         entries = self.dircache[path]
         return list(entries) if detail else [entry["name"] for entry in entries]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Forgets directories that have been listed, and files that are open between calls.
+
+        Args:
+            path: Of this file or directory, and of all below it; None is all.
+        """
+        if path is None:
+            self.dircache.clear()
+            HELD.forget_all()
+        else:
+            path = self._strip_protocol(path)
+            for known in [each for each in self.dircache if each.startswith(path)]:
+                self.dircache.pop(known)
+            self.dircache.pop(self._parent(path), None)
+            self.dircache.pop(self._parent(path).rstrip("/"), None)
+            HELD.forget_all(self._address(path))
+        super().invalidate_cache(path)
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """Name, size in bytes and type; of a file also when it was changed (``mtime``).
@@ -184,8 +238,16 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
         """The files that a pattern names, with ``*``, ``[]`` and ``{a,b}``."""
-        said = self._address(path).removeprefix(expanded(self._strip_protocol(path)))
-        names = [each.removesuffix(said) for each in _core.matching(self._address(path))]
+        address, plain = self._address(path), self._strip_protocol(path)
+        found = _core.matching(address)
+        if self._hostid is not None and "://" not in plain:
+            server = f"root://{self._hostid}//"
+            said = address.removeprefix(server + plain.lstrip("/"))
+            slash = "/" if plain.startswith("/") else ""
+            names = [slash + each.removesuffix(said).removeprefix(server) for each in found]
+        else:
+            said = address.removeprefix(expanded(plain))
+            names = [each.removesuffix(said) for each in found]
         if not _core.is_glob(path) and not self.exists(path):
             names = []
         return {name: self.info(name) for name in names} if options.get("detail") else names
@@ -203,9 +265,30 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         info = self.info(path)
         return f"{info['size']}-{info.get('mtime')}-{info.get('version')}"
 
+    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
+        """Raises UnsupportedError: this filesystem only reads."""
+        raise _only_reads("mkdir", path)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Raises UnsupportedError, unless the directory may be there and is."""
+        if not (exist_ok and self.isdir(path)):
+            raise _only_reads("makedirs", path)
+
+    def rmdir(self, path: str) -> None:
+        """Raises UnsupportedError: this filesystem only reads."""
+        raise _only_reads("rmdir", path)
+
+    def rm_file(self, path: str) -> None:
+        """Raises UnsupportedError: this filesystem only reads."""
+        raise _only_reads("rm", path)
+
+    def cp_file(self, path1: str, path2: str, **_: Any) -> None:
+        """Raises UnsupportedError: this filesystem only reads."""
+        raise _only_reads("cp", path2)
+
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BufferedFile:
         if mode != "rb":
-            raise UnsupportedError(f"mode {mode!r}: farroot's filesystem only reads: {path}")
+            raise _only_reads(f"mode {mode!r}", path)
         options.pop("autocommit", None)
         return BufferedFile(self, path, mode, **options)
 
@@ -226,6 +309,11 @@ class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
         super().close()
         if (lease := getattr(self, "_lease", None)) is not None:
             lease.close()
+
+
+def _only_reads(call: str, path: str) -> UnsupportedError:
+    said = "farroot.copy writes files, farroot.recreate ROOT files"
+    return UnsupportedError(f"{call}: farroot's filesystem only reads: {path}; {said}")
 
 
 def _side_by_side(read: Any, paths: list[str]) -> list[Any]:

@@ -168,3 +168,52 @@ def test_workers_install_by_name() -> None:
         "assert fsspec.registry.get('root') is None\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_listing_is_asked_again(tmp_path: Path) -> None:
+    """Neither ``refresh`` nor ``invalidate_cache`` had an effect: new files were never seen."""
+    (tmp_path / "one").write_text("1")
+    with serving(tmp_path) as host:
+        files, top = FileSystem(skip_instance_cache=True), f"root://{host}//"
+        assert files.ls(top, detail=False) == [f"{top}one"]
+        (tmp_path / "two").write_text("2")
+        assert len(files.ls(top, refresh=True)) == 2
+        (tmp_path / "three").write_text("3")
+        files.invalidate_cache(f"{top}three")
+        assert len(files.ls(top)) == 3
+        assert files.cat(f"{top}two") == b"2"
+        (tmp_path / "two").unlink()
+        files.invalidate_cache()
+        assert not files.exists(f"{top}two")
+        assert files.find(top) == [f"{top}one", f"{top}three"]
+
+
+def test_listing_nothing_is_an_error(tmp_path: Path) -> None:
+    """``ls(path, detail=False)`` was ``[path]``, whatever had gone wrong."""
+    files = FileSystem()
+    with pytest.raises(FileNotFoundError):
+        files.ls(str(tmp_path / "missing"), detail=False)
+    with pytest.raises(ConnectionError):
+        files.ls("root://127.0.0.1:9//x/", detail=False)
+
+
+def test_it_only_reads(tmp_path: Path) -> None:
+    """``mkdir`` did nothing, and said nothing."""
+    files, path = FileSystem(), str(tmp_path / "new")
+    for call in (files.mkdir, files.makedirs, files.rmdir, files.rm_file, files.touch):
+        with pytest.raises(farroot.UnsupportedError, match="only reads"):
+            call(path)
+    files.makedirs(str(tmp_path), exist_ok=True)
+
+
+def test_hostid_is_the_server_of_paths_without_a_protocol(top: str, folder: Path) -> None:
+    """It was ignored: the local file of that path was read."""
+    host = top.removeprefix("root://").rstrip("/")
+    files = FileSystem(hostid=host, skip_instance_cache=True)
+    assert files.cat("/a.bin") == (folder / "a.bin").read_bytes()
+    assert files.glob("/*.bin") == ["/a.bin", "/b.bin"]
+    assert sorted(files.ls("/", detail=False)) == ["/a.bin", "/b.bin", "/below"]
+    with pytest.raises(ConnectionError):
+        FileSystem(hostid="127.0.0.1:9", skip_instance_cache=True).cat(str(folder / "a.bin"))
+    with pytest.warns(farroot.IgnoredArgumentWarning, match="timeoot"):
+        FileSystem(timeoot=5, skip_instance_cache=True)
