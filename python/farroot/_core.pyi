@@ -662,6 +662,7 @@ def parts(
     step: StepSize,
     *,
     on_error_report: bool = False,
+    have_common_types: bool = False,
 ) -> Parts: ...
 
 @final

@@ -85,11 +85,22 @@ class Account:
 
 
 def begin(
-    places: list[Place], selection: Selection, step: _core.StepSize, *, goes_on: bool
+    places: list[Place],
+    selection: Selection,
+    step: _core.StepSize,
+    *,
+    goes_on: bool,
+    are_joined: bool = False,
 ) -> _core.Parts:
-    """What begins to read these places."""
+    """What begins to read these places; where the parts are joined, as types that fit all."""
     located = [each.located() for each in places]
-    return _core.parts(located, selection.request, step, on_error_report=goes_on)
+    return _core.parts(
+        located,
+        selection.request,
+        step,
+        on_error_report=goes_on,
+        have_common_types=are_joined,
+    )
 
 
 def made(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -113,34 +113,38 @@ def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Acc
     return places
 
 
-def places_of(files: Files, access: Access = ANY_CREDENTIAL) -> list[Place]:
-    """Where files are that a caller names, each address with what is said of credentials."""
-    places = list(_each_place(files, access))
+def places_of(
+    files: Files, access: Access = ANY_CREDENTIAL, *, each_matches: bool = False
+) -> list[Place]:
+    """Where files are that a caller names, each address with what is said of credentials.
+
+    With ``each_matches`` each pattern has to match a file, otherwise only one of them.
+    """
+    matches = partial(_matches, access=access, must_match=each_matches)
+    places = list(_each_place(files, matches))
     if not places:
         raise NotFoundError(f"no file matches {files!r}")
     return places
 
 
-def _each_place(files: Files, access: Access) -> Iterator[Place]:
+def _each_place(files: Files, matches: Callable[[str], list[str]]) -> Iterator[Place]:
     """What is listed twice is read twice; but patterns of one address or dict may overlap."""
     if is_table(files):
         yield Place(files._url, files._object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)
-        yield from dict.fromkeys(Place(match, path) for match in _matches(url, access))
+        yield from dict.fromkeys(Place(match, path) for match in matches(url))
     elif isinstance(files, Mapping):
         for path in files.values():
             if path is not None and not isinstance(path, str):
                 raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
-        matches = (
-            (match, path)
-            for key, path in files.items()
-            for match in _matches(path_text(key), access)
+        found = (
+            Place(match, path) for key, path in files.items() for match in matches(path_text(key))
         )
-        yield from dict.fromkeys(Place(*match) for match in matches)
+        yield from dict.fromkeys(found)
     elif isinstance(files, Iterable):
         for each in files:
-            yield from _each_place(each, access)
+            yield from _each_place(each, matches)
     else:
         raise InvalidArgumentError(
             "files are addresses, a dict of addresses and paths in them, open trees and RNTuples, "
@@ -148,8 +152,11 @@ def _each_place(files: Files, access: Access) -> Iterator[Place]:
         )
 
 
-def _matches(url: str, access: Access) -> list[str]:
-    return _core.matching(access.added_to(expanded(url)))
+def _matches(url: str, access: Access, must_match: bool) -> list[str]:
+    found = _core.matching(access.added_to(expanded(url)))
+    if must_match and not found:
+        raise NotFoundError(f"no file matches {url!r}")
+    return found
 
 
 def opened(other: Any) -> Tree | RNTuple:

@@ -119,6 +119,7 @@ def _steps(
     *,
     offset: int = 0,
     telling: Telling | None = None,
+    are_joined: bool = False,
 ) -> Iterator[Any]:
     skipped = Lacking(unreadable=False) if skipped is None else skipped
     account = Account(places, skipped, offset)
@@ -129,7 +130,7 @@ def _steps(
         return
     # Its friends are among what it has.
     opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
-    parts = begin(opened, selection, step, goes_on=skipped.any)
+    parts = begin(opened, selection, step, goes_on=skipped.any, are_joined=are_joined)
     yield from made(parts, account, first, selection, report, telling)
 
 
@@ -214,7 +215,8 @@ def concatenate(
 def _all_of(places: list[Place], wish: ReadRequest, skipped: Lacking, progress: Wanted) -> Any:
     """What can be read of all files."""
     size = _core.StepSize(GAP_SIZE) if skipped.unreadable else _core.StepSize.whole()
-    steps = _steps(places, wish, size, False, skipped, telling=_telling(places, progress))
+    telling = _telling(places, progress)
+    steps = _steps(places, wish, size, False, skipped, telling=telling, are_joined=True)
     return _joined(list(steps), places, wish, skipped)
 
 
@@ -253,7 +255,8 @@ def _ranged(
             touched.append(replace(place, table=table, entries=(begin, end)))
         offset += table.num_entries
     telling = _telling(touched, progress)
-    return list(_steps(touched, wish, _core.StepSize.whole(), offset=before, telling=telling))
+    size = _core.StepSize.whole()
+    return list(_steps(touched, wish, size, offset=before, telling=telling, are_joined=True))
 
 
 def _there(places: list[Place], skipped: Lacking) -> list[Place]:

@@ -127,7 +127,7 @@ def skim(
     """
     if as_ not in (None, "tree", "rntuple"):
         raise InvalidArgumentError(f'as_={as_!r}: it is "tree", "rntuple" or None')
-    places = [place.located() for place in places_of(sources)]
+    places = [place.located() for place in places_of(sources, each_matches=True)]
     names = [columns] if isinstance(columns, str) else list(columns or ())
     if columns is not None and not names:
         raise InvalidArgumentError("columns=[]: no column is left")

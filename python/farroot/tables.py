@@ -16,7 +16,7 @@ from ._places import places_of
 from ._predicates import cut_of
 from ._uproot import taken
 from .dataset import iterate
-from .errors import UnreadableWarning, warn
+from .errors import UnreadableWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
     from ._types import Credentials
@@ -103,18 +103,30 @@ class _Source:
         read = [*dict.fromkeys([*wanted, *needed])]
         # n_rows counts rows that a cut would leave out.
         cut = None if predicate is None or n_rows is not None else cut_of(predicate)
-        for table in self._tables(read, cut, n_rows):
+        for url, table in self._tables(read, cut, n_rows):
             frame = polars.DataFrame(table)
+            self._check(url, frame)
             yield (frame if predicate is None else frame.filter(predicate)).select(wanted)
 
-    def _tables(self, names: list[str], cut: str | None, rows: int | None) -> Iterator[Any]:
+    def _check(self, url: str, frame: Any) -> None:
+        """Refuses columns of other types than those that polars was told."""
+        for name, kind in frame.schema.items():
+            if kind != self.schema[name]:
+                known = f"{self.schema[name]} in {self._table.url}"
+                raise UnsupportedError(f"{url}: column {name} is {kind} here and {known}")
+
+    def _tables(
+        self, names: list[str], cut: str | None, rows: int | None
+    ) -> Iterator[tuple[str, Any]]:
         options: dict[str, Any] = {"step_size": self._step_size, "library": "arrow"}
         if rows is None:
-            yield from iterate(self._files, names, cut, **options)
+            for table, report in iterate(self._files, names, cut, report=True, **options):
+                yield report.file_path, table
             return
         for place in self._places:
             if rows == 0:
                 return
             table = place.opened()
-            yield from table.iterate(names, cut, entry_stop=rows, **options)
+            for arrays in table.iterate(names, cut, entry_stop=rows, **options):
+                yield place.url, arrays
             rows -= min(rows, table.num_entries)

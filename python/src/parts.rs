@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{FriendLocation, OnError, ScanRequest};
+use engine::{ColumnTypes, FriendLocation, OnError, ScanRequest, TypeRule};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -103,13 +103,14 @@ impl TableLocation {
 
 /// Reads the same columns of many tables.
 #[pyfunction]
-#[pyo3(signature = (places, request, step, *, on_error_report = false))]
+#[pyo3(signature = (places, request, step, *, on_error_report = false, have_common_types = false))]
 pub fn parts(
     py: Python<'_>,
     places: Vec<Py<TableLocation>>,
     request: &Request,
     step: &StepSize,
     on_error_report: bool,
+    have_common_types: bool,
 ) -> PyResult<Parts> {
     let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
     let (cut, raised) = request.cut(py);
@@ -121,7 +122,8 @@ pub fn parts(
     };
     let (wanted, step) = (request.wanted(), step.step());
     let scan = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
-    let parts = engine(py)?.scan(places, scan);
+    let rule = if have_common_types { TypeRule::Common } else { TypeRule::Own };
+    let parts = engine(py)?.scan(places, scan).with_types(ColumnTypes::new(rule));
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 

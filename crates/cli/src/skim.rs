@@ -98,7 +98,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
         let mut places = Vec::new();
         for source in sources {
             let at = split_object(source);
-            for url in engine.remote().matching(&at.file).await? {
+            for url in engine.remote().matching_some(&at.file).await? {
                 let path = at.object.map(str::to_owned);
                 places.push(TableLocation { url, path, ..TableLocation::default() });
             }

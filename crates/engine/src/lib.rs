@@ -19,6 +19,7 @@ pub mod read;
 pub mod write;
 
 pub use engine::Engine;
+pub use read::core::alike::{ColumnTypes, TypeRule};
 pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};

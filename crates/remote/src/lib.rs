@@ -99,6 +99,18 @@ impl Remote {
         matching::matching(pattern, &settings.config, &settings.network).await
     }
 
+    /// As [`Remote::matching`], where at least one file has to match.
+    ///
+    /// # Errors
+    /// `NotFound` where none does.
+    pub async fn matching_some(&self, pattern: &str) -> Result<Vec<String>> {
+        let found = self.matching(pattern).await?;
+        match found.is_empty() {
+            true => Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(pattern)),
+            false => Ok(found),
+        }
+    }
+
     /// Goes the way to the file at one address step by step, and says what was found; with it,
     /// whether bytes of the file could be read.
     pub async fn examine(&self, url: &Address) -> (Vec<diagnose::Finding>, bool) {

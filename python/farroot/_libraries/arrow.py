@@ -52,8 +52,13 @@ class Arrow:
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         if isinstance(tables[0], pa.Table):
-            return pa.concat_tables(tables)
-        return pa.concat_arrays(tables)
+            # The types only become wider from file to file, so that the last ones hold all.
+            schema = tables[-1].schema
+            return pa.concat_tables(
+                [table if table.schema == schema else table.cast(schema) for table in tables]
+            )
+        kind = tables[-1].type
+        return pa.concat_arrays([one if one.type == kind else one.cast(kind) for one in tables])
 
 
 def to_arrow(column: Column) -> Any:

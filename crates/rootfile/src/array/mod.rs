@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::memory;
 
+mod common;
 pub(crate) mod indirect;
 mod number;
 mod numbers;

@@ -16,6 +16,10 @@ use crate::error::{Error, Result};
 
 /// Class of the anchor.
 pub const CLASS: &str = "ROOT::RNTuple";
+/// Footers have a list of attribute sets from this version of the format on.
+pub(crate) const WITH_ATTRIBUTE_SETS: [u16; 4] = [1, 0, 1, 0];
+/// The newest version of which all parts are known here.
+pub(crate) const NEWEST: [u16; 4] = [1, 0, 2, 0];
 /// Bytes in front of what the checksum covers.
 const PREFIX_LEN: usize = 6;
 

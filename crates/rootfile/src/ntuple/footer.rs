@@ -36,6 +36,8 @@ pub(super) struct Footer {
     envelope: Envelope,
     pub groups: Vec<ClusterGroup>,
     pub attribute_sets: Vec<AttributeSet>,
+    /// Whether there is a list of them, which may be empty.
+    pub has_attribute_list: bool,
 }
 
 impl Footer {
@@ -57,8 +59,9 @@ impl Footer {
                 page_list: EnvelopeLink { length: group.u64()?, range: group.locator()?.range()? },
             });
         }
+        let has_attribute_list = reader.remaining() > 0;
         let attribute_sets = AttributeSet::list(&mut reader)?;
-        Ok(Footer { envelope, groups, attribute_sets })
+        Ok(Footer { envelope, groups, attribute_sets, has_attribute_list })
     }
 
     /// Those page lists that are not here, up to some bytes: the next thing to be asked for.

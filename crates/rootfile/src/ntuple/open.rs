@@ -36,6 +36,8 @@ pub struct RNTuple {
     pub entries: u64,
     /// RNTuples about its entries.
     pub attribute_sets: Vec<AttributeSet>,
+    /// Whether the footer has a list of them, which may be empty.
+    pub(crate) has_attribute_list: bool,
     header_checksum: u64,
 }
 
@@ -104,13 +106,21 @@ impl RNTuple {
         let (mut schema, header_checksum) =
             schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;
         footer.extend(&mut schema, header_checksum).map_err(at(&anchor.footer, "footer"))?;
-        let Footer { mut groups, attribute_sets, .. } = footer;
+        let Footer { mut groups, attribute_sets, has_attribute_list, .. } = footer;
         groups.sort_by_key(|group| group.first_entry);
         let entries = contiguous(groups.iter().map(|group| {
             let end = group.first_entry.checked_add(group.entries);
             group.first_entry..end.unwrap_or(u64::MAX)
         }))?;
-        let ntuple = RNTuple { anchor, schema, groups, entries, attribute_sets, header_checksum };
+        let ntuple = RNTuple {
+            anchor,
+            schema,
+            groups,
+            entries,
+            attribute_sets,
+            has_attribute_list,
+            header_checksum,
+        };
         Ok(Progress::Ready(ntuple))
     }
 

@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use rootfile::Array;
 use tokio::sync::Mutex;
 
+use super::alike::{ColumnTypes, TypeRule};
 use super::steps::Step;
 use super::table::Columns;
 use remote::Result;
@@ -108,8 +109,10 @@ impl LazyBatches {
         let mut state = self.state.lock().await;
         if entries != state.present {
             drop(state);
-            let mut batch = self.columns.pick(&[column]).read(entries).await?;
-            return Ok(batch.columns.swap_remove(0).1);
+            let declared = self.columns.pick(&[column]);
+            let mut batch = declared.read(entries).await?;
+            let types = ColumnTypes::of(TypeRule::First, &*declared);
+            return types.declared(batch.columns.swap_remove(0));
         }
         state.reader.touch(column, entries).await
     }

@@ -1,5 +1,6 @@
 //! What all kinds of tables share: columns, cuts, batches, the threads that decode.
 
+pub mod alike;
 pub mod batches;
 pub mod columns;
 pub mod cut;

@@ -153,6 +153,20 @@ impl NameList {
         }
     }
 
+    /// As [`NameList::resolve_pattern`], where nothing is an error: a pattern that matches nothing
+    /// is a typing error, or a formula. Only `*` stands for all also where there are none.
+    ///
+    /// # Errors
+    /// `NotInFile` with the names that come near.
+    pub fn all_of_pattern(&self, text: &str) -> Result<Vec<usize>> {
+        let meant = self.resolve_pattern(text, None)?;
+        let is_all_of_none = text == "*" && self.names.is_empty();
+        match meant.is_empty() && !is_all_of_none {
+            true => Err(self.no_such(text, None)),
+            false => Ok(meant),
+        }
+    }
+
     /// As [`NameList::find`].
     ///
     /// # Errors
@@ -213,6 +227,12 @@ pub(crate) fn no_such<'a>(
         .collect();
     near.sort_unstable();
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
+    if is_glob(wanted) {
+        let text = format!("no {what} matches the pattern {wanted:?}");
+        let shell = "`farroot show` lists what there is; a formula with `*` goes to --define";
+        let python = "`show()` lists what there is; a formula with `*` goes to `define`";
+        return Error::new(ErrorKind::NotInFile, text).with_advice_for(shell, python);
+    }
     let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {wanted:?}"));
     if near.is_empty() {
         error.with_advice_for("`farroot show` lists what there is", "`show()` lists what there is")

@@ -46,15 +46,12 @@ impl Names {
     /// pattern is a path, a last name, or a glob with `*`, `?` and `[…]` over either.
     ///
     /// # Errors
-    /// `NotInFile` for a plain name that no branch has, with the names that come near;
+    /// `NotInFile` for a pattern that no branch matches, with the names that come near;
     /// `InvalidArgument` for a glob that cannot be read.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<BranchId>> {
         let mut chosen = Vec::new();
         for pattern in patterns {
-            let meant = self.0.resolve_pattern(pattern, None)?;
-            if meant.is_empty() && !is_glob(pattern) {
-                return Err(self.0.no_such(pattern, None));
-            }
+            let meant = self.0.all_of_pattern(pattern)?;
             chosen.extend(meant.into_iter().map(|at| BranchId(at as u32)));
         }
         let mut seen = std::collections::BTreeSet::new();

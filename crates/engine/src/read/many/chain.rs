@@ -10,9 +10,8 @@ use rootfile::tree::ChainElement;
 
 use super::opener::Opener;
 use super::scan::{FriendLocation, OpenAhead, ScanBatches, ScanRequest, TableLocation};
-use crate::located::unlocated;
+use crate::read::core::alike::{ColumnTypes, TypeRule, concatenated};
 use crate::read::core::batches::{BatchSender, Batches};
-use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::ReadFootprint;
@@ -323,8 +322,14 @@ impl ChainColumns {
     }
 
     /// Goes through one of the tables without reading columns that are never touched.
-    pub(crate) async fn lazy(&self, place: TableLocation, step: Step) -> Result<LazyBatches> {
+    async fn lazy(
+        &self,
+        place: TableLocation,
+        step: Step,
+        types: &mut ColumnTypes,
+    ) -> Result<LazyBatches> {
         let columns = self.of_table(&place).await?;
+        types.begin(&*columns)?;
         columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await
     }
 
@@ -353,11 +358,12 @@ impl ChainColumns {
         let (session, remote) =
             (self.chain.inner.session.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
+        let types = ColumnTypes::of(TypeRule::Common, &*self.lead);
         Batches::start(&remote, async move |mut output: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
-            let mut parts = ScanBatches::new(session, places, scan);
+            let mut parts = ScanBatches::new(session, places, scan).with_types(types);
             while let Some(part) = parts.next_unreported().await {
                 let part = part?;
                 let batch = shifted(part.batch, firsts[part.file]);
@@ -492,6 +498,8 @@ impl Columns for ChainColumns {
         let reader: Box<dyn LazyColumns> = Box::new(LazyChain {
             left: self.places(&entries).into(),
             columns: self.clone(),
+            // Whoever declares the columns before they are read has the types of the first table.
+            types: ColumnTypes::of(TypeRule::First, &*self.lead),
             step: Step::Entries(step),
             present: None,
         });
@@ -504,6 +512,7 @@ struct LazyChain {
     columns: ChainColumns,
     /// Those to come, with the first entries of their tables.
     left: VecDeque<(u64, TableLocation)>,
+    types: ColumnTypes,
     step: Step,
     present: Option<(u64, Box<LazyBatches>)>,
 }
@@ -519,7 +528,7 @@ impl LazyColumns for LazyChain {
                     }
                 }
                 let (first, place) = self.left.pop_front()?;
-                match self.columns.lazy(place, self.step).await {
+                match self.columns.lazy(place, self.step, &mut self.types).await {
                     Ok(batches) => self.present = Some((first, Box::new(batches))),
                     Err(error) => {
                         self.left.clear();
@@ -534,7 +543,8 @@ impl LazyColumns for LazyChain {
         Box::pin(async move {
             match &self.present {
                 Some((first, present)) => {
-                    present.get(column, entries.start - first..entries.end - first).await
+                    let own = entries.start - first..entries.end - first;
+                    self.types.convert_one(column, present.get(column, own).await?)
                 }
                 None => Ok(self.columns.lead.empty_at(column)),
             }
@@ -583,13 +593,8 @@ impl Whole {
     fn joined(mut self) -> Result<Batch> {
         let named =
             std::mem::take(&mut self.columns).into_iter().zip(std::mem::take(&mut self.empty));
-        let columns = named.map(|(mut parts, (name, empty))| {
-            // A friend may lack entries of some of the tables.
-            if parts.iter().any(|part| matches!(part, Array::Option { .. })) {
-                parts = parts.into_iter().map(optional).collect();
-            }
-            Ok((name, Array::concat(parts).map_err(unlocated)?.unwrap_or(empty)))
-        });
+        let columns =
+            named.map(|(parts, (name, empty))| Ok((name, concatenated(parts)?.unwrap_or(empty))));
         let columns = columns.collect::<Result<_>>()?;
         let Whole { entries, survivors, left_out, .. } = self;
         Ok(Batch { entries, survivors, columns, left_out })

@@ -9,6 +9,7 @@ use futures::future::{try_join, try_join_all};
 
 use super::ahead::{Ahead, Pace};
 use super::opener::Opener;
+use crate::read::core::alike::ColumnTypes;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, SkippedColumn};
@@ -205,6 +206,7 @@ pub struct ScanBatches {
     present: Option<Started>,
     /// Optional columns that the first batch of all has left out, for all files.
     left_out: Option<Vec<SkippedColumn>>,
+    types: ColumnTypes,
     pace: Pace,
     hints: MetadataHints,
 }
@@ -236,8 +238,23 @@ impl ScanBatches {
     pub(crate) fn new(session: Session, places: Vec<TableLocation>, scan: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
-        let (opening, pace) = (Ahead::new(), Pace::default());
-        ScanBatches { session, places, scan, opening, present: None, left_out: None, pace, hints }
+        ScanBatches {
+            session,
+            places,
+            scan,
+            opening: Ahead::new(),
+            present: None,
+            left_out: None,
+            types: ColumnTypes::default(),
+            pace: Pace::default(),
+            hints,
+        }
+    }
+
+    /// The same, with columns of types that go together; the request names each column.
+    #[must_use]
+    pub fn with_types(self, types: ColumnTypes) -> Self {
+        ScanBatches { types, ..self }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -257,7 +274,10 @@ impl ScanBatches {
                 match present.next(&self.scan, &mut self.left_out, reported).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
-                        return Some(Ok(ScanBatch { file, url, batch }));
+                        return Some(match self.types.convert(batch) {
+                            Ok(batch) => Ok(ScanBatch { file, url, batch }),
+                            Err(error) => Err(self.give_up(error)),
+                        });
                     }
                     Some(Err(error)) => return Some(Err(self.give_up(error))),
                     None => {
@@ -271,6 +291,13 @@ impl ScanBatches {
                 Ok(Begun::Failed(skipped)) => self.scan.on_error.report(skipped),
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
+                    if let Err(error) = self.types.begin(&*started.selected) {
+                        if matches!(self.scan.on_error, OnError::Raise) {
+                            return Some(Err(self.give_up(error)));
+                        }
+                        self.scan.on_error.report(started.skipped(error));
+                        continue;
+                    }
                     started.turn = self.session.remote().trace().now();
                     self.present = Some(*started);
                 }
@@ -301,6 +328,12 @@ impl ScanBatches {
 }
 
 impl Started {
+    /// What is left out where none of it can be read with the other files.
+    fn skipped(&self, error: Error) -> Skipped {
+        let path = Some(self.selected.path().to_owned());
+        Skipped { file: self.file, url: self.url.clone(), path, entries: None, error }
+    }
+
     /// The next batch; `None` when the rest of the file has been read or left out.
     async fn next(
         &mut self,

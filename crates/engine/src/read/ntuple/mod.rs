@@ -22,7 +22,6 @@ use crate::read::core::names::{ColumnKind, ColumnName, NameList};
 use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::ColumnRequest;
-use crate::read::core::select::is_glob;
 use crate::read::core::steps::{ReadPriority, Step, forwards, with_borders};
 use crate::read::file::File;
 pub use attributes::AttributeSet;
@@ -159,18 +158,16 @@ impl RNTuple {
     /// The columns that `patterns` name: paths, or globs over them.
     ///
     /// # Errors
-    /// `NotInFile` for a name that no field has; as [`RNTuple::column`] for one that is named. A
+    /// `NotInFile` for a pattern that no field matches; as [`RNTuple::column`] for one that is named. A
     /// glob names fields at the top where it matches there, and passes over what cannot be read.
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<FieldColumn>> {
         let mut columns: Vec<FieldColumn> = Vec::new();
         for pattern in patterns {
             if let Some(field) = self.find(pattern) {
                 columns.push(self.column(field)?);
-            } else if is_glob(pattern) {
-                let fields = self.matching(pattern)?.into_iter();
-                columns.extend(fields.filter_map(|field| self.column(field).ok()));
             } else {
-                return Err(self.no_such(pattern));
+                let fields = self.matching_some(pattern)?.into_iter();
+                columns.extend(fields.filter_map(|field| self.column(field).ok()));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -188,8 +185,7 @@ impl RNTuple {
         for pattern in patterns {
             let fields = match self.find(pattern) {
                 Some(field) => vec![field],
-                None if is_glob(pattern) => self.matching(pattern)?,
-                None => return Err(self.no_such(pattern)),
+                None => self.matching_some(pattern)?,
             };
             for field in fields {
                 let named = self.named(field)?;
@@ -457,11 +453,12 @@ impl RNTuple {
         Ok(FieldColumn { name, interpretation: Arc::new(interpretation) })
     }
 
-    /// Fields that a glob means: of those in each other only the outermost.
-    fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
+    /// Fields that a pattern means, at least one: of those in each other only the outermost.
+    fn matching_some(&self, pattern: &str) -> Result<Vec<usize>> {
         let all = self.inner.list.all();
         let mut chosen = vec![false; all.len()];
-        for field in self.inner.list.matching(pattern, None)? {
+        let meant = self.inner.list.all_of_pattern(pattern);
+        for field in meant.map_err(|error| error.with_url(self.inner.file.url()))? {
             let mut above = std::iter::successors(all[field].parent, |at| all[*at].parent);
             chosen[field] = !above.any(|parent| chosen[parent]);
         }

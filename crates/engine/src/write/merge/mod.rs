@@ -91,13 +91,7 @@ async fn addresses(
 ) -> Result<Vec<String>> {
     let mut addresses = Vec::new();
     for input in inputs {
-        let found = match session.remote().matching(&input).await {
-            Ok(found) if found.is_empty() => {
-                Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(input))
-            }
-            found => found,
-        };
-        match found {
+        match session.remote().matching_some(&input).await {
             Ok(found) => addresses.extend(found),
             Err(why) if options.skips(&why) => notes.push(left_out(&why)),
             Err(why) => return Err(why),

@@ -7,6 +7,7 @@ use remote::{Result, Written};
 use super::columns::EncodedColumns;
 use super::first::First;
 use super::options::{SkimOptions, SkimReport};
+use crate::read::core::alike::{ColumnTypes, TypeRule};
 use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
@@ -30,7 +31,8 @@ impl SkimBatches {
     ) -> Result<SkimBatches> {
         let columns = EncodedColumns::new(session, options, &first.table).await?;
         let request = columns.request(options);
-        let batches = ScanBatches::new(session.clone(), sources.to_vec(), request);
+        let batches = ScanBatches::new(session.clone(), sources.to_vec(), request)
+            .with_types(ColumnTypes::new(TypeRule::First));
         let inputs = sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
         Ok(SkimBatches { first, batches, columns, inputs, current: 0 })
     }

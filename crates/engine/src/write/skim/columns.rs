@@ -43,12 +43,14 @@ impl EncodedColumns {
             [] => ColumnSpec::All,
             names => ColumnSpec::Named(names.to_vec()),
         };
+        // The first table decides which columns these are; the others have to have each of them.
+        let mut requests = session.select(first, &[], &wanted, None).await?.requests();
         if options.define.is_empty() {
+            let wanted = ColumnSpec::Requested(requests);
             return Ok(EncodedColumns { wanted, others: 0, computed: None });
         }
         let names = options.define.iter().map(|one| ColumnRequest::named(&*one.name));
         let computed = Computed::new(&options.define, &names.collect::<Vec<_>>());
-        let mut requests = session.select(first, &[], &wanted, None).await?.requests();
         let kept = requests.len();
         let mut places = Vec::with_capacity(computed.reads.len());
         for read in &computed.reads {

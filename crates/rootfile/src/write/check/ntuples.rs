@@ -6,6 +6,7 @@ use twox_hash::XxHash3_64;
 
 use super::Check;
 use crate::key::Key;
+use crate::ntuple::anchor::WITH_ATTRIBUTE_SETS;
 use crate::ntuple::{Cluster, Page, RNTuple, Role};
 
 /// Bytes of a page's checksum.
@@ -31,6 +32,11 @@ impl Check<'_> {
 
     /// What an anchor leads to.
     fn parts(&mut self, path: &str, anchor: u64, ntuple: &RNTuple) {
+        if ntuple.anchor.version >= WITH_ATTRIBUTE_SETS && !ntuple.has_attribute_list {
+            let version = ntuple.anchor.version.map(|part| part.to_string()).join(".");
+            let what = "but its footer has no list of attribute sets";
+            self.find(anchor, format!("{path}: of format version {version}, {what}"));
+        }
         for link in [&ntuple.anchor.header, &ntuple.anchor.footer] {
             self.envelope(path, anchor, ntuple, &link.range);
         }

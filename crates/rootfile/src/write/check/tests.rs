@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
+use twox_hash::XxHash3_64;
+
 use super::*;
+use crate::array::Number;
 use crate::write::file::tests::{options, written};
+use crate::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use crate::write::objects::ObjString;
-use crate::write::{Compression, DirectoryId, FileOptions, FileWriter};
+use crate::write::{
+    Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, TableColumn,
+};
 
 /// Two objects of one name, and one in a directory.
 fn small() -> Vec<u8> {
@@ -169,4 +175,33 @@ fn faults_of_ntuples() {
     planted(&good, "checksum", |bad| bad[blob + 60] ^= 1);
     let anchor = record(&good, b"\x0dROOT::RNTuple\x06events", 0);
     planted(&good, "checksum mismatch", |bad| bad[anchor + 60] ^= 1);
+}
+
+/// A file with an RNTuple without entries, of format 1.0.0.
+fn ntuple() -> Vec<u8> {
+    let entry = EntryType::Number(Number::I32);
+    let columns = vec![TableColumn { name: "x".into(), title: String::new(), entry }];
+    let writer = Box::new(RNTupleWriter::new(columns, RNTupleOptions::default()).unwrap());
+    let mut file = FileWriter::new(options()).unwrap();
+    file.add_table(DirectoryId::TOP, "events", writer);
+    file.close();
+    while let Some((number, work)) = file.poll_work() {
+        file.complete(number, work.encode.encode(&mut Encoders::default()).unwrap());
+    }
+    written(file).to_vec()
+}
+
+/// Regression: merges took the version of the first input, and wrote no list of attribute sets, so
+/// that uproot could read none of their fields.
+#[test]
+fn ntuples_whose_version_promises_more_than_they_have() {
+    let good = ntuple();
+    let anchor = record(&good, b"\x0dROOT::RNTuple\x06events", 0);
+    planted(&good, "no list of attribute sets", |bad| {
+        let key_len = usize::from(u16::from_be_bytes([bad[anchor + 14], bad[anchor + 15]]));
+        let fields = anchor + key_len + 6..anchor + key_len + 70;
+        bad[fields.start + 5] = 1;
+        let checksum = XxHash3_64::oneshot(&bad[fields.clone()]).to_be_bytes();
+        bad[fields.end..fields.end + 8].copy_from_slice(&checksum);
+    });
 }

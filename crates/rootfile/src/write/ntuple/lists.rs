@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::description;
 use super::envelope::EnvelopeWriter;
 use super::pages::PlacedPage;
-use crate::ntuple::anchor::EnvelopeLink;
+use crate::ntuple::anchor::{EnvelopeLink, WITH_ATTRIBUTE_SETS};
 use crate::ntuple::{EnvelopeKind, Schema};
 
 /// Clusters of one page list, and bytes of their pages' places: a reader fetches it as a whole.
@@ -102,9 +102,10 @@ pub(in crate::write) struct Group {
     pub link: EnvelopeLink,
 }
 
-/// The footer's envelope. `extension` is the record frame of the fields that were added while
+/// The footer's envelope, of an RNTuple of that version of the format. `extension` is the record frame of the fields that were added while
 /// the RNTuple was written; `None` without such fields.
 pub(in crate::write) fn footer(
+    version: [u16; 4],
     header_checksum: u64,
     extension: Option<&[u8]>,
     groups: &[Group],
@@ -127,5 +128,9 @@ pub(in crate::write) fn footer(
             });
         }
     });
+    if version >= WITH_ATTRIBUTE_SETS {
+        // Readers rely on the list, also where it is empty.
+        to.list(0, |_| {});
+    }
     to.finish().0
 }

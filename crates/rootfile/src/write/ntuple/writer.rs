@@ -172,7 +172,7 @@ impl RNTupleWriter {
             let link = self.envelope(&list.envelope, &mut records, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let footer = lists::footer(header_checksum, None, &groups);
+        let footer = lists::footer(VERSION, header_checksum, None, &groups);
         let footer = self.envelope(&footer, &mut records, encoders)?;
         let max_key_size = self.options.max_key_size;
         let anchor = Anchor { version: VERSION, header, footer, max_key_size };

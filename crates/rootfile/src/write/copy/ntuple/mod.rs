@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
+use crate::ntuple::anchor::NEWEST;
 use crate::ntuple::column::Encoding;
 use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Role, Schema};
 use crate::write::compression::{Compression, Encoders};
@@ -68,6 +69,8 @@ pub struct SourceNTuple {
 #[derive(Debug)]
 pub struct CopiedNTuple {
     first: SourceNTuple,
+    /// The newest version of the format among the inputs.
+    version: [u16; 4],
     /// The new fields.
     new: Option<Arc<Schema>>,
     layout: UnionSchema,
@@ -161,6 +164,7 @@ impl CopiedNTuple {
         taken: TakenEntries<'_>,
     ) -> Result<(CopiedNTuple, NTuplePart)> {
         let mut ntuple = CopiedNTuple {
+            version: first.ntuple.anchor.version,
             first,
             new: taken.beside.map(|beside| beside.schema.clone()),
             layout: UnionSchema::default(),
@@ -203,6 +207,7 @@ impl CopiedNTuple {
         missing: Missing,
         taken: TakenEntries<'_>,
     ) -> Result<NTuplePart> {
+        self.version = self.version.max(other.ntuple.anchor.version);
         let own = &other.ntuple.schema;
         let new = match taken.beside {
             // Without entries, the types may be others than of those with entries.
@@ -569,9 +574,9 @@ impl CopiedNTuple {
             let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let footer = lists::footer(checksum, self.extension.as_deref(), &groups);
+        let version = self.version.min(NEWEST);
+        let footer = lists::footer(version, checksum, self.extension.as_deref(), &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
-        let version = self.first.ntuple.anchor.version;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
         Ok((Arc::new(anchor), self.entries))
     }
