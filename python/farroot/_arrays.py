@@ -169,7 +169,7 @@ class Readable(Named[Column]):
 
         Formulas are Python's operators (``&``, ``|`` and ``~`` rather than words) and NumPy's
         functions of one or two arrays, as in uproot; ``get("a.b")`` is a branch of any name. A
-        field in others comes in the lists that it is in.
+        field in others comes in the lists that it is in. Aliases that the file has are ROOT's.
         """
         accepts = filter_field or filter_branch
         query = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)

@@ -48,6 +48,7 @@ __all__ = [
     "FileOptions",
     "FileOutput",
     "Formula",
+    "Held",
     "Key",
     "Lazy",
     "List",
@@ -55,11 +56,11 @@ __all__ = [
     "Merging",
     "Numbers",
     "Opens",
-    "Operation",
     "Optional",
     "Parts",
     "PlannedColumn",
     "Presumed",
+    "Program",
     "Ranges",
     "ReadPlan",
     "Record",
@@ -253,37 +254,42 @@ class Decision:
     """What decides about entries: columns, and a function of them or a formula that the engine
     computes."""
 
-    def __new__(cls, columns: Sequence[ColumnRequest], function: Mask | Formula) -> Decision: ...
+    def __new__(cls, columns: Sequence[ColumnRequest], function: Mask | Program) -> Decision: ...
 
 @final
 class Formula:
     """An expression over columns."""
 
-    def __new__(cls, text: str) -> Formula: ...
+    def __new__(cls, text: str, *, of_root: bool = False) -> Formula: ...
     @property
     def columns(self) -> list[str]:
         """Names of its columns, each once."""
 
     @property
-    def operations(self) -> list[Operation]: ...
-    def only_compares(self, are_bools: Sequence[bool]) -> bool:
-        """Whether the engine decides by it exactly as NumPy does: it only compares columns of one
-        number an entry, of which some are true and false."""
+    def counts_entries(self) -> bool:
+        """Whether the numbers of entries are in it."""
 
 @final
-class Operation:
-    """A step in computing a formula on a stack of values."""
+class Held:
+    """Which entries columns hold: first and last, and the runs that a cut has left; how many the
+    table has, where that is needed."""
 
-    @property
-    def name(self) -> str:
-        """An operator or a function; ``constant``, or ``column`` with its number as value."""
+    def __new__(
+        cls, start: int, stop: int, survivors: list[int] | None = None, total: int | None = None
+    ) -> Held: ...
 
-    @property
-    def count(self) -> int:
-        """How many values it takes from the end of the stack."""
+@final
+class Program:
+    """A formula, and what its names stand for."""
 
-    @property
-    def value(self) -> Any: ...
+    def __new__(cls, formula: Formula, meanings: Sequence[int | Program]) -> Program:
+        """The meanings are numbers of columns, and other formulas."""
+
+    def column(self, columns: Sequence[Column], entries: Held) -> Column:
+        """One value or one list an entry."""
+
+    def mask(self, columns: Sequence[Column], entries: int) -> NDArray[np.bool_]:
+        """Which entries it is true of."""
 
 @final
 class Request:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from ._core import Column
     from ._selection import Leaf
 
-#: The name of a new column, the columns that it is computed from, and the function that does so.
-Definition: TypeAlias = tuple[str, list[str], Callable[["list[Column]", int], _core.Array]]
+#: The name of a new column, the columns that it is computed from, and what does so.
+Definition: TypeAlias = tuple[
+    str, list[str], _core.Program | Callable[["list[Column]", int], _core.Array]
+]
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,12 @@ def definition(
         raise InvalidArgumentError(f"the new column {name}: {error}") from None
     if not columns:
         raise InvalidArgumentError(f"the new column {name}: it is computed from no column")
+    if isinstance(value, _core.Program):
+        return name, columns, value
 
     def compute(arrays: list[Column], entries: int) -> _core.Array:
         try:
-            return _array(value(arrays, entries), entries, as_)
+            return _array(value(arrays), entries, as_)
         except Exception as error:
             error.add_note(f"in computing the new column {name}")
             raise
@@ -65,19 +69,14 @@ def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> 
     return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
 
 
-def _of_formula(text: str) -> tuple[list[str], Callable[[list[Column], int], Any]]:
+def _of_formula(text: str) -> tuple[list[str], _core.Program]:
     read = formula(text, lambda name: cast("Leaf", _Name(name)), {})
-    names = list(dict.fromkeys(str(leaf.key) for leaf in read.leaves()))
-
-    def value(arrays: list[Column], entries: int) -> Any:
-        return read.evaluated(dict(zip(names, arrays, strict=True)), entries)
-
-    return names, value
+    return [str(leaf.key) for leaf in read.leaves()], read.program
 
 
 def _of_function(
     function: Callable[..., Any],
-) -> tuple[list[str], Callable[[list[Column], int], Any]]:
+) -> tuple[list[str], Callable[[list[Column]], Any]]:
     parameters = inspect.signature(function).parameters.values()
     named = [each for each in parameters if each.default is each.empty]
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in named):
@@ -86,7 +85,7 @@ def _of_function(
     positional = sum(each.kind is not each.KEYWORD_ONLY for each in named)
     names = [each.name for each in named]
 
-    def value(arrays: list[Column], entries: int) -> Any:
+    def value(arrays: list[Column]) -> Any:
         import awkward as ak
 
         from ._libraries.awkward import to_layout

@@ -177,7 +177,7 @@ class Computed:
     ) -> Any:
         """Its array, from decoded columns by key."""
         used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
-        return into.computed(self.formula.evaluated(used, len(rows)), rows)
+        return into.array(self.formula.column(used, rows), rows)
 
 
 @dataclass(frozen=True)
@@ -360,7 +360,7 @@ def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
             raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
         return Leaf(info)
 
-    return formula(text, leaf, aliases)
+    return formula(text, leaf, aliases, lambda: place.num_entries)
 
 
 def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation) -> Chosen:

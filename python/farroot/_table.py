@@ -14,6 +14,7 @@ from ._addresses import uncycled
 from ._arrays import Readable
 from ._entries import StepSize, entry_range
 from ._filters import Filter
+from ._formulas import RootFormula
 from ._kinds import as_file, open_table
 from ._named import Column
 from ._places import ChainFile
@@ -156,7 +157,7 @@ class InFile(NothingToClose, Readable[Column]):
     @property
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
-        return dict(self._live().aliases)
+        return {name: RootFormula(text) for name, text in self._live().aliases.items()}
 
     @property
     def file(self) -> File:

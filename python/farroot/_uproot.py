@@ -76,7 +76,7 @@ ARGUMENTS = {
     "interpretation": Word("a field is read as its type says", is_refused=True),
     "interpreter": Word("farroot decodes by itself", defaults=("cpu",)),
     "language": Word(
-        "formulas are Python's, as in uproot by default; formulas of TTree::Draw are not read",
+        "formulas are Python's, as in uproot by default; those of a file's aliases are ROOT's",
         is_refused=True,
         defaults=("PythonLanguage",),
     ),

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::batch::columns;
 use crate::cut::{Raised, shut_down};
+use crate::formula::Program;
 use crate::write::Array;
 
 /// Called with the columns and the number of entries; returns an [`Array`].
@@ -35,13 +36,17 @@ impl Compute for Function {
     }
 }
 
-/// A new column by a Python function of other columns, whose exception `raised` keeps.
+/// A new column by a formula or by a Python function of other columns, whose exception `raised` keeps.
 pub fn definition(
     py: Python<'_>,
     (name, columns, function): &(String, Vec<String>, Py<PyAny>),
     raised: &Raised,
 ) -> Definition {
     let columns = columns.iter().map(ColumnRequest::named).collect();
+    if let Ok(program) = function.bind(py).cast::<Program>() {
+        let compute = program.get().program.clone();
+        return Definition { name: name.clone(), columns, compute };
+    }
     let (function, raised) = (function.clone_ref(py), raised.clone());
     let compute = Arc::new(Function { function, raised });
     Definition { name: name.clone(), columns, compute }

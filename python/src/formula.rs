@@ -1,39 +1,65 @@
-//! Formulas: read by the engine, computed in Python on arrays of any shape.
+//! Formulas: read and computed by the engine.
 
 use std::sync::Arc;
 
-use engine::Operation as Step;
+use engine::{Grammar, Operand};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
+use crate::columns::column;
 use crate::error::exception;
+use crate::write::whole;
 
 /// An expression over columns.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Formula {
-    pub formula: Arc<engine::Formula>,
-    #[pyo3(get)]
-    operations: Vec<Py<Operation>>,
+    formula: Arc<engine::Formula>,
 }
 
-/// A step in computing a formula on a stack of values.
-#[pyclass(frozen, get_all, module = "farroot._core")]
-pub struct Operation {
-    /// Of an operator or a function its name; `constant`, or `column` and its number as `value`.
-    name: &'static str,
-    /// How many values it takes from the end of the stack.
-    count: usize,
-    value: Py<PyAny>,
+/// A formula, and what its names stand for.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Program {
+    pub program: Arc<engine::Program>,
+}
+
+/// The number of a column, or a formula.
+#[derive(FromPyObject)]
+enum Named {
+    Column(usize),
+    Formula(Py<Program>),
+}
+
+/// Which entries columns hold.
+#[derive(Clone)]
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Held {
+    start: u64,
+    stop: u64,
+    /// First and last entry (half open) of each run that a cut has left.
+    survivors: Option<Vec<u64>>,
+    /// Of the table, where that is needed.
+    total: Option<u64>,
+}
+
+#[pymethods]
+impl Held {
+    #[new]
+    #[pyo3(signature = (start, stop, survivors = None, total = None))]
+    fn new(start: u64, stop: u64, survivors: Option<Vec<u64>>, total: Option<u64>) -> Self {
+        Held { start, stop, survivors, total }
+    }
 }
 
 #[pymethods]
 impl Formula {
     /// Raises `InvalidArgumentError` for what cannot be read.
     #[new]
-    fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let formula = engine::Formula::parse(text).map_err(|error| exception(py, &error))?;
-        let operations = formula.operations().into_iter().map(|step| operation(py, step));
-        let operations = operations.collect::<PyResult<_>>()?;
-        Ok(Formula { formula: Arc::new(formula), operations })
+    #[pyo3(signature = (text, *, of_root = false))]
+    fn new(py: Python<'_>, text: &str, of_root: bool) -> PyResult<Self> {
+        let grammar = if of_root { Grammar::Root } else { Grammar::Python };
+        let formula = engine::Formula::parse_in(text, grammar);
+        let formula = Arc::new(formula.map_err(|error| exception(py, &error))?);
+        Ok(Formula { formula })
     }
 
     /// Names of its columns, each once.
@@ -42,31 +68,63 @@ impl Formula {
         self.formula.columns.clone()
     }
 
-    /// Whether the engine decides by it exactly as NumPy does: it only compares columns of one
-    /// number an entry, of which some are true and false.
-    fn only_compares(&self, are_bools: Vec<bool>) -> bool {
-        self.formula.only_compares(&are_bools)
+    /// Whether the numbers of entries are in it.
+    #[getter]
+    fn counts_entries(&self) -> bool {
+        self.formula.counts_entries()
     }
 }
 
-fn operation(py: Python<'_>, step: Step) -> PyResult<Py<Operation>> {
-    let (name, count, value) = match step {
-        Step::Apply(name, count) => (name, count, py.None()),
-        Step::Column(number) => ("column", 0, number.into_pyobject(py)?.into_any().unbind()),
-        Step::Int(value) => ("constant", 0, value.into_pyobject(py)?.into_any().unbind()),
-        Step::Float(value) => ("constant", 0, value.into_pyobject(py)?.into_any().unbind()),
-        Step::Imaginary(value) => {
-            let value = pyo3::types::PyComplex::from_doubles(py, 0.0, value);
-            ("constant", 0, value.into_any().unbind())
-        }
-        Step::Bool(value) => {
-            ("constant", 0, value.into_pyobject(py)?.to_owned().into_any().unbind())
-        }
-        Step::Text(text) => ("constant", 0, text.into_pyobject(py)?.into_any().unbind()),
-        Step::Nothing => ("constant", 0, py.None()),
-        Step::Ellipsis => ("constant", 0, py.Ellipsis()),
-    };
-    Py::new(py, Operation { name, count, value })
+#[pymethods]
+impl Program {
+    #[new]
+    fn new(py: Python<'_>, formula: &Formula, meanings: Vec<Named>) -> PyResult<Self> {
+        let meanings = meanings.into_iter().map(|named| match named {
+            Named::Column(at) => Operand::Column(at),
+            Named::Formula(program) => Operand::Formula(program.get().program.clone()),
+        });
+        let program = engine::Program::new(formula.formula.clone(), meanings.collect());
+        Ok(Program { program: Arc::new(program.map_err(|error| exception(py, &error))?) })
+    }
+
+    /// One value or one list an entry, as a column.
+    fn column(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, PyAny>>,
+        entries: &Held,
+    ) -> PyResult<Py<PyAny>> {
+        let (batch, total) = batch(&columns, entries)?;
+        let program = &self.program;
+        let array = py.detach(|| program.array(&batch, total));
+        column(py, array.map_err(|error| exception(py, &error))?)
+    }
+
+    /// Which entries it is true of.
+    fn mask(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, PyAny>>,
+        entries: u64,
+    ) -> PyResult<Py<PyAny>> {
+        let held = Held { start: 0, stop: entries, survivors: None, total: None };
+        let (batch, _) = batch(&columns, &held)?;
+        let program: Arc<dyn engine::Predicate> = self.program.clone();
+        let mask = py.detach(|| program.decide(batch)).map_err(|error| exception(py, &error))?;
+        Ok(mask.into_pyarray(py).into_any().unbind())
+    }
+}
+
+fn batch(columns: &[Bound<'_, PyAny>], held: &Held) -> PyResult<(engine::Batch, Option<u64>)> {
+    let arrays = columns.iter().map(|column| Ok((String::new(), whole(column)?)));
+    let columns = arrays.collect::<PyResult<_>>()?;
+    let survivors = held
+        .survivors
+        .as_ref()
+        .map(|bounds| bounds.chunks_exact(2).map(|run| run[0]..run[1]).collect());
+    let entries = held.start..held.stop;
+    let batch = engine::Batch { entries, survivors, columns, left_out: Vec::new() };
+    Ok((batch, held.total))
 }
 
 /// Names of the functions that formulas may have.

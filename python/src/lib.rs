@@ -59,7 +59,7 @@ mod _core {
         Contents, File, Key, is_glob, matching, open_file, open_table, shown_address, split_object,
     };
     #[pymodule_export]
-    use super::formula::{Formula, Operation, formula_functions};
+    use super::formula::{Formula, Held, Program, formula_functions};
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::cut::{Raised, cut};
 use crate::error::exception;
-use crate::formula::Formula;
+use crate::formula::Program;
 use crate::runtime::invalid;
 
 /// A branch or a field, and how it is wanted.
@@ -69,8 +69,8 @@ impl Request {
         let Some(decision) = &self.decision else { return (None, Raised::default()) };
         let Decision { columns, function } = decision.get();
         let columns = columns.iter().map(chosen).collect();
-        if let Ok(formula) = function.bind(py).cast::<Formula>() {
-            let predicate = formula.get().formula.clone();
+        if let Ok(program) = function.bind(py).cast::<Program>() {
+            let predicate = program.get().program.clone();
             return (Some(Cut { columns, predicate }), Raised::default());
         }
         let (cut, raised) = cut(py, columns, function);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import uproot
 
 import farroot
-from farroot import _core, _formulas
+from farroot import _core
 from farroot._core import main
 
 from .conftest import ENTRIES
@@ -120,10 +119,7 @@ def test_computed_columns(place: str) -> None:
 def test_every_function_of_uproot_is_there(place: str) -> None:
     from uproot.language.python import PythonLanguage
 
-    from farroot._formulas import functions
-
-    assert PythonLanguage.default_functions.keys() <= functions().keys()
-    assert all(map(callable, functions().values()))
+    assert PythonLanguage.default_functions.keys() <= set(_core.formula_functions())
 
 
 def test_special_functions(place: str) -> None:
@@ -213,39 +209,6 @@ def test_what_is_no_cut_is_refused(place: str, wrong: str, told: str) -> None:
     with pytest.raises((farroot.InvalidArgumentError, farroot.KeyInFileError)) as caught:
         tree_at(place).arrays(COLUMNS, wrong, aliases=aliases)
     assert told in str(caught.value)
-
-
-def test_the_engine_decides_as_numpy_does(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What only compares is decided by the engine, all else by NumPy: none may see which."""
-    tree, decided = tree_at(place), []
-    numbers = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float32", "float64")
-    constants = ("0", "-1", "0.1", "-2.5", "300", "2147483648", "1e300", ".5e-3")
-    others = (*constants, *numbers)
-    cuts = [
-        f"{name} {sign} {others[(5 * at + shift) % len(others)]}"
-        for at, name in enumerate(numbers)
-        for shift, sign in enumerate(("<", "<=", ">", ">=", "==", "!="))
-    ]
-    cuts += [f"~({one}) & ({other}) | bool" for one, other in zip(cuts, cuts[7:], strict=False)]
-    decides = _formulas.Cut.decides
-
-    def watched(cut: _formulas.Cut) -> Any:
-        decided.append(decides(cut))
-        return decided[-1]
-
-    def read(cut: str) -> Any:
-        with warnings.catch_warnings():
-            # NumPy warns of 1e300 beside floats of 32 bits.
-            warnings.simplefilter("ignore")
-            return tree.arrays(["int32", "float64"], cut)
-
-    for cut in cuts:
-        monkeypatch.setattr(_formulas.Cut, "decides", watched)
-        ours = read(cut)
-        monkeypatch.setattr(_formulas.Cut, "decides", lambda cut: cut.mask)
-        assert same(ours, read(cut)), cut
-    assert len(decided) == len(cuts)
-    assert all(isinstance(each, _core.Formula) for each in decided)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ pub struct SkimArguments {
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',')]
     columns: Vec<String>,
-    /// Which entries, as in 'MET_pt > 50 & nMuon >= 2'
+    /// Which entries, as in '(MET_pt > 50) & (nMuon >= 2)'
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
     /// A new column, as in 'ratio=MET_pt / MET_sumEt'; may be given several times, and later

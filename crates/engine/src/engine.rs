@@ -23,6 +23,7 @@ use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
+use crate::read::open::expressions::Expressions;
 use crate::read::open::friends;
 use crate::read::open::meaning::{Meaning, NameScope, has_column, meaning};
 use crate::read::open::objects::{Content, Contents, content_in};
@@ -280,6 +281,20 @@ impl Engine {
         cut: Option<&Cut>,
     ) -> Result<Box<dyn Columns>> {
         self.inner.session.select(table, friends, wanted, cut).await
+    }
+
+    /// As [`Engine::select_for`], of columns, patterns, aliases and formulas: all columns without a
+    /// text.
+    ///
+    /// # Errors
+    /// As [`Engine::select_for`], and `InvalidArgument` for a formula that cannot be read.
+    pub async fn select_expressions(
+        &self,
+        scope: NameScope<'_>,
+        texts: &[String],
+        cut: Option<&Cut>,
+    ) -> Result<Expressions> {
+        Expressions::of(&self.inner.session, scope, texts, cut).await
     }
 
     /// The meaning of a text that a caller gives for a column: a path or a last name, also below

@@ -8,7 +8,9 @@ use numpy::ndarray::{Axis, Slice};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::columns::{List, Numbers, Optional, Record, Regular, Strings, Union, column};
+use crate::columns::{
+    List, Numbers, Optional, Record, Regular, Strings, Union, WithParameter, column,
+};
 use crate::error::exception;
 use crate::runtime::invalid;
 
@@ -91,6 +93,8 @@ fn length(column: &Bound<'_, PyAny>) -> PyResult<usize> {
         regular.get().length
     } else if let Ok(union) = column.cast::<Union>() {
         union.get().tags.bind(py).len()
+    } else if let Ok(with_meaning) = column.cast::<WithParameter>() {
+        length(with_meaning.get().content.bind(py))?
     } else if let Ok(optional) = column.cast::<Optional>() {
         optional.get().index.bind(py).len()
     } else {
@@ -136,6 +140,9 @@ fn array(column: &Bound<'_, PyAny>, entries: Range<usize>) -> PyResult<engine::A
     if let Ok(union) = column.cast::<Union>() {
         return union_of(py, union.get(), entries);
     }
+    if let Ok(with_meaning) = column.cast::<WithParameter>() {
+        return array(with_meaning.get().content.bind(py), entries);
+    }
     let Ok(optional) = column.cast::<Optional>() else {
         return Err(invalid(py, "a column of no known class"));
     };
@@ -163,7 +170,7 @@ fn optional_of(
 }
 
 /// All entries of a column.
-fn whole(column: &Bound<'_, PyAny>) -> PyResult<engine::Array> {
+pub fn whole(column: &Bound<'_, PyAny>) -> PyResult<engine::Array> {
     array(column, 0..length(column)?)
 }
 

@@ -6,7 +6,7 @@ mod object;
 mod options;
 mod plain;
 
-pub use array::Array;
+pub use array::{Array, whole};
 pub use file::{FileOutput, TableOutput};
 pub use object::WritableObject;
 pub use options::{FileOptions, NumberAndLevel, compression_of};

@@ -241,6 +241,6 @@ mod tests {
         let twice = [defined(), defined()].concat();
         assert!(check_names(&twice).unwrap_err().to_string().contains("twice"));
         assert!(Definition::parse("x", "1 +").is_err());
-        assert!(Definition::parse("x", "sqrt(y)").is_err());
+        assert!(Definition::parse("x", "root(y)").is_err());
     }
 }

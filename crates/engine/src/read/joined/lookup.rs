@@ -30,11 +30,11 @@ pub fn entries_of(
     count: usize,
 ) -> Result<Vec<Option<u64>>> {
     let batch = Batch { entries: 0..count as u64, survivors: None, columns, left_out: Vec::new() };
-    let (major, minor) = (numbers(&both[0], &batch, count)?, numbers(&both[1], &batch, count)?);
+    let (major, minor) = (numbers(&both[0], &batch)?, numbers(&both[1], &batch)?);
     Ok(major.into_iter().zip(minor).map(|(major, minor)| index.entry(major, minor)).collect())
 }
 
-fn numbers(expression: &Expression, batch: &Batch, count: usize) -> Result<Vec<i64>> {
+fn numbers(expression: &Expression, batch: &Batch) -> Result<Vec<i64>> {
     let column = |name: &String| {
         let found = batch.columns.iter().find(|(known, _)| known == name);
         let lacks = || {
@@ -44,7 +44,7 @@ fn numbers(expression: &Expression, batch: &Batch, count: usize) -> Result<Vec<i
     };
     let columns = expression.columns.iter().map(column).collect::<Result<_>>()?;
     let (entries, left_out) = (batch.entries.clone(), Vec::new());
-    expression.integers(&Batch { entries, survivors: None, columns, left_out }, count)
+    expression.integers(&Batch { entries, survivors: None, columns, left_out })
 }
 
 /// The columns for these entries of a friend, missing where there is none.

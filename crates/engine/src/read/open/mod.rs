@@ -1,5 +1,6 @@
 //! Tables, objects and columns found by their names; names all kinds of tables.
 
+pub(crate) mod expressions;
 pub(crate) mod friends;
 pub mod meaning;
 pub mod objects;

@@ -1,5 +1,6 @@
 //! From text to an expression.
 
+use super::functions::FUNCTIONS;
 use super::{Node, Operator, wrong};
 use remote::Result;
 
@@ -15,74 +16,6 @@ const LEVELS: [&[Operator]; 6] =
     [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
 const COMPARISONS: [Operator; 6] = ["<=", ">=", "==", "!=", "<", ">"];
 const SIGNS: [Operator; 3] = ["-", "+", "~"];
-
-/// Functions, with how many arguments they take at least and at most: NumPy's, and those of C that
-/// NumPy does not have.
-pub(super) const FUNCTIONS: [(&str, usize, usize); 63] = [
-    ("abs", 1, 1),
-    ("absolute", 1, 1),
-    ("acos", 1, 1),
-    ("acosh", 1, 1),
-    ("arccos", 1, 1),
-    ("arccosh", 1, 1),
-    ("arcsin", 1, 1),
-    ("arcsinh", 1, 1),
-    ("arctan", 1, 1),
-    ("arctan2", 2, 2),
-    ("arctanh", 1, 1),
-    ("asin", 1, 1),
-    ("asinh", 1, 1),
-    ("atan", 1, 1),
-    ("atan2", 2, 2),
-    ("atanh", 1, 1),
-    ("cbrt", 1, 1),
-    ("ceil", 1, 1),
-    ("conj", 1, 1),
-    ("conjugate", 1, 1),
-    ("copysign", 2, 2),
-    ("cos", 1, 1),
-    ("cosh", 1, 1),
-    ("erf", 1, 1),
-    ("erfc", 1, 1),
-    ("exp", 1, 1),
-    ("exp2", 1, 1),
-    ("expm1", 1, 1),
-    ("fabs", 1, 1),
-    ("factorial", 1, 1),
-    ("floor", 1, 1),
-    ("fmax", 2, 2),
-    ("fmin", 2, 2),
-    ("gamma", 1, 1),
-    ("hypot", 2, 2),
-    ("imag", 1, 1),
-    ("isfinite", 1, 1),
-    ("isinf", 1, 1),
-    ("isnan", 1, 1),
-    ("lgamma", 1, 1),
-    ("log", 1, 1),
-    ("log10", 1, 1),
-    ("log1p", 1, 1),
-    ("log2", 1, 1),
-    ("logical_and", 2, 2),
-    ("logical_not", 1, 1),
-    ("logical_or", 2, 2),
-    ("maximum", 2, 2),
-    ("minimum", 2, 2),
-    ("neg", 1, 1),
-    ("nextafter", 2, 2),
-    ("real", 1, 1),
-    ("rint", 1, 1),
-    ("round", 1, 2),
-    ("signbit", 1, 1),
-    ("sin", 1, 1),
-    ("sinh", 1, 1),
-    ("sqrt", 1, 1),
-    ("tan", 1, 1),
-    ("tanh", 1, 1),
-    ("tgamma", 1, 1),
-    ("trunc", 1, 1),
-    ("where", 3, 3),
-];
 
 type Parsed<T> = std::result::Result<T, String>;
 

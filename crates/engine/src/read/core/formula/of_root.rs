@@ -1,0 +1,444 @@
+//! What operators and functions of ROOT's grammar do: what those of `TTreeFormula` do.
+//!
+//! All is computed in floats of 64 bits; integers of an index stay what they are as long as they
+//! are added, subtracted and multiplied. Of lists beside each other come the items that all have.
+
+use rootfile::{Array, Numbers};
+
+use super::arithmetic::{Binary, truths};
+use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed, plain, taken};
+use super::evaluate::{Entries, beside};
+use super::numbers::{Cast, Computed, Side};
+use super::reduced::{self, Flat};
+use super::{Node, Operator};
+
+const OVERFLOW: &str = "overflows an integer of 64 bits";
+
+/// Whether it is of ROOT's grammar.
+pub(super) fn is_one(operator: Operator) -> bool {
+    operator.starts_with('@')
+}
+
+/// An operator or a function of ROOT's grammar.
+pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) -> Computed<Value> {
+    let constant = match operator {
+        "@pi" => std::f64::consts::PI,
+        "@E" => std::f64::consts::E,
+        "@TwoPi" => std::f64::consts::TAU,
+        "@PiOver2" => std::f64::consts::FRAC_PI_2,
+        "@DegToRad" => std::f64::consts::PI / 180.0,
+        "@RadToDeg" => 180.0 / std::f64::consts::PI,
+        "@Entries$" => of.total.ok_or("has Entries$, which is not known here")? as f64,
+        "@Entry$" => {
+            let numbers = of.numbers.ok_or("has Entry$, which is not known here")?();
+            return Ok(Value::Array(doubles(numbers.into_iter().map(|at| at as f64).collect())));
+        }
+        "@Iteration$" | "@Instances$" => return reduced::of_instances(of, operator),
+        "@double" => return column(of, arguments).map(|value| converted(of, value)),
+        "@size" | "@sizes" => return sizes(column(of, arguments)?, operator == "@size"),
+        "@[]" => return indexed(of, arguments),
+        "@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$" => {
+            return reduced::value(of, operator, arguments);
+        }
+        "@Alt$" => return alternative(of, arguments),
+        _ => {
+            let values = arguments.iter().map(|argument| of.value(argument));
+            return applied(operator, &values.collect::<Computed<Vec<_>>>()?);
+        }
+    };
+    Ok(Value::Float(constant))
+}
+
+/// An operator of values.
+pub(super) fn applied(operator: Operator, values: &[Value]) -> Computed<Value> {
+    let kernel = |leaves: &[Leaf<'_>]| kernel(operator, leaves);
+    if !values.iter().all(Value::is_constant) {
+        return combine(values, Lengths::Shortest, &kernel).map(Value::Array);
+    }
+    let leaves: Vec<Leaf<'_>> = values
+        .iter()
+        .map(|value| match value {
+            Value::Text(text) => Leaf::Text(text),
+            Value::Int(one) => Leaf::Numbers(Side::Float(*one as f64)),
+            Value::Float(one) => Leaf::Numbers(Side::Float(*one)),
+            Value::Bool(one) => Leaf::Numbers(Side::Bool(*one)),
+            Value::Array(_) => Leaf::Numbers(Side::Float(0.0)),
+        })
+        .collect();
+    match kernel(&leaves)? {
+        Numbers::Bool(one) => Ok(Value::Bool(one.first().is_some_and(|one| *one != 0))),
+        other => Ok(Value::Float(f64::cast(Side::All(&other)).at(0))),
+    }
+}
+
+fn kernel(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
+    let is_text = |leaf: &Leaf<'_>| !matches!(leaf, Leaf::Numbers(_));
+    match (operator, leaves) {
+        ("@strstr", [text, part]) if is_text(text) && is_text(part) => contains(*text, *part),
+        ("@==" | "@!=", [left, right]) if is_text(left) && is_text(right) => {
+            let operation = if operator == "@==" { Binary::Equal } else { Binary::NotEqual };
+            match (left, right) {
+                (Leaf::Text(one), Leaf::Text(other)) => {
+                    Ok(truths(vec![(one == other) == (operator == "@==")]))
+                }
+                _ => beside(operation, *left, *right),
+            }
+        }
+        _ if leaves.iter().any(is_text) => {
+            Err("computes with texts, which == and != compare, and strstr".to_owned())
+        }
+        ("@?:", [Leaf::Numbers(condition), Leaf::Numbers(yes), Leaf::Numbers(no)]) => {
+            super::functions::function("where", &[*condition, wide(*yes), wide(*no)])
+        }
+        (_, [Leaf::Numbers(left), Leaf::Numbers(right)]) => between(operator, *left, *right),
+        (_, [Leaf::Numbers(one)]) => of_one(operator, *one),
+        _ => Err("has a function of other arguments".to_owned()),
+    }
+}
+
+/// Constants as floats, which do not depend on what is beside them.
+fn wide(side: Side<'_>) -> Side<'_> {
+    match side {
+        Side::Int(one) => Side::Float(one as f64),
+        Side::Bool(one) => Side::Float(u8::from(one).into()),
+        side => side,
+    }
+}
+
+/// As whole numbers, where all of both are and one has the type.
+fn whole(left: Side<'_>, right: Side<'_>) -> bool {
+    let fits = |side: Side<'_>| match side {
+        Side::All(numbers) => matches!(numbers, Numbers::I64(_)),
+        Side::Float(one) => one.fract() == 0.0 && one.abs() < (1u64 << 53) as f64,
+        Side::Int(_) | Side::Bool(_) => true,
+    };
+    let is_typed = |side: Side<'_>| matches!(side, Side::All(Numbers::I64(_)));
+    fits(left) && fits(right) && (is_typed(left) || is_typed(right))
+}
+
+fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numbers> {
+    if whole(left, right) {
+        let each: Option<fn(i64, i64) -> Option<i64>> = match operator {
+            "@+" => Some(i64::checked_add),
+            "@-" => Some(i64::checked_sub),
+            "@*" => Some(i64::checked_mul),
+            "@%" => Some(i64::checked_rem),
+            _ => None,
+        };
+        if let Some(each) = each {
+            let all = i64::cast(left).zip(&i64::cast(right), each).into_iter();
+            return Ok(Numbers::I64(all.collect::<Option<_>>().ok_or(OVERFLOW)?));
+        }
+    }
+    let (left, right) = (f64::cast(left), f64::cast(right));
+    let compares: Option<fn(f64, f64) -> bool> = match operator {
+        "@||" => Some(|a, b| a != 0.0 || b != 0.0),
+        "@&&" => Some(|a, b| a != 0.0 && b != 0.0),
+        "@<" => Some(|a, b| a < b),
+        "@>" => Some(|a, b| a > b),
+        "@<=" => Some(|a, b| a <= b),
+        "@>=" => Some(|a, b| a >= b),
+        "@==" => Some(|a, b| a == b),
+        "@!=" => Some(|a, b| a != b),
+        _ => None,
+    };
+    if let Some(each) = compares {
+        return Ok(truths(left.zip(&right, each)));
+    }
+    if operator == "@%" && right.any(|by| long(by) == 0) {
+        return Err("has % by zero".to_owned());
+    }
+    let each: fn(f64, f64) -> f64 = match operator {
+        "@+" => |a, b| a + b,
+        "@-" => |a, b| a - b,
+        "@*" => |a, b| a * b,
+        "@/" => |a, b| if b == 0.0 { 0.0 } else { a / b },
+        "@%" => |a, b| long(a).wrapping_rem(long(b)) as f64,
+        "@&" => |a, b| (bits(a) & bits(b)) as f64,
+        "@|" => |a, b| (bits(a) | bits(b)) as f64,
+        "@<<" => |a, b| bits(a).wrapping_shl(bits(b) as u32) as f64,
+        "@>>" => |a, b| bits(a).wrapping_shr(bits(b) as u32) as f64,
+        "@pow" => f64::powf,
+        "@fmod" => |a, b| a % b,
+        "@atan2" => |a, b| if a == 0.0 && b == 0.0 { 0.0 } else { a.atan2(b) },
+        "@hypot" => f64::hypot,
+        "@min" => |a, b| if b < a { b } else { a },
+        "@max" => |a, b| if a < b { b } else { a },
+        "@Min" => |a, b| if a <= b { a } else { b },
+        "@Max" => |a, b| if a >= b { a } else { b },
+        _ => return Err(format!("has {} of two values", &operator[1..])),
+    };
+    Ok(Numbers::F64(left.zip(&right, each)))
+}
+
+fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
+    if let (Side::All(Numbers::I64(all)), "@neg") = (side, operator) {
+        let all = all.iter().map(|one| one.checked_neg());
+        return Ok(Numbers::I64(all.collect::<Option<_>>().ok_or(OVERFLOW)?));
+    }
+    let side = f64::cast(side);
+    let zero_beyond_one = |each: fn(f64) -> f64| {
+        Ok(Numbers::F64(side.map(|x| if x.abs() > 1.0 { 0.0 } else { each(x) })))
+    };
+    let each: fn(f64) -> f64 = match operator {
+        "@!" => return Ok(truths(side.map(|x| x == 0.0))),
+        "@acos" => return zero_beyond_one(f64::acos),
+        "@asin" => return zero_beyond_one(f64::asin),
+        "@atanh" => return zero_beyond_one(libm::atanh),
+        "@neg" => |x| -x,
+        "@abs" => f64::abs,
+        "@acosh" => |x| if x < 1.0 { 0.0 } else { libm::acosh(x) },
+        "@exp" => |x| if x < -700.0 { 0.0 } else { x.min(700.0).exp() },
+        "@log" => |x| if x > 0.0 { x.ln() } else { 0.0 },
+        "@log10" => |x| if x > 0.0 { x.log10() } else { 0.0 },
+        "@sqrt" => |x| x.abs().sqrt(),
+        "@sq" => |x| x * x,
+        "@sign" => |x| if x < 0.0 { -1.0 } else { 1.0 },
+        "@int" => |x| long(x) as f64,
+        "@ACos" => |x| x.clamp(-1.0, 1.0).acos(),
+        "@ASin" => |x| x.clamp(-1.0, 1.0).asin(),
+        "@ACosH" => |x| if x == 0.0 { 0.0 } else { libm::acosh(x) },
+        "@ATanH" => libm::atanh,
+        "@Exp" => f64::exp,
+        "@Log" => f64::ln,
+        "@Log10" => f64::log10,
+        "@Sqrt" => f64::sqrt,
+        "@Tan" | "@tan" => f64::tan,
+        "@Phi_mpi_pi" => phi,
+        "@asinh" => libm::asinh,
+        "@atan" => f64::atan,
+        "@cbrt" => f64::cbrt,
+        "@ceil" => f64::ceil,
+        "@cos" => f64::cos,
+        "@cosh" => f64::cosh,
+        "@erf" => libm::erf,
+        "@erfc" => libm::erfc,
+        "@expm1" => f64::exp_m1,
+        "@floor" => f64::floor,
+        "@lgamma" => libm::lgamma,
+        "@log1p" => f64::ln_1p,
+        "@log2" => f64::log2,
+        "@sin" => f64::sin,
+        "@sinh" => f64::sinh,
+        "@tanh" => f64::tanh,
+        "@tgamma" => libm::tgamma,
+        "@trunc" => f64::trunc,
+        _ => return Err(format!("has {} of one value", &operator[1..])),
+    };
+    Ok(Numbers::F64(side.map(each)))
+}
+
+/// As C++ converts on the machines that ROOT runs on: what does not fit is the least integer.
+fn long(x: f64) -> i64 {
+    let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
+    if fits { x as i64 } else { i64::MIN }
+}
+
+/// Of what is too large for it, none.
+fn bits(x: f64) -> u64 {
+    match x {
+        x if x < 2f64.powi(63) => long(x) as u64,
+        x if x < 2f64.powi(64) => x as u64,
+        _ => 0,
+    }
+}
+
+/// An angle from -π to π.
+fn phi(x: f64) -> f64 {
+    use std::f64::consts::{PI, TAU};
+    if !x.is_finite() || (-PI..PI).contains(&x) {
+        return x;
+    }
+    let x = x - ((x + PI) / TAU).floor() * TAU;
+    if x >= PI { x - TAU } else { x }
+}
+
+fn contains(text: Leaf<'_>, part: Leaf<'_>) -> Computed<Numbers> {
+    let (Leaf::Strings(offsets, bytes), Leaf::Text(part)) = (text, part) else {
+        return Err("has strstr of other than a column of texts and a text".to_owned());
+    };
+    let has = |ends: &[i64]| {
+        let text = &bytes[ends[0] as usize..ends[1] as usize];
+        part.is_empty() || text.windows(part.len()).any(|window| window == part.as_bytes())
+    };
+    Ok(Numbers::F64(offsets.windows(2).map(|ends| u8::from(has(ends)).into()).collect()))
+}
+
+pub(super) fn doubles(all: Vec<f64>) -> Array {
+    plain(Numbers::F64(all))
+}
+
+fn column(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
+    arguments.first().ok_or("lacks a column".to_owned()).and_then(|column| of.value(column))
+}
+
+/// The numbers as those that ROOT computes with.
+fn converted(of: &Entries<'_>, value: Value) -> Value {
+    match value {
+        Value::Int(one) => Value::Float(one as f64),
+        Value::Array(array) => Value::Array(wider(array, of.keeps_integers)),
+        other => other,
+    }
+}
+
+fn wider(array: Array, keeps_integers: bool) -> Array {
+    match array {
+        Array::Numbers { numbers, shape } => {
+            let is_whole = !matches!(numbers, Numbers::F32(_) | Numbers::F64(_));
+            let fits = |all: &[u64]| all.iter().all(|one| i64::try_from(*one).is_ok());
+            let fits = !matches!(&numbers, Numbers::U64(all) if !fits(all));
+            let numbers = match numbers {
+                Numbers::F64(all) => Numbers::F64(all),
+                other if keeps_integers && is_whole && fits => {
+                    Numbers::I64(i64::cast(Side::All(&other)).map(|one| one))
+                }
+                other => Numbers::F64(f64::cast(Side::All(&other)).map(|one| one)),
+            };
+            Array::Numbers { numbers, shape }
+        }
+        Array::List { offsets, content } => {
+            Array::List { offsets, content: Box::new(wider(*content, keeps_integers)) }
+        }
+        Array::Regular { length, entries, content } => {
+            let content = Box::new(wider(*content, keeps_integers));
+            Array::Regular { length, entries, content }
+        }
+        Array::Option { index, content } => {
+            Array::Option { index, content: Box::new(wider(*content, keeps_integers)) }
+        }
+        Array::WithParameter { parameter, content } => {
+            wider(*content, keeps_integers).with_parameter(parameter)
+        }
+        other => other,
+    }
+}
+
+/// How many items each list has: of each entry, or of the lists in its list.
+fn sizes(value: Value, is_outermost: bool) -> Computed<Value> {
+    let no_list = || "has size() of what is no list".to_owned();
+    let Value::Array(array) = value else { return Err(no_list()) };
+    let array = listed(array)?;
+    let lists = Lists::of(&array).ok_or_else(no_list)?;
+    let inner = listed(lists.content.clone())?;
+    if let (false, Some(inner_lists)) = (is_outermost, Lists::of(&inner)) {
+        let counts = (0..inner.len()).map(|at| inner_lists.at(at).len() as f64).collect();
+        let offsets: Vec<i64> =
+            std::iter::once(0).chain((0..array.len()).map(|at| lists.at(at).end as i64)).collect();
+        return Ok(Value::Array(Array::List {
+            offsets: offsets.into(),
+            content: Box::new(doubles(counts)),
+        }));
+    }
+    let counts = (0..array.len()).map(|at| lists.at(at).len() as f64).collect();
+    Ok(Value::Array(doubles(counts)))
+}
+
+/// Items of a column.
+fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
+    let Some((column, indices)) = arguments.split_first() else {
+        return Err("has an index of nothing".to_owned());
+    };
+    let Value::Array(array) = converted(of, of.value(column)?) else {
+        return Err("has an index of a constant".to_owned());
+    };
+    if let [index] = indices {
+        let value = if *index == Node::Nothing { Value::Float(0.0) } else { of.value(index)? };
+        if let Value::Array(places) = value {
+            return at_places(array, places).map(Value::Array);
+        }
+    }
+    let indices = indices.iter().map(|index| match index {
+        Node::Nothing => Ok(None),
+        index => match of.value(index)? {
+            Value::Float(one) if one >= 0.0 => Ok(Some(long(one) as usize)),
+            Value::Float(_) => Err("has a negative index".to_owned()),
+            _ => Err("has an index of several dimensions that is no constant".to_owned()),
+        },
+    });
+    items(array, &indices.collect::<Computed<Vec<_>>>()?).map(Value::Array)
+}
+
+/// Item after item of each entry; missing where a list has too few.
+fn items(array: Array, indices: &[Option<usize>]) -> Computed<Array> {
+    let Some((index, rest)) = indices.split_first() else { return Ok(array) };
+    let array = listed(array)?;
+    if let Array::Option { index, content } = array {
+        let inner = items(*content, indices)?;
+        return Ok(match inner {
+            Array::Option { index: places, content } => {
+                let index = index.iter().map(|at| if *at < 0 { -1 } else { places[*at as usize] });
+                Array::Option { index: index.collect(), content }
+            }
+            inner => Array::Option { index, content: Box::new(inner) },
+        });
+    }
+    let Some(lists) = Lists::of(&array) else {
+        return Err("has an index of more dimensions than what it is of".to_owned());
+    };
+    let entries = array.len();
+    let Some(item) = *index else {
+        let inner = items(lists.content.clone(), rest)?;
+        return Ok(reduced::without_missing(&array, inner));
+    };
+    if let Some(length) = lists.fixed {
+        if item >= length {
+            return Err(format!("takes item {item} of {length}"));
+        }
+        let places = (0..entries).map(|entry| entry * length + item);
+        return items(taken(lists.content, places), rest);
+    }
+    let (mut places, mut missing) = (Vec::new(), Vec::with_capacity(entries));
+    for entry in 0..entries {
+        let all = lists.at(entry);
+        let is_there = item < all.len();
+        missing.push(if is_there { places.len() as i64 } else { -1 });
+        places.extend(is_there.then_some(all.start + item));
+    }
+    let content = taken(lists.content, places.into_iter());
+    items(Array::Option { index: missing, content: Box::new(content) }, rest)
+}
+
+/// Items at places that are computed; NaN where there is none, as in ROOT 6.40.
+fn at_places(array: Array, places: Array) -> Computed<Array> {
+    let array = listed(array)?;
+    let lists = Lists::of(&array).ok_or("has an index of what is no list")?;
+    let Array::Numbers { numbers, shape } = lists.content else {
+        return Err("has an index that is no constant, of lists in lists".to_owned());
+    };
+    if !shape.is_empty() {
+        return Err("has an index that is no constant, of lists in lists".to_owned());
+    }
+    let numbers = f64::cast(Side::All(numbers));
+    let entries: Vec<usize> = (0..array.len()).collect();
+    let entry = doubles(entries.iter().map(|at| *at as f64).collect());
+    let kernel = |leaves: &[Leaf<'_>]| {
+        let [Leaf::Numbers(entry), Leaf::Numbers(place)] = leaves else {
+            return Err("has a text as an index".to_owned());
+        };
+        let item = |entry: f64, place: f64| {
+            let items = lists.at(entry as usize);
+            match usize::try_from(long(place)) {
+                Ok(at) if at < items.len() => numbers.at(items.start + at),
+                _ => f64::NAN,
+            }
+        };
+        Ok(Numbers::F64(f64::cast(*entry).zip(&f64::cast(*place), item)))
+    };
+    combine(&[Value::Array(entry), Value::Array(places)], Lengths::Shortest, &kernel)
+}
+
+/// `Alt$`: another value where there is none.
+fn alternative(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
+    let [primary, other] = arguments else { return Err("has Alt$ of one value".to_owned()) };
+    let (primary, other) = (of.value(primary)?, of.value(other)?);
+    let Value::Array(array) = primary else { return Ok(primary) };
+    let flat = Flat::of(&array)?;
+    if flat.most() > 1 {
+        return Err("has Alt$ of a list: name an item of it, as in Alt$(v[0], 0)".to_owned());
+    }
+    let Value::Float(other) = other else {
+        return Err("has Alt$ whose second value is no constant".to_owned());
+    };
+    let one = |entry: usize| flat.of_entry(entry).first().copied().unwrap_or(other);
+    Ok(Value::Array(doubles((0..array.len()).map(one).collect())))
+}

@@ -1,0 +1,168 @@
+//! Formulas whose names stand for columns and for other formulas.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rootfile::array::Number;
+use rootfile::{Array, Numbers};
+
+use super::broadcast::Value;
+use super::evaluate::Entries;
+use super::numbers::{Cast, Side, is_float};
+use super::{Formula, Grammar, wrong};
+use crate::read::core::columns::{Batch, datashape};
+use remote::Result;
+
+/// Formulas within each other; more than files have, less than a stack holds.
+const DEPTH_MAX: usize = 50;
+
+/// A name in a formula.
+#[derive(Debug, Clone)]
+pub enum Operand {
+    /// The column with this number among those that are given.
+    Column(usize),
+    Formula(Arc<Program>),
+}
+
+/// A formula, and the meanings of its names.
+#[derive(Debug)]
+pub struct Program {
+    formula: Arc<Formula>,
+    meanings: Vec<Operand>,
+    depth: usize,
+}
+
+/// What programs are computed from, and those that have been.
+struct Run<'a> {
+    columns: &'a Batch,
+    count: usize,
+    total: Option<u64>,
+    keeps_integers: bool,
+    done: HashMap<*const Program, Value>,
+}
+
+impl Program {
+    /// A formula with a column for each name, in their order.
+    pub fn of(formula: Arc<Formula>) -> Program {
+        let meanings = (0..formula.columns.len()).map(Operand::Column).collect();
+        Program { formula, meanings, depth: 0 }
+    }
+
+    /// A formula with a meaning for each name, in their order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where formulas are within each other too deeply.
+    pub fn new(formula: Arc<Formula>, meanings: Vec<Operand>) -> Result<Program> {
+        let depth = meanings.iter().map(|meaning| match meaning {
+            Operand::Column(_) => 0,
+            Operand::Formula(program) => program.depth + 1,
+        });
+        let depth = depth.max().unwrap_or(0);
+        if depth > DEPTH_MAX {
+            return Err(wrong(&formula.text, "refers to others that refer to others too deeply"));
+        }
+        Ok(Program { formula, meanings, depth })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.formula.text
+    }
+
+    /// The names in it.
+    pub fn columns(&self) -> &[String] {
+        &self.formula.columns
+    }
+
+    /// One value or one list an entry. `total` is how many entries the table has; without it the
+    /// numbers of entries are not known either.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it cannot be computed.
+    pub fn array(&self, columns: &Batch, total: Option<u64>) -> Result<Array> {
+        let count = columns.len() as usize;
+        let value = self.run(columns, total, false)?.into_array(count);
+        let array = value.map_err(|why| wrong(self.text(), &why))?;
+        match array.len() == count {
+            true => Ok(array),
+            false => {
+                let what = format!("gives {} values for {count} entries", array.len());
+                Err(wrong(self.text(), &what))
+            }
+        }
+    }
+
+    /// Whole numbers, one an entry; what is behind the point is left out.
+    ///
+    /// # Errors
+    /// As [`Program::array`].
+    pub fn integers(&self, columns: &Batch) -> Result<Vec<i64>> {
+        let count = columns.len() as usize;
+        let value = self.run(columns, None, true)?.into_array(count);
+        let array = value.map_err(|why| wrong(self.text(), &why))?;
+        match &array {
+            Array::Numbers { numbers, shape } if shape.is_empty() && numbers.len() == count => {
+                let is_large = matches!(numbers, Numbers::U64(all)
+                    if all.iter().any(|one| i64::try_from(*one).is_err()));
+                if is_large {
+                    return Err(wrong(self.text(), "overflows an integer of 64 bits"));
+                }
+                Ok(match is_float(Number::of(numbers)) {
+                    true => f64::cast(Side::All(numbers)).map(|one| one as i64),
+                    false => i64::cast(Side::All(numbers)).map(|one| one),
+                })
+            }
+            other => {
+                let what = format!("gives {}, and one number an entry is needed", datashape(other));
+                Err(wrong(self.text(), &what))
+            }
+        }
+    }
+
+    fn run(&self, columns: &Batch, total: Option<u64>, keeps_integers: bool) -> Result<Value> {
+        let count = columns.len() as usize;
+        let done = HashMap::new();
+        self.value(&mut Run { columns, count, total, keeps_integers, done })
+    }
+
+    fn value(&self, run: &mut Run<'_>) -> Result<Value> {
+        let mut columns = Vec::with_capacity(self.meanings.len());
+        for meaning in &self.meanings {
+            columns.push(match meaning {
+                Operand::Column(at) => match run.columns.columns.get(*at) {
+                    Some((_, array)) => Value::Array(array.clone()),
+                    None => return Err(wrong(self.text(), "lacks a column")),
+                },
+                Operand::Formula(program) => match run.done.get(&Arc::as_ptr(program)) {
+                    Some(value) => value.clone(),
+                    None => {
+                        let value = program.value(run)?;
+                        run.done.insert(Arc::as_ptr(program), value.clone());
+                        value
+                    }
+                },
+            });
+        }
+        let batch = run.columns;
+        let numbers = || match &batch.survivors {
+            Some(runs) => runs.iter().cloned().flatten().collect(),
+            None => batch.entries.clone().collect(),
+        };
+        let entries = Entries {
+            columns: &columns,
+            count: run.count,
+            numbers: run.total.is_some().then_some(&numbers),
+            total: run.total,
+            keeps_integers: run.keeps_integers,
+            formula: &self.formula.root,
+        };
+        let value = entries.value(&self.formula.root).and_then(|value| match value {
+            // What ROOT computes has a type, constants too.
+            value if self.formula.grammar == Grammar::Root && !run.keeps_integers => {
+                value.into_array(run.count).map(Value::Array)
+            }
+            value => Ok(value),
+        });
+        value.map_err(|why| wrong(self.text(), &why))
+    }
+}

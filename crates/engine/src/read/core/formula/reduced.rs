@@ -1,0 +1,189 @@
+//! Numbers of ROOT's grammar that come of all items of an entry.
+
+use rootfile::{Array, Numbers};
+
+use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed};
+use super::evaluate::Entries;
+use super::numbers::{Cast, Computed, Side};
+use super::of_root::doubles;
+use super::{Node, Operator};
+
+/// The items of each entry, whatever lists they are in.
+pub(super) struct Flat {
+    offsets: Vec<usize>,
+    numbers: Vec<f64>,
+}
+
+impl Flat {
+    pub fn of(array: &Array) -> Computed<Flat> {
+        let array = listed(array.clone())?;
+        if let Array::Option { index, content } = &array {
+            let inner = Flat::of(content)?;
+            let mut flat = Flat { offsets: vec![0], numbers: Vec::new() };
+            for at in index {
+                if let Ok(at) = usize::try_from(*at) {
+                    flat.numbers.extend(inner.of_entry(at));
+                }
+                flat.offsets.push(flat.numbers.len());
+            }
+            return Ok(flat);
+        }
+        if let Some(lists) = Lists::of(&array) {
+            let inner = Flat::of(lists.content)?;
+            let mut offsets = vec![0];
+            offsets.extend((0..array.len()).map(|entry| inner.offsets[lists.at(entry).end]));
+            return Ok(Flat { offsets, numbers: inner.numbers });
+        }
+        let numbers = match &array {
+            Array::Numbers { numbers, .. } => f64::cast(Side::All(numbers)).map(|one| one),
+            Array::Strings { .. } => vec![f64::NAN; array.len()],
+            _ => return Err("computes with what is no number".to_owned()),
+        };
+        Ok(Flat { offsets: (0..=array.len()).collect(), numbers })
+    }
+
+    pub fn of_entry(&self, entry: usize) -> &[f64] {
+        &self.numbers[self.offsets[entry]..self.offsets[entry + 1]]
+    }
+
+    /// Items of the entry that has most.
+    pub fn most(&self) -> usize {
+        self.offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
+    }
+
+    /// One number an entry.
+    fn each(&self, of: impl Fn(&[f64]) -> f64) -> Array {
+        let entries = self.offsets.len() - 1;
+        doubles((0..entries).map(|entry| of(self.of_entry(entry))).collect())
+    }
+}
+
+/// `Sum$` and its like.
+pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) -> Computed<Value> {
+    let Some((first, others)) = arguments.split_first() else {
+        return Err("has a sum of nothing".to_owned());
+    };
+    let within = Entries { formula: first, ..*of };
+    let array = within.value(first)?.into_array(of.count)?;
+    let Some(condition) = others.first() else {
+        let flat = Flat::of(&array)?;
+        let of_all: fn(&[f64]) -> f64 = match operator {
+            "@Sum$" => |all| all.iter().fold(0.0, |sum, one| sum + one),
+            "@Length$" => |all| all.len() as f64,
+            "@Min$" => |all| least(all.iter().copied()),
+            _ => |all| greatest(all.iter().copied()),
+        };
+        return Ok(Value::Array(flat.each(of_all)));
+    };
+    let condition = Entries { formula: condition, ..*of }.value(condition)?;
+    let both = [Value::Array(array), condition];
+    let side = |at: usize| {
+        combine(&both, Lengths::Shortest, &move |leaves: &[Leaf<'_>]| {
+            let [Leaf::Numbers(one), Leaf::Numbers(condition)] = leaves else {
+                return Err("has a text as a condition".to_owned());
+            };
+            let pick = |a: f64, b: f64| if at == 0 { a } else { b };
+            Ok(Numbers::F64(f64::cast(*one).zip(&f64::cast(*condition), pick)))
+        })
+    };
+    let (numbers, conditions) = (Flat::of(&side(0)?)?, Flat::of(&side(1)?)?);
+    let chosen = |entry: usize| {
+        let all = numbers.of_entry(entry).iter().zip(conditions.of_entry(entry));
+        let all = all.filter(|(_, condition)| **condition != 0.0).map(|(number, _)| *number);
+        if operator == "@MinIf$" { least(all) } else { greatest(all) }
+    };
+    Ok(Value::Array(doubles((0..of.count).map(chosen).collect())))
+}
+
+fn least(all: impl Iterator<Item = f64>) -> f64 {
+    all.reduce(|least, one| if one < least { one } else { least }).unwrap_or(0.0)
+}
+
+fn greatest(all: impl Iterator<Item = f64>) -> f64 {
+    all.reduce(|most, one| if one > most { one } else { most }).unwrap_or(0.0)
+}
+
+/// `Length$` and `Iteration$`: how many values the formula has in each entry, and which one it is.
+pub(super) fn of_instances(of: &Entries<'_>, operator: Operator) -> Computed<Value> {
+    let mut values = Vec::new();
+    gather(of, of.formula, &mut values)?;
+    if values.is_empty() {
+        return Ok(Value::Float(if operator == "@Iteration$" { 0.0 } else { 1.0 }));
+    }
+    let shape = combine(&values, Lengths::Shortest, &|leaves: &[Leaf<'_>]| {
+        let length = |leaf: &Leaf<'_>| match leaf {
+            Leaf::Numbers(side) => side.len(),
+            Leaf::Strings(offsets, _) => Some(offsets.len() - 1),
+            Leaf::Text(_) => None,
+        };
+        Ok(Numbers::F64(vec![0.0; leaves.iter().find_map(length).unwrap_or(1)]))
+    })?;
+    let flat = Flat::of(&shape)?;
+    if operator == "@Instances$" {
+        return Ok(Value::Array(flat.each(|all| all.len() as f64)));
+    }
+    let numbers = flat.offsets.windows(2).flat_map(|ends| 0..ends[1] - ends[0]);
+    let numbers = numbers.map(|at| at as f64).collect();
+    Ok(Value::Array(numbered(shape, numbers)))
+}
+
+/// The columns that say how many values a formula has.
+fn gather(of: &Entries<'_>, node: &Node, values: &mut Vec<Value>) -> Computed<()> {
+    match node {
+        Node::Apply("@double" | "@[]" | "@sizes", _) => {
+            let value = of.value(node)?;
+            if !value.is_constant() {
+                values.push(value);
+            }
+        }
+        Node::Apply("@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$", _) => {}
+        Node::Apply("@Alt$" | "@size", _) => {}
+        Node::Apply(_, arguments) => {
+            for argument in arguments {
+                gather(of, argument, values)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The same lists with other numbers in them.
+fn numbered(array: Array, numbers: Vec<f64>) -> Array {
+    match array {
+        Array::List { offsets, content } => {
+            Array::List { offsets, content: Box::new(numbered(*content, numbers)) }
+        }
+        Array::Regular { length, entries, content } => {
+            Array::Regular { length, entries, content: Box::new(numbered(*content, numbers)) }
+        }
+        Array::Option { index, content } => {
+            Array::Option { index, content: Box::new(numbered(*content, numbers)) }
+        }
+        _ => doubles(numbers),
+    }
+}
+
+/// Lists with these items, without those that are missing.
+pub(super) fn without_missing(lists: &Array, items: Array) -> Array {
+    let entries = lists.len();
+    let Some(lists) = Lists::of(lists) else { return items };
+    let Array::Option { index, content } = items else {
+        return match lists.fixed {
+            Some(length) => Array::Regular { length, entries, content: Box::new(items) },
+            None => {
+                let ends = (0..entries).map(|entry| lists.at(entry).end as i64);
+                let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+                Array::List { offsets: offsets.into(), content: Box::new(items) }
+            }
+        };
+    };
+    let (mut offsets, mut count) = (vec![0i64], 0);
+    for entry in 0..entries {
+        count += index[lists.at(entry)].iter().filter(|at| **at >= 0).count() as i64;
+        offsets.push(count);
+    }
+    let places = index.iter().filter_map(|at| usize::try_from(*at).ok());
+    let content = Box::new(super::broadcast::taken(&content, places));
+    Array::List { offsets: offsets.into(), content }
+}

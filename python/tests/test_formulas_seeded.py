@@ -1,0 +1,264 @@
+"""Formulas that seeds make up: Python's grammar beside NumPy and Awkward, ROOT's beside ROOT."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import farroot
+
+from .root import written_by
+from .seeded_formulas import in_python, in_root
+
+ENTRIES = 60
+SEEDS = 600
+
+
+def columns() -> dict[str, Any]:
+    """Numbers of all types, with their ends and zero, and lists."""
+    chance = np.random.default_rng(7)
+    made: dict[str, Any] = {"flag": chance.integers(0, 2, ENTRIES).astype(bool)}
+    for size in (1, 2, 4, 8):
+        for kind in "iu":
+            dtype = np.dtype(f"{kind}{size}")
+            numbers = chance.integers(-8 if kind == "i" else 0, 9, ENTRIES).astype(dtype)
+            numbers[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+            made[dtype.str[1:]] = numbers
+    for dtype in ("f4", "f8"):
+        numbers = chance.normal(0, 3, ENTRIES).astype(dtype)
+        numbers[:5] = 0, -0.0, math.inf, -math.inf, math.nan
+        made[dtype] = numbers
+    counts = chance.integers(0, 4, ENTRIES)
+    made["v"] = ak.unflatten(chance.normal(0, 2, counts.sum()).astype("f4"), counts)
+    made["w"] = ak.unflatten(chance.integers(-5, 6, counts.sum()).astype("i4"), counts)
+    made["fixed"] = chance.normal(0, 2, (ENTRIES, 3))
+    deep = ak.unflatten(chance.integers(0, 9, 2 * counts.sum()).astype("i2"), 2)
+    made["deep"] = ak.unflatten(ak.from_regular(deep) if deep.ndim > 2 else deep, counts)
+    made["text"] = ak.Array([chance.choice(["a", "b", "ab", ""]) for _ in range(ENTRIES)])
+    return made
+
+
+class _Half(Exception):
+    """NumPy computes in floats of 16 bits, which farroot has not."""
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*arguments: Any) -> Any:
+        found = function(*arguments)
+        if "float16" in str(getattr(found, "type", getattr(found, "dtype", ""))):
+            raise _Half
+        return found
+
+    return guarded
+
+
+def _functions() -> dict[str, Any]:
+    special = {"erf": math.erf, "erfc": math.erfc}
+
+    def of_numbers(function: Callable[[float], float]) -> Callable[[Any], Any]:
+        def of_any(values: Any) -> Any:
+            if not hasattr(values, "layout"):
+                array = np.asarray(values, dtype="f8")
+                return np.array([function(x) for x in array.ravel()]).reshape(array.shape)
+
+            def of_layout(layout: Any, **_: Any) -> Any:
+                return ak.contents.NumpyArray(of_any(layout.data)) if layout.is_numpy else None
+
+            return ak.transform(of_layout, values)
+
+        return of_any
+
+    names = farroot._core.formula_functions()
+    of_numpy = {name: getattr(np, name) for name in names if hasattr(np, name)}
+    of_numpy["neg"] = np.negative
+    of_c = {name: of_numbers(function) for name, function in special.items()}
+    return {name: _guarded(function) for name, function in {**of_numpy, **of_c}.items()}
+
+
+def _expected(text: str, arrays: dict[str, Any]) -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = eval(text, _functions(), arrays)
+    if not hasattr(found, "layout") and np.ndim(found) == 0:
+        found = np.full(ENTRIES, found)
+    return ak.from_regular(ak.Array(found), axis=None)
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    if str(ours.type) != str(theirs.type):
+        return False
+    mine, other = (ak.to_numpy(ak.flatten(each, axis=None)) for each in (ours, theirs))
+    counts = (ak.num(each, axis=-1).to_list() if each.ndim > 1 else 0 for each in (ours, theirs))
+    if len(mine) != len(other) or len({str(each) for each in counts}) > 1:
+        return False
+    if mine.dtype.kind != "f":
+        return bool(np.array_equal(mine, other))
+    tolerance = 1e-5 if mine.dtype == np.float32 else 1e-12
+    return bool(np.allclose(mine, other, rtol=tolerance, atol=1e-300, equal_nan=True))
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> farroot.Tree:
+    path = tmp_path_factory.mktemp("formulas") / "python.root"
+    with farroot.recreate(path) as file:
+        file.mktree("t", columns())
+    found = farroot.open(f"{path}:t")
+    assert isinstance(found, farroot.Tree)
+    return found
+
+
+def test_formulas_give_what_numpy_and_awkward_give(tree: farroot.Tree) -> None:
+    """Types, values and refusals; in steps of any size the same."""
+    plain = columns()
+    lists = {name: ak.from_regular(ak.Array(array), axis=None) for name, array in plain.items()}
+    wrong, compared = [], 0
+    for seed in range(SEEDS):
+        text = in_python(seed)
+        names = [name for name in plain if name in text]
+        has_lists = any(lists[name].ndim > 1 or name == "text" for name in names)
+        try:
+            expected = _expected(text, lists if has_lists else plain)
+        except _Half:
+            continue
+        except Exception as error:
+            expected = error
+        try:
+            steps = list(tree.iterate(["f"], aliases={"f": text}, step_size=17 + seed % 50))
+            found: Any = ak.from_regular(ak.concatenate([step["f"] for step in steps]), axis=None)
+        except farroot.InvalidArgumentError as error:
+            found = error
+        compared += 1
+        if isinstance(expected, Exception) or isinstance(found, Exception):
+            if isinstance(expected, Exception) != isinstance(found, Exception):
+                wrong.append((seed, text, str(expected)[:200], str(found)[:200]))
+        elif not _same(found, expected):
+            wrong.append((seed, text, str(expected)[:300], str(found)[:300]))
+    assert not wrong, f"{len(wrong)} of {compared}: " + "\n".join(map(str, wrong[:20]))
+
+
+#: What is not left to chance.
+OF_ROOT = (
+    "1*i2^2",
+    "i4%3",
+    "i2&3==2",
+    "(i4>0)+(f4>0)",
+    "i1*i1",
+    "u4-5",
+    "v[0]",
+    "3",
+    "v",
+    "v+w",
+    "v*matrix",
+    "v[i2]",
+    "v[u2]",
+    "matrix[0]",
+    "matrix[0][1]",
+    "matrix[][1]",
+    "vec",
+    "vec[1]",
+    "@vec.size()",
+    "Sum$(v)",
+    "Sum$(v*w)",
+    "Length$(v)",
+    "Length$(matrix)",
+    "Sum$(v>0)",
+    "Max$(v)-Min$(w)",
+    "MinIf$(v,v>0)",
+    "MaxIf$(w,w<0)",
+    "Alt$(v[2],-1)",
+    "v+Iteration$",
+    "v*0+Length$",
+    "Iteration$",
+    "Entry$",
+    "Entries$+0*Entry$",
+    'text=="a"',
+    'name=="yz"',
+    'text!="a"',
+    'strstr(text,"b")',
+    "-f4^2",
+    "2^3^2",
+    "7%4%3",
+    "1+2<<3",
+    "2-3+4",
+    "7-3-2",
+    "8/4/2",
+    "8/4*2",
+    "7*5%3",
+    "7%5*3",
+    "!flag+1",
+    "-7%3",
+    "i4/0",
+    "f4>0?v:w",
+    "f4>0?1:i4>0?2:3",
+    "sqrt(-4)",
+    "TMath::Sqrt(f4)",
+    "log(-1)",
+    "exp(1000)",
+    "acos(2)",
+    "TMath::Pi()*pi",
+    "TMath::Abs(i4)",
+    "TMath::Max(f4,f8)",
+    "min(f4,f8)",
+    "floor(f4)",
+    "fabs(f4)",
+    "int(f4)",
+    "1e3+1.5e-2+0x10+.5",
+    "f4 && v",
+    "-1&3",
+    "i8",
+    "i8*2",
+    "flag",
+    "flag+flag",
+    "n==2&&v[1]>0",
+    "v[1]>0||n==0",
+    "v[n-1]",
+    "fixed*v",
+    "fixed+matrix",
+    "matrix[1]*fixed",
+    "a.b.c(1)",
+)
+
+
+def _flat(found: Any) -> list[float]:
+    return [float(each) for each in ak.flatten(ak.drop_none(found), axis=None)]
+
+
+@pytest.mark.interop
+def test_aliases_of_files_give_what_root_draws(tmp_path: Path) -> None:
+    """Aliases were taken for Python's: ^ was no power, % had another sign, v[0] took entries."""
+    formulas = [*OF_ROOT, *(in_root(seed) for seed in range(400))]
+    (tmp_path / "formulas.json").write_text(json.dumps(formulas))
+    written_by("formulas", tmp_path, tmp_path / "formulas.json")
+    drawn = json.loads((tmp_path / "drawn.json").read_text())
+    tree = farroot.open(tmp_path / "formulas.root")["t"]
+    wrong, refused = [], []
+    for number, (text, expected) in enumerate(zip(formulas, drawn, strict=True)):
+        try:
+            found = tree.arrays([f"formula{number}"])[f"formula{number}"]
+        except farroot.InvalidArgumentError as error:
+            if expected is not None:
+                refused.append((text, str(error)[:150]))
+            continue
+        except farroot.KeyInFileError as error:
+            found = error
+        if expected is None:
+            continue
+        if isinstance(found, Exception) or len(found) != tree.num_entries:
+            wrong.append((text, str(found)[:200]))
+            continue
+        ours = _flat(found)
+        is_same = len(ours) == len(expected) and np.allclose(
+            ours, expected, rtol=1e-12, atol=1e-300, equal_nan=True
+        )
+        if not is_same:
+            wrong.append((text, str(expected)[:300], str(ours)[:300]))
+    assert not wrong, f"{len(wrong)} wrong: " + "\n".join(map(str, wrong[:20]))
+    assert not refused, f"{len(refused)} refused: " + "\n".join(map(str, refused[:20]))
