@@ -38,7 +38,7 @@ pub struct MapArguments {
 pub fn run(arguments: &MapArguments) -> Outcome {
     with_engine(async |engine| match &arguments.svg {
         Some(path) => draw(engine, arguments, path).await,
-        None if !arguments.selection.patterns().is_empty() => {
+        None if arguments.selection.has_columns() => {
             Err("columns are what --svg draws; a list has all of the file".to_owned().into())
         }
         None => {
@@ -74,7 +74,7 @@ fn list(records: Vec<Record>, json: bool) -> Outcome {
 }
 
 async fn draw(engine: &Engine, arguments: &MapArguments, path: &Path) -> Outcome {
-    let columns = arguments.selection.selected(engine, None).await?;
+    let columns = arguments.selection.selected(engine, None).await?.into_columns();
     if arguments.read {
         let entries = arguments.selection.entries(columns.num_entries());
         let mut batches = columns.batches(entries, Step::Bytes(BATCH_BYTES), None).await?;

@@ -35,7 +35,7 @@ pub struct PlanArguments {
 /// Opens the tree or RNTuple, and prints the plan.
 pub fn run(arguments: &PlanArguments) -> Outcome {
     with_engine(async |engine| {
-        let selected = arguments.selection.selected(engine, None).await?;
+        let selected = arguments.selection.selected(engine, None).await?.into_columns();
         let entries = arguments.selection.entries(selected.num_entries());
         let footprints = selected.footprints(entries).await?;
         let pieces = selected.pieces();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use engine::object::Opaque;
-use engine::{ColumnSpec, Columns, Config, Content, Cut, Engine, File, Friend, Table};
+use engine::{Config, Content, Cut, Engine, Expressions, File, Friend, NameScope, Table};
 use remote::address::split_object;
 use remote::display::shown_lines;
 use remote::expanded;
@@ -88,9 +88,10 @@ impl FileAndPath {
 pub struct Selection {
     #[command(flatten)]
     place: FileAndPath,
-    /// Columns: names, paths and globs such as 'Jet_*', separated by commas
-    #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
-    columns: Vec<String>,
+    /// Columns: names, paths, globs such as 'Jet_*', aliases of the file and formulas such as
+    /// 'MET_pt / 2', separated by commas
+    #[arg(short, long, value_parser = several)]
+    columns: Vec<Several>,
     /// Another tree or RNTuple whose entries belong to these, with columns NAME.COLUMN; may be
     /// given several times
     #[arg(long = "friend", value_name = "NAME=FILE:TREE", value_parser = named)]
@@ -121,17 +122,16 @@ impl Selection {
         &self,
         engine: &Engine,
         cut: Option<&Cut>,
-    ) -> engine::Result<Box<dyn Columns>> {
-        let wanted = match self.columns.is_empty() {
-            true => ColumnSpec::All,
-            false => ColumnSpec::Named(self.columns.clone()),
-        };
+    ) -> engine::Result<Expressions> {
         let mut friends = Vec::with_capacity(self.friends.len());
         for (name, address) in &self.friends {
             let at = split_object(address);
             friends.push(Friend::new(name, engine.open_table(&at.file, at.object).await?));
         }
-        engine.select_for(&self.table(engine).await?, &friends, &wanted, cut).await
+        let table = self.table(engine).await?;
+        let scope = NameScope { table: &table, friends: &friends, below: None };
+        let texts: Vec<String> = self.columns.iter().flat_map(|one| one.0.clone()).collect();
+        engine.select_expressions(scope, &texts, cut).await
     }
 
     /// The entries that were named, as far as there are any.
@@ -145,9 +145,9 @@ impl Selection {
         self.entry_stop.is_some()
     }
 
-    /// The names that were given, none for all.
-    pub fn patterns(&self) -> &[String] {
-        &self.columns
+    /// Whether columns were named.
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
     }
 }
 
@@ -157,6 +157,32 @@ pub fn trimmed(text: &str) -> Result<String, String> {
         "" => Err("a name is missing".to_owned()),
         name => Ok(name.to_owned()),
     }
+}
+
+/// Columns that one option names.
+#[derive(Debug, Clone)]
+struct Several(Vec<String>);
+
+/// What stands between commas, but for those in parentheses, brackets and texts.
+fn several(text: &str) -> Result<Several, String> {
+    let (mut depth, mut quote, mut start) = (0i32, None, 0);
+    let mut all = Vec::new();
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(end), _) if end == letter => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth -= 1,
+            (None, ',') if depth <= 0 => {
+                all.push(trimmed(&text[start..at])?);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.push(trimmed(&text[start..])?);
+    Ok(Several(all))
 }
 
 /// `NAME=FILE:TREE`
@@ -191,5 +217,18 @@ impl Account {
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_a_formula_separate_nothing() {
+        let split = |text| several(text).map(|all| all.0);
+        assert_eq!(split("a, hypot(x, y) ,b").unwrap(), ["a", "hypot(x, y)", "b"]);
+        assert_eq!(split("m[:, 1],t == ',',Jet_*").unwrap(), ["m[:, 1]", "t == ','", "Jet_*"]);
+        assert!(split("a,,b").is_err());
     }
 }

@@ -317,7 +317,7 @@ fn cat_with_a_cut_prints_what_survives() {
     for (wrong, why) in [
         ("n >", "ends too early"),
         ("nowhere > 1", "nowhere"),
-        ("numbers > 1", "one number an entry"),
+        ("numbers > 1", "one bool an entry"),
         ("n > 1 & n < 3", "comparisons in a row"),
     ] {
         let output = farroot(&["cat", &file(), "-c", "n", "--cut", wrong]);

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::{Batch, Columns, Cut, Engine, ParquetFile, ParquetLibrary, Step};
+use engine::{Batch, Cut, Engine, Expressions, ParquetFile, ParquetLibrary, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 use remote::display;
 use remote::report::size;
@@ -30,8 +30,8 @@ const BATCH_BYTES: u64 = 32 << 20;
 pub struct CatArguments {
     #[command(flatten)]
     selection: Selection,
-    /// Only entries for which this is true: columns with one number an entry, numbers, + - * /,
-    /// comparisons in parentheses with &, | and ~ between them, as in '(nMuon > 1) & (MET_pt > 50)'
+    /// Only entries for which this formula is true: comparisons in parentheses with &, | and ~
+    /// between them, as in '(nMuon > 1) & (MET_pt > 50)'
     #[arg(long, value_name = "EXPRESSION")]
     cut: Option<String>,
     /// CSV also on a terminal
@@ -58,24 +58,24 @@ pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
         let source = arguments.selection.selected(engine, cut.as_ref()).await?;
         if source.names().is_empty() {
-            let path = source.path();
+            let path = source.columns().path();
             return Err(format!("no column of {path} was named that can be read").into());
         }
         if let Some(target) = target {
-            parquet::fill(target, engine, &arguments.selection, &*source, cut.as_ref()).await?;
+            parquet::fill(target, engine, &arguments.selection, &source, cut.as_ref()).await?;
         } else if arguments.json {
-            print_rows(engine, &arguments.selection, &*source, cut.as_ref(), json::ROWS).await?;
+            print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {
-            print_rows(engine, &arguments.selection, &*source, cut.as_ref(), csv::ROWS).await?;
+            print_rows(engine, &arguments.selection, &source, cut.as_ref(), csv::ROWS).await?;
         } else {
-            print_table(&arguments.selection, &*source, cut.as_ref()).await?;
+            print_table(&arguments.selection, &source, cut.as_ref()).await?;
         }
-        arguments.account.give(engine, source.file())
+        arguments.account.give(engine, source.columns().file())
     })
 }
 
-async fn print_table(selection: &Selection, source: &dyn Columns, cut: Option<&Cut>) -> Outcome {
-    let mut entries = selection.entries(source.num_entries());
+async fn print_table(selection: &Selection, source: &Expressions, cut: Option<&Cut>) -> Outcome {
+    let mut entries = selection.entries(source.columns().num_entries());
     let rows_max = if selection.has_stop() { u64::MAX } else { TABLE_ENTRIES };
     if cut.is_none() {
         entries.end = entries.end.min(entries.start.saturating_add(rows_max));
@@ -83,11 +83,11 @@ async fn print_table(selection: &Selection, source: &dyn Columns, cut: Option<&C
     let mut listed = None;
     let mut rows = 0;
     let mut end = entries.start;
-    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    let mut batches = source.columns().batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     while rows < rows_max
         && let Some(batch) = batches.next().await
     {
-        let batch = batch?;
+        let batch = source.batch(batch?)?;
         if listed.is_none() {
             warn_of(&batch);
         }
@@ -107,8 +107,8 @@ async fn print_table(selection: &Selection, source: &dyn Columns, cut: Option<&C
     }
     let listed = listed.unwrap_or_else(|| table(&headings(&source.names())));
     let mut out = text(&listed);
-    if end < source.num_entries() {
-        out.push_str(&format!("… of {} entries\n", source.num_entries()));
+    if end < source.columns().num_entries() {
+        out.push_str(&format!("… of {} entries\n", source.columns().num_entries()));
     }
     std::io::stdout().write_all(out.as_bytes())?;
     Ok(())
@@ -117,11 +117,11 @@ async fn print_table(selection: &Selection, source: &dyn Columns, cut: Option<&C
 async fn print_rows(
     engine: &Engine,
     selection: &Selection,
-    source: &dyn Columns,
+    source: &Expressions,
     cut: Option<&Cut>,
     rows: Rows,
 ) -> Outcome {
-    let entries = selection.entries(source.num_entries());
+    let entries = selection.entries(source.columns().num_entries());
     let mut out = std::io::stdout().lock();
     let on_terminal = out.is_terminal();
     let mut put = |text: &[u8]| match on_terminal {
@@ -131,9 +131,9 @@ async fn print_rows(
     let mut text = Vec::new();
     let mut is_headed = false;
     let bar = progress(entries.end - entries.start);
-    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    let mut batches = source.columns().batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     while let Some(batch) = batches.next().await {
-        let batch = batch?;
+        let batch = source.batch(batch?)?;
         if !std::mem::replace(&mut is_headed, true) {
             warn_of(&batch);
             (rows.head)(&mut text, &names_of(&batch));

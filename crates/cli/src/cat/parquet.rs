@@ -1,6 +1,6 @@
 //! Columns as a Parquet file.
 
-use engine::{Batch, Columns, Cut, Engine, ParquetFile, Step};
+use engine::{Batch, Cut, Engine, Expressions, ParquetFile, Step};
 use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
@@ -12,15 +12,15 @@ pub async fn fill(
     mut target: ParquetFile,
     engine: &Engine,
     selection: &Selection,
-    source: &dyn Columns,
+    source: &Expressions,
     cut: Option<&Cut>,
 ) -> Outcome {
-    let entries = selection.entries(source.num_entries());
+    let entries = selection.entries(source.columns().num_entries());
     let start = entries.start;
     let bar = progress(entries.end - start);
-    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    let mut batches = source.columns().batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     while let Some(batch) = batches.next().await {
-        let batch = batch?;
+        let batch = source.batch(batch?)?;
         if !target.is_begun() {
             warn_of(&batch);
         }
@@ -29,7 +29,7 @@ pub async fn fill(
         target.write(batch)?;
     }
     if !target.is_begun() {
-        target.write(empty(source))?;
+        target.write(empty(source)?)?;
     }
     target.finish().await?;
     bar.finish_and_clear();
@@ -37,6 +37,7 @@ pub async fn fill(
 }
 
 /// A batch without entries.
-fn empty(source: &dyn Columns) -> Batch {
-    Batch { entries: 0..0, survivors: None, columns: source.empty(), left_out: Vec::new() }
+fn empty(source: &Expressions) -> engine::Result<Batch> {
+    let columns = source.columns().empty();
+    source.batch(Batch { entries: 0..0, survivors: None, columns, left_out: Vec::new() })
 }
