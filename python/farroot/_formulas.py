@@ -111,7 +111,8 @@ class _Reader:
     def _meaning(self, name: str, within: tuple[str, ...]) -> int | _core.Program:
         if name not in self._aliases:
             leaf = self._leaf(name)
-            return list(self.leaves).index(self.leaves.setdefault(leaf.key, leaf).key)
+            self.leaves.setdefault(leaf.key, leaf)
+            return list(self.leaves).index(leaf.key)
         if name in within:
             raise InvalidArgumentError(f"the alias {name!r} refers to itself")
         if len(within) == _DEPTH_MAX:

@@ -157,7 +157,7 @@ class InFile(NothingToClose, Readable[Column]):
     @property
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
-        return {name: RootFormula(text) for name, text in self._live().aliases.items()}
+        return {name: RootFormula(text) for name, text in self._live().aliases}
 
     @property
     def file(self) -> File:
