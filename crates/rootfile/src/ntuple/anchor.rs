@@ -20,12 +20,14 @@ pub const CLASS: &str = "ROOT::RNTuple";
 pub(crate) const WITH_ATTRIBUTE_SETS: [u16; 4] = [1, 0, 1, 0];
 /// The newest version of which all parts are known here.
 pub(crate) const NEWEST: [u16; 4] = [1, 0, 2, 0];
+/// Class of the anchors of formats before version 1.0, which are unlike each other.
+const CLASS_BEFORE: &str = "ROOT::Experimental::RNTuple";
 /// Bytes in front of what the checksum covers.
 const PREFIX_LEN: usize = 6;
 
 /// Whether objects of a class are RNTuples.
 pub fn is_class(name: &str) -> bool {
-    name == CLASS || name == "ROOT::Experimental::RNTuple"
+    name == CLASS || name == CLASS_BEFORE
 }
 
 /// Where header and footer are.
@@ -48,11 +50,20 @@ pub struct EnvelopeLink {
 }
 
 impl Anchor {
-    /// Reads the content of an anchor's record, which is at `offset` in the file.
+    /// Reads the content of an anchor's record, which is at `offset` in the file, and of the class
+    /// that its key says.
     ///
     /// # Errors
     /// `Corrupt`, `Checksum`; `Unsupported` for another epoch of the format.
-    pub fn read(content: &Bytes, offset: u64) -> Result<Anchor> {
+    pub fn read(class: &str, content: &Bytes, offset: u64) -> Result<Anchor> {
+        let before_first = || {
+            let what =
+                "an RNTuple from before version 1.0 of the format; ROOT from 6.36 on writes it";
+            Error::unsupported(what).at(offset)
+        };
+        if class == CLASS_BEFORE {
+            return Err(before_first());
+        }
         let mut cursor = Cursor::new(content, offset);
         cursor.skip(PREFIX_LEN)?;
         let mut version = [0; 4];
@@ -61,10 +72,8 @@ impl Anchor {
             *part = fields.u16()?;
         }
         if version[0] == 0 {
-            // Those of ROOT 6.34 and older; what follows, and the checksum, differ among them.
-            let what =
-                "an RNTuple from before version 1.0 of the format; ROOT from 6.36 on writes it";
-            return Err(Error::unsupported(what).at(offset));
+            // What follows, and the checksum, differ among them.
+            return Err(before_first());
         }
         let covered_end = content.len().saturating_sub(8).max(PREFIX_LEN);
         let mut tail = Cursor::new(content, offset);
@@ -113,7 +122,7 @@ mod tests {
     #[test]
     fn an_anchor_that_later_versions_have_made_longer() {
         for more in [&[][..], &[1, 2, 3, 4]] {
-            let read = Anchor::read(&anchor(1, more).into(), 1000).unwrap();
+            let read = Anchor::read(CLASS, &anchor(1, more).into(), 1000).unwrap();
             assert_eq!(read.header, EnvelopeLink { range: 100..110, length: 20 });
             assert_eq!(read.footer, EnvelopeLink { range: 200..230, length: 40 });
             assert_eq!((read.version, read.max_key_size), ([1, 0, 2, 0], 1 << 30));
@@ -124,15 +133,15 @@ mod tests {
     fn cut_changed_and_foreign_anchors_are_refused() {
         let good = anchor(1, &[]);
         for len in 0..good.len() {
-            assert!(Anchor::read(&good[..len].to_vec().into(), 0).is_err(), "{len} bytes");
+            assert!(Anchor::read(CLASS, &good[..len].to_vec().into(), 0).is_err(), "{len} bytes");
         }
         for at in PREFIX_LEN..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
-            let error = Anchor::read(&bad.into(), 0).unwrap_err();
+            let error = Anchor::read(CLASS, &bad.into(), 0).unwrap_err();
             assert!(error.to_string().contains("XXH3"), "{at}: {error}");
         }
-        let error = Anchor::read(&anchor(2, &[]).into(), 0).unwrap_err();
+        let error = Anchor::read(CLASS, &anchor(2, &[]).into(), 0).unwrap_err();
         assert!(error.to_string().contains("2.0.2.0"), "{error}");
     }
 
@@ -142,8 +151,11 @@ mod tests {
         for length in [PREFIX_LEN + 8, 40, 78] {
             let mut old = anchor(0, &[9; 8]);
             old.truncate(length);
-            let error = Anchor::read(&old.into(), 0).unwrap_err();
+            let error = Anchor::read(CLASS, &old.into(), 0).unwrap_err();
             assert!(error.to_string().contains("before version 1.0"), "{length}: {error}");
         }
+        // The class of ROOT 6.28 had no version of the format at its beginning, but a checksum.
+        let error = Anchor::read(CLASS_BEFORE, &anchor(1, &[]).into(), 0).unwrap_err();
+        assert!(error.to_string().contains("before version 1.0"), "{error}");
     }
 }

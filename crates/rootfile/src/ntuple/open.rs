@@ -54,7 +54,7 @@ impl File {
             return Err(Error::unsupported(what).within(path));
         }
         let content = ready!(self.content_of(known, &key)?);
-        let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))
+        let anchor = Anchor::read(&key.class, &content, key.offset.saturating_add(key.key_len))
             .map_err(|error| error.within(path))?;
         RNTuple::read(known, anchor).map_err(|error| error.within(path))
     }
@@ -67,7 +67,7 @@ impl File {
         path: &str,
     ) -> Result<Progress<Directory>> {
         let content = ready!(self.content_of(known, key)?);
-        let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))
+        let anchor = Anchor::read(&key.class, &content, key.offset.saturating_add(key.key_len))
             .map_err(|error| error.within(path))?;
         let footer = ready!(footer(known, &anchor).map_err(|error| error.within(path))?);
         let keys = footer.attribute_sets.iter().filter_map(AttributeSet::key).collect();

@@ -56,6 +56,6 @@ mod tests {
         let mut content = Buffer::default();
         anchor.write(&mut content);
         assert_eq!(content.len(), 78);
-        assert_eq!(Anchor::read(&content.into_vec().into(), 0).unwrap(), anchor);
+        assert_eq!(Anchor::read(CLASS, &content.into_vec().into(), 0).unwrap(), anchor);
     }
 }

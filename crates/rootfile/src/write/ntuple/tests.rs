@@ -9,6 +9,7 @@ use twox_hash::XxHash3_64;
 use super::{RNTupleOptions, RNTupleWriter};
 use crate::array::{Array, Numbers};
 use crate::known::{Known, Progress};
+use crate::ntuple::anchor::CLASS;
 use crate::ntuple::{Anchor, Cluster, RNTuple};
 use crate::write::buffer::Buffer;
 use crate::write::compression::Encoders;
@@ -42,7 +43,7 @@ fn placed_at(start: u64, options: RNTupleOptions, entries: u64) -> (RNTuple, Vec
     bytes.extend(finished.records);
     let mut anchor = Buffer::default();
     finished.object.write(&mut anchor);
-    let anchor = Anchor::read(&anchor.into_vec().into(), 0).unwrap();
+    let anchor = Anchor::read(CLASS, &anchor.into_vec().into(), 0).unwrap();
     let bytes = Bytes::from(bytes);
     let mut known = Known::new(Some(start + bytes.len() as u64));
     known.supply(start, bytes.clone());

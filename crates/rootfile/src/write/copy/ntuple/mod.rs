@@ -127,7 +127,8 @@ impl SourceNTuple {
     pub fn read(file: &File, known: &Known, key: &Key) -> Result<Progress<SourceNTuple>> {
         let read = || {
             let content = ready!(file.content_of(known, key)?);
-            let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))?;
+            let at = key.offset.saturating_add(key.key_len);
+            let anchor = Anchor::read(&key.class, &content, at)?;
             SourceNTuple::of(known, anchor, &key.title)
         };
         read().map_err(|error: Error| error.within(&key.name))
