@@ -99,11 +99,13 @@ def array(column: Any, branch: Branch, wanted: Any, into: Library, entries: tupl
 
     own, new = _plan(branch, wanted)
     if isinstance(column, _core.List):
-        return _jagged(column, own, new)
+        return _jagged(column, own, new, branch)
     stored = np.ascontiguousarray(to_numpy(column).astype(own.from_dtype.base))
     values = stored.reshape(-1).view(new.from_dtype.base).reshape(-1, *new.from_dtype.shape)
     if not isinstance(new, AsDtypeInPlace):
-        return values.astype(new.to_dtype.base)
+        if isinstance(into, NumPy):
+            return _cast(values, new.to_dtype.base, branch)
+        return _of_awkward(_cast(values, new.to_dtype.base.newbyteorder("="), branch), branch)
     if not isinstance(into, NumPy):
         raise InvalidArgumentError('an array is filled with library="np" only')
     if len(new.to_fill) < len(values):
@@ -111,15 +113,66 @@ def array(column: Any, branch: Branch, wanted: Any, into: Library, entries: tupl
             f"an array of {len(new.to_fill)} cannot hold the {len(values)} entries of {branch!r}"
         )
     filled = new.to_fill[: len(values)]
-    filled[...] = values
+    try:
+        filled[...] = values
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"{branch!r} has arrays of {values.dtype} and shape {values.shape}, which do not go "
+            f"into one of {filled.dtype} and shape {filled.shape}: {error}"
+        ) from None
     return filled
 
 
-def _jagged(column: Any, own: Any, new: Any) -> Any:
+def _cast(values: Any, dtype: Any, branch: Branch) -> Any:
+    """Values as another type."""
+    try:
+        return values.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"{branch!r} read as {values.dtype} cannot be handed out as {dtype}: {error}"
+        ) from None
+
+
+def _of_awkward(values: Any, branch: Branch) -> Any:
+    """Values as those libraries take them that have no structures: records are of Awkward."""
+    if values.dtype.names is None:
+        if values.dtype.kind not in "biufc":
+            raise InvalidArgumentError(
+                f'{branch!r} as {values.dtype} is for library="np" only: they are no numbers'
+            )
+        return values
+    import awkward as ak
+
+    return ak.Array(_records(values, branch))
+
+
+def _records(values: Any, branch: Branch) -> Any:
+    """A structured array as an Awkward layout."""
     import awkward as ak
     import numpy as np
 
     from ._libraries.awkward import to_regular
+
+    if values.dtype.names is None:
+        return to_regular(np.ascontiguousarray(_of_awkward(values, branch)))
+    layout: Any = ak.contents.RecordArray(
+        [
+            _records(values[name].reshape(values.size, *values[name].shape[values.ndim :]), branch)
+            for name in values.dtype.names
+        ],
+        list(values.dtype.names),
+        length=values.size,
+    )
+    for axis in range(values.ndim - 1, 0, -1):
+        outer = int(np.prod(values.shape[:axis]))
+        layout = ak.contents.RegularArray(layout, values.shape[axis], zeros_length=outer)
+    return layout
+
+
+def _jagged(column: Any, own: Any, new: Any, branch: Branch) -> Any:
+    import awkward as ak
+    import numpy as np
+
     from ._libraries.numpy import to_numpy
 
     stored = np.ascontiguousarray(to_numpy(column.content).astype(own.from_dtype.base))
@@ -130,7 +183,7 @@ def _jagged(column: Any, own: Any, new: Any) -> Any:
             f"lists of elements of {own.itemsize} bytes do not split into ones of {new.itemsize}"
         )
     values = stored.reshape(-1).view(new.from_dtype.base).reshape(-1, *new.from_dtype.shape)
-    content = to_regular(values.astype(new.to_dtype.base))
+    content = _records(_cast(values, new.to_dtype.base.newbyteorder("="), branch), branch)
     return ak.contents.ListOffsetArray(ak.index.Index64(offsets // new.itemsize), content)
 
 
@@ -156,5 +209,10 @@ def _plan(branch: Branch, wanted: Interpretation) -> tuple[Any, Any]:
         raise InvalidArgumentError(
             f"an entry of {branch!r} has {first.itemsize} bytes, not the {second.itemsize} "
             f"of {wanted!r}"
+        )
+    if second.to_dtype.shape not in ((), second.from_dtype.shape):
+        raise InvalidArgumentError(
+            f"{wanted!r} reads arrays of shape {second.from_dtype.shape} and cannot hand out ones "
+            f"of shape {second.to_dtype.shape}"
         )
     return first, second

@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from farroot.errors import ArgumentTypeError, InvalidArgumentError
 from farroot.interpretation import Interpretation
 
 __all__ = ["AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16", "Numerical"]
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    """What NumPy makes of an argument."""
+    try:
+        return np.dtype(given)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"{given!r} is no dtype of NumPy: {error}") from None
 
 
 class Numerical(Interpretation):
@@ -28,9 +37,11 @@ class AsDtype(Numerical):
     """
 
     def __init__(self, from_dtype: Any, to_dtype: Any = None) -> None:
-        self.from_dtype: np.dtype[Any] = np.dtype(from_dtype)
+        self.from_dtype: np.dtype[Any] = _dtype(from_dtype)
+        if self.from_dtype.hasobject or self.from_dtype.itemsize == 0:
+            raise InvalidArgumentError(f"no bytes of a file are {self.from_dtype!r}")
         native = self.from_dtype.newbyteorder("=")
-        self.to_dtype: np.dtype[Any] = native if to_dtype is None else np.dtype(to_dtype)
+        self.to_dtype: np.dtype[Any] = native if to_dtype is None else _dtype(to_dtype)
 
     @property
     def itemsize(self) -> int:
