@@ -109,6 +109,7 @@ __all__ = [
     "split_object",
     "strings",
     "timeline",
+    "told_apart",
     "watch",
     "with_access",
 ]
@@ -638,6 +639,10 @@ def chain(places: Sequence[TableLocation]) -> Table:
 
 def formula_functions() -> list[str]:
     """Names of the functions that formulas may have."""
+
+def told_apart(members: list[tuple[str, list[str]]]) -> list[tuple[int, str]]:
+    """Other names for members of one name, by position; each with the base classes that it came
+    through, the nearest first."""
 
 def is_glob(text: str) -> bool:
     """Whether a name is meant as a glob. Square brackets alone are not: names have them."""

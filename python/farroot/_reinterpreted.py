@@ -184,7 +184,8 @@ def _jagged(column: Any, own: Any, new: Any, branch: Branch) -> Any:
         )
     values = stored.reshape(-1).view(new.from_dtype.base).reshape(-1, *new.from_dtype.shape)
     content = _records(_cast(values, new.to_dtype.base.newbyteorder("="), branch), branch)
-    return ak.contents.ListOffsetArray(ak.index.Index64(offsets // new.itemsize), content)
+    ends = ak.index.Index64(offsets // new.itemsize)
+    return ak.Array(ak.contents.ListOffsetArray(ends, content))
 
 
 def _plan(branch: Branch, wanted: Interpretation) -> tuple[Any, Any]:

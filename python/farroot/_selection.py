@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from . import _core, _reinterpreted
+from . import _complex, _core, _reinterpreted
 from ._filters import Filter
 from ._formulas import Cut, Formula, formula
 from ._registry import custom_interpretation, has_interpretations, registered
@@ -144,6 +144,9 @@ class Chosen:
         """Its array, from decoded columns by key."""
         if self.parts is not None:
             there = [part for part in self.parts if part.is_in(columns)]
+            numbers = self._complex(columns)
+            if numbers is not None:
+                return into.array(numbers, rows)
             return into.nested({part.name: part.array(columns, into, rows) for part in there})
         column, decode = columns[self.leaf.key], self.leaf.decoder
         if self.reinterpreted is not None:
@@ -154,6 +157,16 @@ class Chosen:
             return into.computed(decode(column), rows)
         is_branch = self.leaf.info.is_branch
         return into.of_branch(column, rows) if is_branch else into.array(column, rows)
+
+    def _complex(self, columns: Mapping[Any, _core.Column]) -> _core.Column | None:
+        """The numbers of a ``std::complex`` that was split into its real and imaginary parts."""
+        parts = self.parts or ()
+        names = [part.name.rpartition(".")[2] for part in parts]
+        dtype = _complex.dtype_of(self.leaf.info.typename)
+        if names != ["_real", "_imag"] or dtype is None:
+            return None
+        found = [columns.get(part.leaf.key) for part in parts if part.parts is None]
+        return _complex.joined(dtype, *found) if len(found) == 2 else None
 
     def is_in(self, columns: Mapping[Any, _core.Column]) -> bool:
         """Whether any of it has been read."""

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from . import _core
 from ._registry import decoded
 from ._shown import shown
 from ._uproot import HELPERS, no_attribute
@@ -138,12 +139,9 @@ class Object:
 
     @property
     def all_members(self) -> dict[str, Any]:
-        """The members of base classes, then those of the class itself."""
-        found: dict[str, Any] = {}
-        for base in self._bases:
-            if isinstance(base, Object):
-                found |= base.all_members
-        return found | self.members
+        """The members of base classes, then those of the class itself. Of several with one name,
+        those of base classes have the class in front, as ``Base::x``."""
+        return {name: _plain(value) for name, value in self._told_apart().items()}
 
     def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:  # noqa: A002
         """As ``self[name]``; uproot's name for it.
@@ -194,6 +192,26 @@ class Object:
         """Whether the object is of one of these classes, or of one that derives from it."""
         return any(self.inherits(name) for name in classnames)
 
+    def _told_apart(self) -> dict[str, Any]:
+        """Its members and those of base classes, as they were read, by names of their own."""
+        fields = list(self._fields())
+        names = [name for name, _, _ in fields]
+        if len(set(names)) < len(names):
+            others = _core.told_apart([(name, bases) for name, bases, _ in fields])
+            for at, name in others:
+                names[at] = name
+        return {name: value for name, (_, _, value) in zip(names, fields, strict=True)}
+
+    def _fields(self) -> Iterator[tuple[str, list[str], Any]]:
+        """All members, each with the base classes that it came through, the nearest first."""
+        own = self._known()
+        for base in self._bases:
+            if isinstance(base, Object):
+                for name, bases, value in base._fields():
+                    yield name, [base._classname, *bases], value
+        for name, value in own.items():
+            yield name, [], value
+
     def _known(self) -> dict[str, Any]:
         if self._lacking is not None:
             raise UnsupportedError(self._lacking)
@@ -217,7 +235,10 @@ class Object:
             return known[name]
         bases = (base for base in self._bases if isinstance(base, Object))
         found = (base._find(name) for base in bases)
-        return next((each for each in found if each is not _NOTHING), _NOTHING)
+        first = next((each for each in found if each is not _NOTHING), _NOTHING)
+        if first is _NOTHING and isinstance(name, str) and "::" in name:
+            return self._told_apart().get(name, _NOTHING)
+        return first
 
     def _no_such(self, name: str) -> KeyInFileError:
         return KeyInFileError(f"no member is called {name!r} in a {self._classname}")

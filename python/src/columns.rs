@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::{Array, Offsets};
 use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Numbers; the first dimension is the entry.
@@ -218,6 +219,9 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             let offsets = offsets.into_pyarray(py).unbind();
             Py::new(py, Strings { offsets, bytes: bytes.into_pyarray(py).unbind() })?.into_any()
         }
+        Array::Record { class: Some(class), fields, .. } if is_complex(&class, &fields) => {
+            Py::new(py, Numbers { array: complex(py, &fields)?.unbind() })?.into_any()
+        }
         Array::Record { class, entries, fields } => {
             let fields = fields
                 .into_iter()
@@ -244,6 +248,50 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             Py::new(py, WithParameter { parameter: parameter.name(), content })?.into_any()
         }
     })
+}
+
+/// Whether a class is `std::complex`, with both parts of it here.
+fn is_complex(class: &str, fields: &[(String, Array)]) -> bool {
+    let parts = |at: usize| match fields.get(at) {
+        Some((_, Array::Numbers { numbers, shape })) if shape.is_empty() => Some(numbers),
+        _ => None,
+    };
+    complex_dtype(class).is_some()
+        && matches!(
+            (fields.len(), parts(0), parts(1)),
+            (2, Some(engine::Numbers::F32(_)), Some(engine::Numbers::F32(_)))
+                | (2, Some(engine::Numbers::F64(_)), Some(engine::Numbers::F64(_)))
+        )
+}
+
+/// NumPy's type for the complex numbers of C++.
+pub fn complex_dtype(class: &str) -> Option<&'static str> {
+    match class.strip_prefix("std::").unwrap_or(class) {
+        "complex<float>" => Some("complex64"),
+        "complex<double>" => Some("complex128"),
+        _ => None,
+    }
+}
+
+/// The real and the imaginary parts as complex numbers, which have them in turn.
+fn complex<'py>(py: Python<'py>, fields: &[(String, Array)]) -> PyResult<Bound<'py, PyAny>> {
+    fn in_turn<T: Copy>(real: &[T], imaginary: &[T]) -> Vec<T> {
+        real.iter().zip(imaginary).flat_map(|(real, imaginary)| [*real, *imaginary]).collect()
+    }
+    let numbers = |at: usize| match fields.get(at) {
+        Some((_, Array::Numbers { numbers, .. })) => Some(numbers),
+        _ => None,
+    };
+    let (parts, dtype) = match (numbers(0), numbers(1)) {
+        (Some(engine::Numbers::F32(real)), Some(engine::Numbers::F32(imaginary))) => {
+            (engine::Numbers::F32(in_turn(real, imaginary)), "complex64")
+        }
+        (Some(engine::Numbers::F64(real)), Some(engine::Numbers::F64(imaginary))) => {
+            (engine::Numbers::F64(in_turn(real, imaginary)), "complex128")
+        }
+        _ => return Err(PyValueError::new_err("complex numbers without their parts")),
+    };
+    flat(py, parts)?.call_method1("view", (dtype,))
 }
 
 /// Offsets that columns share as an array over their common memory, which none of them may change.

@@ -65,7 +65,7 @@ mod _core {
     #[pymodule_export]
     use super::listing::{listed, servers};
     #[pymodule_export]
-    use super::members::Source;
+    use super::members::{Source, told_apart};
     #[pymodule_export]
     use super::merge::{Merging, merge};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::object::{ObjectId, Objects, Unread, Value};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
 
 use crate::columns;
 
@@ -20,6 +20,9 @@ pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> P
         return all_at_once(py, objects, make);
     }
     let root = objects.root().id;
+    if let Some(number) = complex(py, &objects, root)? {
+        return Ok(number.unbind());
+    }
     let record = Arc::new(Record { objects: Mutex::new(objects), make: make.clone().unbind() });
     Ok(record.instance(py, root)?.unbind())
 }
@@ -64,6 +67,9 @@ impl Record {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (class, version) = {
             let objects = self.objects.lock();
+            if let Some(number) = complex(py, &objects, id)? {
+                return Ok(number);
+            }
             let object = objects.get(id);
             (PyString::intern(py, object.class()), object.version())
         };
@@ -78,17 +84,50 @@ fn all_at_once(
     mut objects: Objects,
     make: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
-    let made = objects.iter().map(|one| make.call1((one.class(), one.version(), py.None())));
+    let made = objects.iter().map(|one| match complex(py, &objects, one.id)? {
+        Some(number) => Ok(number),
+        None => make.call1((one.class(), one.version(), py.None())),
+    });
     let made = made.collect::<PyResult<Vec<_>>>()?;
     let instance_of = |id: ObjectId| Ok(made[id.position()].clone());
     let ids: Vec<ObjectId> = objects.iter().map(|object| object.id).collect();
     for id in ids {
+        if complex(py, &objects, id)?.is_some() {
+            continue;
+        }
         let unread = objects.get(id).unread().cloned();
         let bases: Vec<ObjectId> = objects.get(id).bases().collect();
         let members = objects.take_members(id);
         fill(&made[id.position()], unread, &members, &bases, &instance_of)?;
     }
     Ok(made[0].clone().unbind())
+}
+
+/// Other names for members of one name, by position; each with the base classes that it came
+/// through, the nearest first.
+#[pyfunction]
+pub fn told_apart(members: Vec<(String, Vec<String>)>) -> Vec<(usize, String)> {
+    let members: Vec<(&str, &[String])> =
+        members.iter().map(|(name, bases)| (&**name, &bases[..])).collect();
+    engine::told_apart(&members)
+}
+
+/// An object of `std::complex` as the number that it is.
+fn complex<'py>(
+    py: Python<'py>,
+    objects: &Objects,
+    id: ObjectId,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let object = objects.get(id);
+    let Some(dtype) = columns::complex_dtype(object.class()) else { return Ok(None) };
+    let mut parts = object.members().map(|(_, value)| value);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(Value::Float(real)), Some(Value::Float(imaginary)), None) => {
+            let number = PyComplex::from_doubles(py, *real, *imaginary);
+            Ok(Some(py.import("numpy")?.getattr(dtype)?.call1((number,))?))
+        }
+        _ => Ok(None),
+    }
 }
 
 type InstanceOf<'f, 'py> = &'f dyn Fn(ObjectId) -> PyResult<Bound<'py, PyAny>>;
@@ -132,7 +171,10 @@ fn value<'py>(
         Value::Numbers(numbers) => columns::flat(py, numbers.clone())?,
         Value::List(values) => {
             let items = values.iter().map(|item| self::value(py, item, instance_of));
-            PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+            let items = items.collect::<PyResult<Vec<_>>>()?;
+            let are_complex = !items.is_empty() && items.iter().all(is_complex);
+            let list = PyList::new(py, items)?.into_any();
+            if are_complex { py.import("numpy")?.call_method1("array", (list,))? } else { list }
         }
         Value::Map(pairs) => {
             let map = PyDict::new(py);
@@ -152,6 +194,12 @@ fn value<'py>(
         }
         Value::Object(id) => instance_of(*id)?,
     })
+}
+
+/// Whether a value is one that [`complex`] has made.
+fn is_complex(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyComplex>()
+        || value.get_type().name().is_ok_and(|name| name == "complex64")
 }
 
 /// A `str`; bytes that are no UTF-8 become surrogates, as Python has them in file names.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -76,11 +77,12 @@ def _compare_branch(our: farroot.Branch, their: Any, entries: list[Any]) -> Iter
         return
     if not right or not any(_depth(entry) == 0 or len(entry) for entry in expected.to_list()):
         return  # Then it does not count what the type is.
-    if our.typename != their.typename:
+    if our.typename != their.typename.replace("[][", "[") and our.typename != their.typename:
         yield f"uproot spells it {their.typename}"
     array = shared(array, expected)
     if str(array.type) != str(expected.type):
-        yield f"{array.type} where uproot has {expected.type}"
+        if _of_one_row(array) != _of_one_row(expected):
+            yield f"{array.type} where uproot has {expected.type}"
     elif not same_awkward(array, expected):
         yield "other values than uproot's"
 
@@ -111,6 +113,22 @@ def _not_as_filled(got: list[Any], names: list[str], entries: list[Any]) -> str 
         if different is not None:
             return f"entry {number}: {different}"
     return None
+
+
+def _of_one_row(array: Any) -> str:
+    """The type as uproot has it: fixed dimensions in objects become one, a split array of objects
+    is a list of one, and an item that is a ``std::array`` is a record."""
+    entry = str(array.type).split(" * ", 1)[1]
+    entry = re.sub(r"^var \* (?=(\d+ \* )+\w+\[)", "", entry)
+    record = (
+        r'struct\[\{_M_elems: ((?:[^{}\[\]]|\[[^\]]*\])*)\}, parameters=\{"__record__": "[^"]*"\}\]'
+    )
+    entry = re.sub(record, r"\1", entry)
+
+    def product(run: re.Match[str]) -> str:
+        return f"{math.prod(int(length) for length in run[0].split(' * ')[:-1])} * "
+
+    return re.sub(r"(?:\d+ \* )+", product, entry)
 
 
 def _can_be_read(their: Any) -> bool:

@@ -49,7 +49,7 @@ def event(i: int) -> dict[str, Any]:
         "base": -i,
         "n": i % 4,
         "counted": [i + 0.5 * k for k in several],
-        "square": [i * k for k in range(4)],
+        "square": [[0, i], [2 * i, 3 * i]],
         "bools": few(i, 3, bool(i % 2)),
         "texts": few(i, 3, ["q" * (i % 4 * 100)] * 2),
         "numbers_by_number": [(k, 0.25 * i) for k in several],
@@ -120,6 +120,8 @@ def test_single_objects_of_any_class(written: Path, memberwise: bool) -> None:
     file = farroot.open(f"{written}/singles_{memberwise}.root")
     for i in range(12):
         got, wanted = plainly(file[f"event{i}"]), event(i)
+        # Numbers of objects that are no entries come in one row, as uproot has them.
+        wanted["square"] = [number for row in wanted["square"] for number in row]
         # Other than in trees, pointers lead to the whole object.
         for kept, whole in zip(wanted.pop("pointers"), got.pop("pointers"), strict=True):
             assert kept.items() <= whole.items()
@@ -152,10 +154,6 @@ def test_split_objects(written: Path, name: str) -> None:
         expected = event(i)
         for member, column in columns.items():
             got, wanted = column[i], expected[member]
-            if member == "square":
-                got = [number for row in got for number in row]
-            elif member == "fixed":
-                (got,) = got  # As many arrays of objects as fill an entry, as uproot has it.
             assert got == wanted, (i, member)
 
 
@@ -210,7 +208,7 @@ def odds(i: int) -> dict[str, Any]:
         "parameter": {"fName": "", "fVal": i},
         "plane": {"fX": i, "fY": 2 * i},
         "vector": {"fCoordinates": {"fPt": i, "fEta": 1, "fPhi": 0.5, "fM": 0.25}},
-        "complex": {"_real": i, "_imag": -i},
+        "complex": complex(i, -i),
         "colours": few(i, 3, 2),
         "several": few(i, 3, 4),
         "forward": few(i, 3, i),
@@ -225,8 +223,6 @@ def odds(i: int) -> dict[str, Any]:
 
 def same_odd(member: str, got: Any, wanted: Any) -> bool:
     """Whether a member is what was filled, apart from how C++ libraries call theirs."""
-    if member == "arrays":
-        got = [array["_M_elems"] if isinstance(array, dict) else array for array in got]
     if member == "tuple":
         got, wanted = sorted(got.values()), sorted(wanted.values())
     return bool(got == wanted)
@@ -248,9 +244,6 @@ def test_odd_members(written: Path, split: int, memberwise: bool) -> None:
         columns = {
             name: branch.array().to_list() for name, branch in known.items() if not branch.is_group
         }
-        # One after the other, without a border between the two.
-        numbers = [odds(i)["numbers"] for i in range(20)]
-        assert columns.pop("numbers") == [first + second for first, second in numbers]
     compared = 0
     for member in odds(0):
         if member not in columns:

@@ -59,6 +59,7 @@ pub use rootfile::array::{
     Array, ArrayParameter, ListRef, Lists, Number, Numbers, Offsets, Primitive,
 };
 pub use rootfile::array::{RecordRef, ValueRef};
+pub use rootfile::types::told_apart;
 pub use rootfile::write::check::Finding;
 pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};
 pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};

@@ -97,6 +97,19 @@ impl<'a> Cursor<'a> {
         self.further.map_or(0, |further| further.origin) + self.position
     }
 
+    /// A cursor at another place of the same content, up to the end of all.
+    ///
+    /// # Errors
+    /// `Corrupt` where the content ends before.
+    pub fn at(&self, position: usize) -> Result<Cursor<'a>> {
+        let mut start = match self.further {
+            Some(further) => Cursor::over(further.content, self.base),
+            None => Cursor { position: 0, end: self.buffer.len(), ..self.clone() },
+        };
+        start.skip(position)?;
+        Ok(start)
+    }
+
     /// Bytes from the start of the file. Behind a compressed record's header this counts
     /// decompressed bytes.
     pub fn offset(&self) -> u64 {

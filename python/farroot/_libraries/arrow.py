@@ -109,11 +109,18 @@ def _same(schema: Any, table: Any) -> Any:
 
 def _numbers(array: NDArray[Any]) -> Any:
     """A NumPy array of any shape, its inner dimensions as lists of fixed length."""
-    layout: Any = pa.array(array.reshape(-1))
+    flat = array.reshape(-1)
+    layout: Any = _complex(flat) if np.iscomplexobj(flat) else pa.array(flat)
     lengths = array.shape
     for axis in range(len(lengths) - 1, 0, -1):
         layout = _fixed(layout, lengths[axis], int(np.prod(lengths[:axis])))
     return layout
+
+
+def _complex(flat: NDArray[Any]) -> Any:
+    """Complex numbers as the members of ``std::complex``: Arrow has none of its own."""
+    parts = {"_real": np.ascontiguousarray(flat.real), "_imag": np.ascontiguousarray(flat.imag)}
+    return _struct([(name, pa.array(part)) for name, part in parts.items()], len(flat))
 
 
 def _fixed(content: Any, size: int, length: int) -> Any:

@@ -5,9 +5,8 @@
 //! class. Members of tuples are numbers. Where a class and its bases have members of one name,
 //! those of the bases get the base's name in front, as `Base::x`.
 
-use std::collections::BTreeMap;
-
 use super::schema::{Role, Schema};
+use crate::types::names::told_apart;
 
 /// A field that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,53 +67,22 @@ impl Names {
 
     /// Puts names of bases in front until no two members have the same name.
     fn tell_apart(&mut self, schema: &Schema, parent: u32, members: &[u32]) {
-        let mut by_name: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for member in members {
-            by_name.entry(self.names[*member as usize].clone()).or_default().push(*member);
-        }
-        for (name, members) in by_name.into_iter().filter(|(_, members)| members.len() > 1) {
-            let mut bases: Vec<Vec<u32>> = members
-                .iter()
-                .map(|member| {
-                    let above = schema.ancestors(*member).skip(1);
-                    let mut above: Vec<u32> = above.take_while(|field| *field != parent).collect();
-                    above.reverse();
-                    above
-                })
-                .collect();
-            // What all have in common distinguishes nothing.
-            while let Some(first) = bases[0].first().copied() {
-                if !bases.iter().all(|each| each.first() == Some(&first)) {
-                    break;
-                }
-                for each in &mut bases {
-                    each.remove(0);
-                }
-            }
-            let mut used = vec![0; members.len()];
-            loop {
-                let spelled: Vec<String> = bases
-                    .iter()
-                    .zip(&used)
-                    .map(|(bases, used)| {
-                        let types = bases.iter().take(*used);
-                        let types = types.map(|base| &*schema.fields[*base as usize].typename);
-                        types.chain([&*name]).collect::<Vec<_>>().join("::")
-                    })
-                    .collect();
-                let mut same: BTreeMap<&str, usize> = BTreeMap::new();
-                spelled.iter().for_each(|name| *same.entry(name).or_default() += 1);
-                let longer: Vec<usize> = (0..members.len())
-                    .filter(|at| same[&*spelled[*at]] > 1 && used[*at] < bases[*at].len())
-                    .collect();
-                if longer.is_empty() {
-                    for (member, name) in members.iter().zip(spelled) {
-                        self.names[*member as usize] = name;
-                    }
-                    break;
-                }
-                longer.into_iter().for_each(|at| used[at] += 1);
-            }
+        let bases: Vec<Vec<String>> = members
+            .iter()
+            .map(|member| {
+                let above = schema.ancestors(*member).skip(1);
+                let above = above.take_while(|field| *field != parent);
+                let typename = |field| schema.fields[field as usize].typename.clone();
+                let mut above: Vec<String> = above.map(typename).collect();
+                above.reverse();
+                above
+            })
+            .collect();
+        let named = members.iter().zip(&bases);
+        let named: Vec<(&str, &[String])> =
+            named.map(|(member, bases)| (&*self.names[*member as usize], &bases[..])).collect();
+        for (at, name) in told_apart(&named) {
+            self.names[members[at] as usize] = name;
         }
     }
 }

@@ -69,6 +69,10 @@ impl ObjectReader<'_> {
             Item::Object(class) => self.object(*class, cursor),
             Item::Pointer => self.pointer(cursor),
             Item::Collection(collection) => self.elements(collection, cursor),
+            Item::Array(item, length) => match **item {
+                Item::Number(basic) => Ok(Value::Numbers(cursor.numbers(basic, *length)?)),
+                _ => self.many(*length, cursor, |to, at| to.item(item, at)),
+            },
         }
     }
 }

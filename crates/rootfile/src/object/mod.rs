@@ -3,6 +3,7 @@
 mod branches;
 mod collection;
 mod counted;
+mod deferred;
 pub(crate) mod marks;
 mod memberwise;
 mod numbers;
@@ -62,6 +63,24 @@ pub struct Object {
     values: Vec<Value>,
     /// Boxed, as trees have tens of thousands of objects, of which few are unread.
     unread: Option<Box<Unread>>,
+}
+
+impl Object {
+    /// Makes pointers to objects that were never read pointers to nothing that is known. `lost`
+    /// ascends.
+    fn lose(&mut self, lost: &[ObjectId]) {
+        let mut values: Vec<&mut Value> = self.values.iter_mut().collect();
+        while let Some(value) = values.pop() {
+            match value {
+                Value::Object(id) if lost.binary_search(id).is_ok() => *value = Value::Lost,
+                Value::List(items) => values.extend(items),
+                Value::Map(pairs) | Value::Pairs(pairs) => {
+                    values.extend(pairs.iter_mut().flat_map(|(key, mapped)| [key, mapped]));
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Classes whose objects are left as bytes, whatever is known of them.

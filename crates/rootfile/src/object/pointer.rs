@@ -9,7 +9,7 @@ use crate::memory;
 use crate::types::framing::{BYTE_COUNT, CLASS_MASK, MAP_OFFSET, NEW_CLASS};
 
 /// Names of template classes are long; this is beyond any.
-const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
+pub(super) const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 
 impl ObjectReader<'_> {
     /// Reads a pointer: nothing, an object with its class, or a reference.
@@ -58,16 +58,20 @@ impl ObjectReader<'_> {
         } else {
             match self.references.get(&(tag & !CLASS_MASK)) {
                 Some(Reference::Class(class)) => class.clone(),
-                _ => ClassRef { name: "class that was named in unread bytes".into(), id: None },
+                _ => self.class_named_at(tag & !CLASS_MASK, cursor).unwrap_or_else(|| ClassRef {
+                    name: "class that was named in unread bytes".into(),
+                    id: None,
+                }),
             }
         };
-        let id = self.reserve(&class)?;
         let reference = references.map_or(self.next_reference, |(own, _)| own);
+        let id = self.reserve_at(reference, &class)?;
         self.refer(reference, Reference::Object(id));
         self.is(mark, Marked::Object { id, body: cursor.position() });
         let start = self.start(cursor);
         match end {
             Some(_) if self.is_opaque(&class) => self.leave(id, cursor.remaining(), cursor)?,
+            Some(_) if self.is_deep() => self.defer(id, class, cursor)?,
             Some(end) => {
                 let done = self.fill(id, &class, cursor);
                 self.or_unread(done, id, start, end)?;
@@ -80,14 +84,14 @@ impl ObjectReader<'_> {
         Ok(Value::Object(id))
     }
 
-    fn referred(&self, reference: u32, cursor: &Cursor<'_>) -> Result<Value> {
+    fn referred(&mut self, reference: u32, cursor: &Cursor<'_>) -> Result<Value> {
         match self.references.get(&reference) {
             _ if reference == 0 => Ok(Value::Null),
             Some(Reference::Object(id)) => Ok(Value::Object(*id)),
             Some(Reference::Class(_)) => {
                 Err(cursor.corrupt(format!("reference {reference} to a class as to an object")))
             }
-            None => Ok(Value::Lost),
+            None => self.expect(reference),
         }
     }
 

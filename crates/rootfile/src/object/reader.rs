@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::branches::Extent;
+use super::deferred::{DEPTH_AT_ONCE, Deferred};
 use super::marks::{Marked, Marks};
 use super::numbers::{scalar, scalars};
 use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
@@ -25,13 +26,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory;
 use crate::ntuple;
 use crate::streamer::{Class, ClassId, ClassLayout, Collection, MemberKind, Streamers};
+use crate::types::cpp;
 use crate::types::framing::BYTE_COUNT;
 use crate::types::special::Special;
 
 /// The reference of the record's own object.
 const ROOT_REFERENCE: u32 = 1;
 
-/// Objects in objects. Real ones stay below thirty.
+/// Objects in objects in place, or without their length in front: real ones stay below thirty.
 const DEPTH_MAX: u32 = 128;
 /// Values of one record, so that a small record that expands can't take all memory.
 const VALUES_MAX: usize = 1 << 23;
@@ -118,6 +120,7 @@ pub(super) fn read_to_extent(
         links: Vec::new(),
         key_len: u32::try_from(key_len).unwrap_or(u32::MAX),
         depth: 0,
+        deferred: Deferred::default(),
         values_left: VALUES_MAX,
         empty: Arc::new(ClassLayout::of_names("".into(), &[])),
         extent,
@@ -126,11 +129,13 @@ pub(super) fn read_to_extent(
     let id = reader.reserve(&class)?;
     reader.refer(ROOT_REFERENCE, Reference::Object(id));
     let cursor = &mut content;
+    let within = cursor.clone();
     match collection {
         _ if reader.is_opaque(&class) => reader.leave(id, cursor.remaining(), cursor)?,
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.whole(id, &class, cursor)?,
     }
+    reader.read_deferred(&within)?;
     Ok((Objects { objects: reader.objects, links: reader.links }, reader.extent))
 }
 
@@ -187,6 +192,7 @@ pub(super) struct ObjectReader<'s> {
     pub(super) links: Vec<u32>,
     pub(super) key_len: u32,
     depth: u32,
+    pub(super) deferred: Deferred,
     values_left: usize,
     empty: Arc<ClassLayout>,
     pub(super) extent: Extent,
@@ -282,7 +288,18 @@ impl ObjectReader<'_> {
             true => self.leave_in_place(id, cursor)?,
             false => self.fill(id, &class, cursor)?,
         }
-        Ok(Value::Object(id))
+        Ok(self.unwrapped(id))
+    }
+
+    /// An object as a value: a `std::array` is what its only member is.
+    fn unwrapped(&self, id: ObjectId) -> Value {
+        let object = &self.objects[id.position()];
+        match &object.values[..] {
+            [items @ (Value::Numbers(_) | Value::List(_))] if cpp::is_array(&object.class) => {
+                items.clone()
+            }
+            _ => Value::Object(id),
+        }
     }
 
     /// Reads the part of an object that is of a base class.
@@ -341,7 +358,13 @@ impl ObjectReader<'_> {
         let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
         let id = self.reserve(&class)?;
         self.set(id, layout.version, layout, values);
-        Ok(Value::Object(id))
+        Ok(self.unwrapped(id))
+    }
+
+    /// Whether objects are so deep in others that they are read later. Marks are in the order of
+    /// the bytes, and branches are never as deep.
+    pub(super) fn is_deep(&self) -> bool {
+        self.depth >= DEPTH_AT_ONCE && matches!(self.extent, Extent::All)
     }
 
     /// Reads something that may contain more of its kind.

@@ -29,6 +29,8 @@ pub enum Item {
     Object(ClassId),
     Pointer,
     Collection(Collection),
+    /// A `std::array` in a pair: so many items, without a header.
+    Array(Box<Item>, usize),
 }
 
 impl Collection {
@@ -60,7 +62,8 @@ fn item(kind: &Type, class: &mut impl FnMut(&str) -> ClassId) -> Result<Item, St
             Item::Collection(Collection::Sequence(Box::new(item(of, class)?)))
         }
         Type::Map { multi, key, value, .. } => {
-            let (key, value) = (Box::new(item(key, class)?), Box::new(item(value, class)?));
+            let key = Box::new(in_pair(key, class)?);
+            let value = Box::new(in_pair(value, class)?);
             Item::Collection(match multi {
                 true => Collection::Multimap(key, value),
                 false => Collection::Map(key, value),
@@ -68,6 +71,18 @@ fn item(kind: &Type, class: &mut impl FnMut(&str) -> ClassId) -> Result<Item, St
         }
         Type::Other(name) => return Err(format!("type {name}")),
     })
+}
+
+/// The key or the value of a map.
+fn in_pair(kind: &Type, class: &mut impl FnMut(&str) -> ClassId) -> Result<Item, String> {
+    let array = match kind {
+        Type::Class(name) => cpp::array(name),
+        _ => None,
+    };
+    match array {
+        Some((item, length)) => Ok(Item::Array(Box::new(in_pair(&item, class)?), length)),
+        None => item(kind, class),
+    }
 }
 
 /// What `pair<double,int>` is made of; None for anything but a pair of numbers.

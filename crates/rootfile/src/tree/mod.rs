@@ -6,6 +6,7 @@ mod cluster;
 mod decode;
 pub mod interpret;
 pub mod model;
+mod owner;
 mod read;
 pub mod related;
 

@@ -36,6 +36,9 @@ pub enum Type {
 /// Templates within templates: more than any sane type.
 const DEPTH_MAX: usize = 16;
 
+/// Names of arrays in arrays in arrays; longer ones are no arrays.
+const ARRAY_NAME_MAX: usize = 2048;
+
 /// Reads a type name.
 pub fn parse(name: &str) -> Type {
     parse_nested(name, 0)
@@ -61,6 +64,25 @@ fn spell(kind: &Type) -> String {
 /// Whether it is the name of a collection of the standard library, or of ROOT's `RVec`.
 pub fn is_collection(name: &str) -> bool {
     matches!(parse(name), Type::Sequence { .. } | Type::Map { .. })
+}
+
+/// Whether it is the name of a `std::array`, which is a class as others are where it is an item.
+pub fn is_array(name: &str) -> bool {
+    let bare = name.strip_prefix("std::").unwrap_or(name);
+    bare.starts_with("array<") && split_template(bare).is_some()
+}
+
+/// What a `std::array` has, and how many of it.
+pub fn array(name: &str) -> Option<(Type, usize)> {
+    let is_sane = name.len() <= ARRAY_NAME_MAX && is_array(name);
+    let (_, arguments) = is_sane.then(|| split_template(name)).flatten()?;
+    match &arguments[..] {
+        [item, length] => {
+            let digits = length.trim_end_matches(['u', 'U', 'l', 'L']);
+            Some((parse(item), digits.parse().ok().filter(|length| *length > 0)?))
+        }
+        _ => None,
+    }
 }
 
 /// The two types in the name of a `std::pair`.
@@ -249,6 +271,16 @@ mod tests {
         assert_eq!(parse("vector<int"), Type::Class("vector<int".into()));
         assert_eq!(parse("map<int>"), Type::Other("map<int>".into()));
         assert_eq!(parse("Float16_t"), Type::Other("Float16_t".into()));
+    }
+
+    #[test]
+    fn arrays() {
+        assert_eq!(array("array<float,2>"), Some((Type::Number(Number::F32), 2)));
+        assert_eq!(array("std::array<int, 3ul>"), Some((Type::Number(Number::I32), 3)));
+        for name in ["array<float>", "array<float,0>", "vector<float>", "array<float,n>", "array<"]
+        {
+            assert_eq!(array(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -8,3 +8,5 @@ pub(crate) mod names;
 pub mod reduced;
 pub mod scalar;
 pub(crate) mod special;
+
+pub use names::told_apart;

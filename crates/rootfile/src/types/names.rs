@@ -1,4 +1,6 @@
-//! Names of template classes, of which files have several spellings.
+//! Names of template classes, of which files have several spellings, and of members.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 /// ROOT's names of types, and those that the compiler has. (Source: ROOT, `RtypesCore.h`.)
 const ALIASES: &[(&str, &str)] = &[
@@ -58,6 +60,67 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
+}
+
+/// Names that tell members apart which have one name: by base classes in front, as `Base::x`, no
+/// more of them than are needed. A member of the class itself keeps its name. Each member comes with
+/// the base classes that it came through, the nearest first; the result is for the members that
+/// need another name, by position.
+pub fn told_apart(members: &[(&str, &[String])]) -> Vec<(usize, String)> {
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, (name, _)) in members.iter().enumerate() {
+        by_name.entry(name).or_default().push(at);
+    }
+    let mut others = Vec::new();
+    for (name, same) in by_name.into_iter().filter(|(_, same)| same.len() > 1) {
+        let bases: Vec<&[String]> = same.iter().map(|at| members[*at].1).collect();
+        others.extend(same.into_iter().zip(spelled_apart(name, bases)));
+    }
+    // What no base class tells apart is numbered.
+    let mut taken: BTreeSet<String> = members.iter().map(|(name, _)| (*name).to_owned()).collect();
+    taken.extend(others.iter().map(|(_, name)| name.clone()));
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, name) in &mut others {
+        let number = numbers.entry(name.clone()).or_insert(0);
+        *number += 1;
+        while *number > 1 {
+            let numbered = format!("{name}_{number}");
+            if taken.insert(numbered.clone()) {
+                *name = numbered;
+                break;
+            }
+            *number += 1;
+        }
+    }
+    others
+}
+
+/// A name for each of several base classes, nearest first, in front.
+fn spelled_apart(name: &str, mut bases: Vec<&[String]>) -> Vec<String> {
+    // What all have in common distinguishes nothing.
+    while let Some(first) = bases[0].first() {
+        if !bases.iter().all(|each| each.first() == Some(first)) {
+            break;
+        }
+        bases.iter_mut().for_each(|each| *each = &each[1..]);
+    }
+    let mut used = vec![0; bases.len()];
+    loop {
+        let spelled = bases.iter().zip(&used).map(|(bases, used)| {
+            let types = bases.iter().take(*used).map(String::as_str);
+            types.chain([name]).collect::<Vec<_>>().join("::")
+        });
+        let spelled: Vec<String> = spelled.collect();
+        let mut same: BTreeMap<&str, usize> = BTreeMap::new();
+        spelled.iter().for_each(|name| *same.entry(name).or_default() += 1);
+        let longer: Vec<usize> = (0..bases.len())
+            .filter(|at| same[&*spelled[*at]] > 1 && used[*at] < bases[*at].len())
+            .collect();
+        if longer.is_empty() {
+            return spelled;
+        }
+        longer.into_iter().for_each(|at| used[at] += 1);
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,7 @@ impl OneBasket<'_> {
         let branch = &self.tree.branches[self.column.branch.0 as usize];
         let reference = &branch.baskets[self.basket];
         let read = || {
+            self.tree.check_owner(self.column.branch, reference, bytes)?;
             let mut basket = Basket::read(reference, bytes, codecs)?;
             if self.column.interpretation.needs_counts(&basket) {
                 if counts.is_empty() {

@@ -138,9 +138,23 @@ impl Tree {
     }
 
     /// One branch as a column of the raw bytes of its entries.
-    pub fn column_of_bytes(&self, branch: BranchId) -> Column {
+    ///
+    /// # Errors
+    /// `Unsupported` where they are in another file.
+    pub fn column_of_bytes(&self, branch: BranchId) -> Result<Column> {
+        self.check_place(branch)?;
         let interpretation = Interpretation::of_bytes(self.typename(branch));
-        self.column_read_as(branch, Arc::new(interpretation))
+        Ok(self.column_read_as(branch, Arc::new(interpretation)))
+    }
+
+    /// That the entries of a branch are in the tree's file.
+    fn check_place(&self, branch: BranchId) -> Result<()> {
+        let there =
+            rootfile::tree::interpret::check_place(&self.inner.tree.branches[branch.0 as usize]);
+        there.map_err(|error| {
+            let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
+            rootfile::Error { path, ..error }.located(self.inner.file.url())
+        })
     }
 
     fn column_read_as(&self, branch: BranchId, interpretation: Arc<Interpretation>) -> Column {
@@ -156,6 +170,7 @@ impl Tree {
         if !self.is_group(branch) {
             return self.column(branch);
         }
+        self.check_place(branch)?;
         Ok(self.column_read_as(branch, Arc::new(Interpretation::of_counts())))
     }
 
@@ -196,7 +211,7 @@ impl Tree {
     pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<Column> {
         let branch = self.inner.names.require(&chosen.name)?;
         let column = match chosen.as_bytes {
-            true => self.column_of_bytes(branch),
+            true => self.column_of_bytes(branch)?,
             false => self.column(branch)?,
         };
         Ok(Column { optional: chosen.optional, ..column })
@@ -204,9 +219,13 @@ impl Tree {
 
     /// A named branch that only groups others stands for those.
     fn below(&self, branch: BranchId, error: Error) -> Result<Vec<Column>> {
-        let leaves = self.leaves_below(branch).into_iter();
-        let columns: Vec<Column> = leaves.filter_map(|leaf| self.optional(leaf)).collect();
-        if columns.is_empty() { Err(error) } else { Ok(columns) }
+        let leaves = self.leaves_below(branch);
+        let columns: Vec<Column> = leaves.iter().filter_map(|leaf| self.optional(*leaf)).collect();
+        if !columns.is_empty() {
+            return Ok(columns);
+        }
+        let why = leaves.into_iter().find_map(|leaf| self.interpretation(leaf).err());
+        Err(why.filter(|_| self.is_group(branch)).unwrap_or(error))
     }
 
     /// A branch that can be read, as one that the caller did not name.

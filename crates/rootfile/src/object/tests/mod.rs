@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 mod by_hand;
+mod chains;
 
 use super::*;
 use crate::ErrorKind;

@@ -244,8 +244,7 @@ impl Header {
         )))
     }
 
-    /// That it is a basket's key, and that of the record at this offset. Names are not compared: a
-    /// branch or tree that is given another one keeps its baskets.
+    /// That it is a basket's key, and that of the record at this offset.
     fn check_place(&self, at: u64) -> Result<()> {
         let at = if self.is_large { at } else { at & u64::from(u32::MAX) };
         // Zero where the writer did not know it yet.

@@ -70,6 +70,7 @@ impl Interpretation {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 self.decode_arrays(basket, entries, offsets.to_mut(), content)
             }
+            Entry::Array => self.decode_array(basket, entries, column),
             Entry::Value => self.decode_values(basket, entries, column),
             Entry::Leaves => self.decode_leaves(basket, entries, column),
         }
@@ -82,7 +83,7 @@ impl Interpretation {
             && match self.entry {
                 Entry::Items { header: 0, .. } => basket.entry_offsets.is_none(),
                 Entry::Run => self.counter().is_some() && basket.data.is_empty(),
-                Entry::Arrays | Entry::Leaves | Entry::Counts => {
+                Entry::Arrays | Entry::Array | Entry::Leaves | Entry::Counts => {
                     self.always_needs_counts() && basket.lengths.is_none()
                 }
                 _ => false,
@@ -100,7 +101,7 @@ impl Interpretation {
             basket.lengths = Some(lists_of_counts(counts, basket.entries)?);
             return Ok(());
         }
-        if matches!(self.entry, Entry::Leaves | Entry::Counts) {
+        if matches!(self.entry, Entry::Array | Entry::Leaves | Entry::Counts) {
             let counts = integers(counts)?;
             if counts.len() != basket.entries {
                 return Err(no_lengths());
@@ -167,6 +168,9 @@ impl Interpretation {
             // As many objects as there were.
             return extend(*scalar, numbers, &memory::filled(0, entries.len() * size)?);
         }
+        if basket.data.is_empty() && !basket.is_nothing {
+            return Err(self.not_written());
+        }
         if entries_fill(basket, size) {
             let bytes = &basket.data[entries.start * size..entries.end * size];
             return match (&self.layout, column) {
@@ -182,6 +186,9 @@ impl Interpretation {
         }
         // Some writers pad, and the bits of referenced TObjects are followed by a process id.
         let Some(offsets) = &basket.entry_offsets else {
+            if is_one_of_bits(&self.layout) {
+                return self.decode_values_in_a_row(basket, entries, column);
+            }
             return Err(Error::corrupt(format!(
                 "{} entries of {size} bytes in a basket of {}",
                 basket.entries,
@@ -261,33 +268,38 @@ impl Interpretation {
         offsets: &mut Vec<i64>,
         content: &mut Array,
     ) -> Result<()> {
-        let (counted, each) = match &self.layout {
-            Layout::Counted(counted) => (counted, None),
-            Layout::Regular { length, item, .. } => match &**item {
-                Layout::Counted(counted) => (counted, Some(*length)),
-                _ => wrong_column(),
-            },
-            _ => wrong_column(),
-        };
         let stored = basket.entry_offsets.as_ref().ok_or_else(no_offsets)?;
         let lengths = basket.lengths.as_ref().ok_or_else(no_lengths)?;
         for entry in entries {
             let mut bytes = self.entry_at(basket, &stored[entry..entry + 2]);
             let lengths = lengths.get(entry).ok_or_else(no_lengths)?;
             if !(lengths.is_empty() && bytes.is_empty()) {
-                let arrays = match (&mut *content, each) {
-                    (Array::Regular { entries, content, .. }, Some(_)) => {
-                        *entries += lengths.len();
-                        &mut **content
-                    }
-                    (content, _) => content,
-                };
-                object::counted_arrays(counted, lengths, each.unwrap_or(1), &mut bytes, arrays)?;
+                object::arrays_in(&self.layout, lengths, &mut bytes, content)?;
             }
             if !bytes.is_empty() {
                 return Err(trailing(bytes.len()));
             }
             offsets.push(content.len() as i64);
+        }
+        Ok(())
+    }
+
+    /// Arrays of one object an entry.
+    fn decode_array(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        column: &mut Array,
+    ) -> Result<()> {
+        let stored = basket.entry_offsets.as_ref().ok_or_else(no_offsets)?;
+        let lengths = basket.lengths.as_ref().ok_or_else(no_lengths)?;
+        for entry in entries {
+            let mut bytes = self.entry_at(basket, &stored[entry..entry + 2]);
+            let lengths = lengths.get(entry).ok_or_else(no_lengths)?;
+            object::arrays_in(&self.layout, lengths, &mut bytes, column)?;
+            if !bytes.is_empty() {
+                return Err(trailing(bytes.len()));
+            }
         }
         Ok(())
     }
@@ -502,6 +514,11 @@ fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> 
 fn has_referenced_objects(bytes: &[u8]) -> bool {
     let (bits, _) = bytes.as_chunks::<4>();
     bits.iter().any(|bits| u32::from_be_bytes(*bits) & IS_REFERENCED != 0)
+}
+
+/// Whether an entry is the bits of one object, which say themselves how many bytes they take.
+fn is_one_of_bits(layout: &Layout) -> bool {
+    matches!(layout, Layout::Scalars { scalar: Scalar::Bits, shape } if shape.is_empty())
 }
 
 fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {

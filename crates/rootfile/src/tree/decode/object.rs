@@ -211,13 +211,8 @@ fn member(
     column: &mut Array,
 ) -> Result<()> {
     match (layout, order, column) {
-        (Layout::Counted(counted), _, column) => counted_arrays(counted, lengths, 1, bytes, column),
-        (Layout::Regular { length, item, .. }, _, Array::Regular { entries, content, .. })
-            if matches!(**item, Layout::Counted(_)) =>
-        {
-            *entries += lengths.len();
-            let Layout::Counted(counted) = &**item else { wrong_column() };
-            counted_arrays(counted, lengths, *length, bytes, content)
+        (layout, _, column) if counted_in(layout).is_some() => {
+            arrays_in(layout, lengths, bytes, column)
         }
         (layout, Order::Single, column) => value::append(layout, bytes, column),
         (layout, Order::Memberwise(count), column) => {
@@ -248,14 +243,7 @@ fn base(
 
 /// How long the counted arrays of the objects that are being read are; nothing for other members.
 fn lengths(layout: &Layout, order: Order, fields: &Fields, target: usize) -> Result<Vec<usize>> {
-    let counted = match layout {
-        Layout::Counted(counted) => counted,
-        Layout::Regular { item, .. } => match &**item {
-            Layout::Counted(counted) => counted,
-            _ => return Ok(Vec::new()),
-        },
-        _ => return Ok(Vec::new()),
-    };
+    let Some(counted) = counted_in(layout) else { return Ok(Vec::new()) };
     let field = match counted.by {
         Counter::Field(at) => fields.get(at),
         Counter::Branch => None,
@@ -277,9 +265,44 @@ fn lengths(layout: &Layout, order: Order, fields: &Fields, target: usize) -> Res
     all.map(length).collect()
 }
 
+/// The counted array of a member, also where that is an array of such arrays.
+fn counted_in(layout: &Layout) -> Option<&Counted> {
+    match layout {
+        Layout::Counted(counted) => Some(counted),
+        Layout::Regular { item, .. } => counted_in(item),
+        _ => None,
+    }
+}
+
+/// Reads counted arrays of objects, of which each may have several in an array of any dimensions.
+///
+/// # Panics
+/// Where the layout has no counted arrays.
+pub fn arrays_in(
+    layout: &Layout,
+    lengths: &[usize],
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    let (mut layout, mut column, mut each) = (layout, column, 1usize);
+    loop {
+        match (layout, column) {
+            (Layout::Counted(counted), column) => {
+                return counted_arrays(counted, lengths, each, bytes, column);
+            }
+            (Layout::Regular { length, item, .. }, Array::Regular { entries, content, .. }) => {
+                *entries += lengths.len().saturating_mul(each);
+                each = each.saturating_mul(*length);
+                (layout, column) = (item, content);
+            }
+            _ => wrong_column(),
+        }
+    }
+}
+
 /// Reads the counted arrays of objects, `each` of an object. A frame is in front of all of them, a
 /// flag of those of one object.
-pub fn counted_arrays(
+fn counted_arrays(
     counted: &Counted,
     lengths: &[usize],
     each: usize,

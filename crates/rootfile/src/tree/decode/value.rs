@@ -21,6 +21,9 @@ pub enum Run {
 /// Reads one value and appends it.
 pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) -> Result<()> {
     match (layout, column) {
+        (Layout::Scalars { scalar: Scalar::Bits, .. }, column) => {
+            append_run(layout, Run::Count(1), bytes, column)
+        }
         (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
             let size = layout.fixed_size().ok_or_else(|| Error::limit("value of absurd size"))?;
             extend(*scalar, numbers, bytes.take(size)?)
@@ -42,6 +45,11 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             bytes.close(header)
         }
         (Layout::List(list), column) => items(list, None, bytes, column),
+        (Layout::Record { header, record }, column) if record.is_wrapper => {
+            wrapped(column, |fields, entries| {
+                object::append(*header, record, bytes, fields, entries + 1)
+            })
+        }
         (Layout::Record { header, record }, column) => {
             let (entries, fields) = record_of(column);
             object::append(*header, record, bytes, fields, *entries + 1)?;
@@ -71,6 +79,20 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
         // Needs the object that it is in.
         _ => wrong_column(),
     }
+}
+
+/// Reads into the only field of objects, which a column consists of.
+fn wrapped(
+    column: &mut Array,
+    read: impl FnOnce(&mut [(String, Array)], usize) -> Result<()>,
+) -> Result<()> {
+    let nothing = Array::Record { class: None, entries: 0, fields: Vec::new() };
+    let mut fields = [(String::new(), std::mem::replace(column, nothing))];
+    let entries = fields[0].1.len();
+    let done = read(&mut fields, entries);
+    let [(_, filled)] = fields;
+    *column = filled;
+    done
 }
 
 /// Reads a member of several objects, one value after the other: they share one frame where the
@@ -314,6 +336,12 @@ fn items(
         (Some(Memberwise::Texts), _) => {
             (0..count).try_for_each(|_| object::tobject(bytes).map(drop))?;
             (0..count).try_for_each(|_| text(Text::Root, bytes, content))?;
+        }
+        (Some(Memberwise::Objects(record, version)), _) if record.is_wrapper => {
+            wrapped(content, |fields, entries| {
+                let order = Order::Memberwise(count);
+                object::members(record, version, order, bytes, fields, entries + count)
+            })?;
         }
         (Some(Memberwise::Objects(record, version)), _) => {
             let (entries, fields) = record_of(content);

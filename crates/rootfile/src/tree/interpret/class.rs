@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::basic::{Basic, shaped};
+use super::fields::FieldNames;
 use super::layout::{
     Classes, Container, Counted, Counter, Frame, Layout, List, NamedClass, Part, Prefix, Record,
     Text, Version,
@@ -135,6 +136,42 @@ impl<'a> Compiler<'a> {
         })
     }
 
+    /// The key or the value of a map, or a member of a pair, `framed` where collections are.
+    fn in_pair(&mut self, kind: &Type, framed: bool) -> Result<Layout> {
+        match kind {
+            Type::Class(name) => match cpp::array(name) {
+                Some((item, length)) => self.array(&item, length, framed),
+                None if framed => self.value(kind, true),
+                None => self.item(kind),
+            },
+            kind if framed => self.value(kind, true),
+            kind => self.item(kind),
+        }
+    }
+
+    /// A `std::array` that is a member: written as an array of C is.
+    fn array(&mut self, item: &Type, length: usize, framed: bool) -> Result<Layout> {
+        if length > LENGTH_MAX {
+            return Err(Error::limit(format!("array of {length} items in an object")));
+        }
+        let item = match item {
+            Type::Class(name) => match cpp::array(name) {
+                Some((inner, length)) => self.array(&inner, length, false)?,
+                None => self.item(item)?,
+            },
+            item => self.value(item, false)?,
+        };
+        Ok(match item {
+            Layout::Scalars { scalar, shape } => {
+                Layout::Scalars { scalar, shape: [&[length], &shape[..]].concat() }
+            }
+            item => {
+                let is_framed = framed && matches!(item, Layout::List(_) | Layout::Text(_));
+                nested(&[length], is_framed, item)
+            }
+        })
+    }
+
     /// The key or value of a map where that is an enumeration, of which only its pair says so.
     fn number_in(&self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
         let (Type::Class(name), Some(info)) = (kind, self.classes.info(pair, None)) else {
@@ -172,7 +209,7 @@ impl<'a> Compiler<'a> {
                 let members = [("0", "first", key), ("1", "second", value)];
                 let members = members.map(|(name, element, kind)| {
                     let number = self.number_in(pair, element, kind)?;
-                    Ok((name.into(), number.map_or_else(|| self.item(kind), Ok)?))
+                    Ok((name.into(), number.map_or_else(|| self.in_pair(kind, false), Ok)?))
                 });
                 let members = members.into_iter().collect::<Result<Vec<_>>>()?;
                 let mut pair = Record::of_members(None, members);
@@ -273,8 +310,9 @@ impl<'a> Compiler<'a> {
 
     /// A pair that the file does not describe.
     fn of_pair(&mut self, class: &str, (first, second): (Type, Type)) -> Result<Record> {
-        let first = self.value(&first, true)?;
-        let members = vec![("first".into(), first), ("second".into(), self.value(&second, true)?)];
+        let first = self.in_pair(&first, true)?;
+        let second = self.in_pair(&second, true)?;
+        let members = vec![("first".into(), first), ("second".into(), second)];
         Ok(Record::of_members(Some(class.to_owned()), members))
     }
 
@@ -284,19 +322,17 @@ impl<'a> Compiler<'a> {
         let (names, size) = (base.names.clone(), base.size);
         let parts = vec![Part::Base { at: Some(0), version: 0, record: base, is_object: false }];
         let versions = vec![Version::new(0, 0, parts)];
-        Ok(Record { class: Some(class.to_owned()), parameter: None, names, size, versions })
+        Ok(Record { class: Some(class.to_owned()), ..Record::of_parts(names, size, versions) })
     }
 
     fn of_info(&mut self, info: &StreamerInfo) -> Result<Record> {
         let mut fields = Fields::default();
         let parts = self.parts(info, &mut fields)?;
-        let mut record = Record {
-            class: Some(info.class.clone()),
-            parameter: None,
-            names: fields.names,
-            size: fields.size,
-            versions: vec![Version::new(info.version, info.checksum, parts)],
-        };
+        fields.names.tell_apart();
+        let versions = vec![Version::new(info.version, info.checksum, parts)];
+        let mut record = Record::of_parts(fields.names, fields.size, versions);
+        record.class = Some(info.class.clone());
+        record.is_wrapper = cpp::is_array(&info.class) && record.has_one_array();
         let classes = self.classes;
         for other in classes.versions(&info.class) {
             let same = other.version == info.version && other.checksum == info.checksum;
@@ -316,6 +352,9 @@ impl<'a> Compiler<'a> {
     }
 
     fn parts(&mut self, info: &StreamerInfo, fields: &mut Fields<'_>) -> Result<Vec<Part>> {
+        let is_base = |element: &&StreamerElement| element.class == "TStreamerBase";
+        let bases = info.elements.iter().filter(is_base).map(|element| element.name.clone());
+        fields.bases = bases.collect();
         let mut parts = Vec::with_capacity(info.elements.len());
         for element in &info.elements {
             let part = self.part(element, fields);
@@ -382,8 +421,7 @@ impl<'a> Compiler<'a> {
                 _ if basic.pointer => {
                     regular(element, false, fields.counted(element, Prefix::Flag, item)?)
                 }
-                // As uproot has them: the dimensions of arrays in objects become one.
-                length => Ok(shaped(basic.scalar, &[length])),
+                _ => Ok(shaped(basic.scalar, &dimensions(element))),
             };
         }
         let class = element.type_name.trim_end_matches('*').trim_end();
@@ -477,7 +515,25 @@ pub(super) fn regular(element: &StreamerElement, framed: bool, item: Layout) -> 
     if length > LENGTH_MAX {
         return Err(Error::limit(format!("array of {length} items in an object")));
     }
-    Ok(Layout::Regular { framed, length, item: Box::new(item) })
+    Ok(nested(&dimensions(element), framed, item))
+}
+
+/// An array of so many dimensions, all of which have one frame.
+pub(super) fn nested(dimensions: &[usize], framed: bool, item: Layout) -> Layout {
+    let innermost_first = dimensions.iter().enumerate().rev();
+    innermost_first.fold(item, |item, (depth, length)| Layout::Regular {
+        framed: framed && depth == 0,
+        length: *length,
+        item: Box::new(item),
+    })
+}
+
+/// The dimensions of an array of fixed length, the slowest first.
+fn dimensions(element: &StreamerElement) -> Vec<usize> {
+    let length = element.array_len as usize;
+    let all: Vec<usize> = element.dimensions.iter().map(|length| *length as usize).collect();
+    let product = all.iter().try_fold(1usize, |product, length| product.checked_mul(*length));
+    if product == Some(length) { all } else { vec![length] }
 }
 
 /// Whether a class's streamer is written by hand in ROOT.
@@ -495,12 +551,10 @@ fn special(class: &str) -> Result<Option<Layout>> {
         return Ok(Some(Layout::Text(Text::Object { header: true })));
     }
     let Some(special) = Special::of(class) else { return Ok(None) };
-    let record = |names: &[&str], size, parts| Record {
-        class: Some(class.to_owned()),
-        parameter: None,
-        names: names.iter().map(|name| (*name).to_owned()).collect(),
-        size,
-        versions: vec![Version::new(0, 0, parts)],
+    let record = |names: &[&str], size, parts| {
+        let names = FieldNames::of_members(names.iter().copied());
+        let record = Record::of_parts(names, size, vec![Version::new(0, 0, parts)]);
+        Record { class: Some(class.to_owned()), ..record }
     };
     let bare = |record| Layout::Record { header: false, record: Arc::new(record) };
     Ok(Some(match special {
@@ -580,21 +634,24 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
     let parts = std::mem::take(&mut base.versions[0].parts);
     base.versions = vec![Version::new(BASE_VERSION, 0, [vec![TOBJECT], parts].concat())];
     let mut names = base.names.clone();
-    names.push("fElements".into());
+    names.push("fElements");
     let elements = Part::Member { at: Some(base.names.len()), layout: Layout::Counted(half) };
     let size = base.size + 1;
     let base =
         Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base), is_object: false };
     let versions = vec![Version::new(0, 0, vec![base, elements])];
-    let record = Record { class: Some(class.to_owned()), parameter: None, names, size, versions };
+    let record =
+        Record { class: Some(class.to_owned()), ..Record::of_parts(names, size, versions) };
     Layout::Record { header: false, record: Arc::new(record) }
 }
 
 /// Where members go: into new fields, or into those of a record by their names.
 #[derive(Default)]
 pub(super) struct Fields<'a> {
-    pub(super) names: Vec<String>,
+    pub(super) names: FieldNames,
     pub(super) size: usize,
+    /// The base classes of the version that is being read.
+    pub(super) bases: Vec<String>,
     pub(super) wanted: Option<&'a Record>,
 }
 
@@ -602,11 +659,11 @@ impl Fields<'_> {
     /// What is written for a member of that name.
     pub(super) fn part(&mut self, name: &str, layout: Layout) -> Result<Part> {
         let Some(wanted) = self.wanted else {
-            self.names.push(name.to_owned());
+            self.names.push(name);
             self.size = self.size.saturating_add(layout.size());
             return Ok(Part::Member { at: Some(self.names.len() - 1), layout });
         };
-        let Some(at) = wanted.names.iter().position(|known| known == name) else {
+        let Some(at) = wanted.names.find(name, &self.bases) else {
             return Ok(Part::Member { at: None, layout });
         };
         match (wanted.field(at), &layout) {
@@ -622,11 +679,16 @@ impl Fields<'_> {
         }
     }
 
+    /// Whether a record has a member of that name.
+    pub(super) fn is_in(&self, record: &Record, name: &str) -> bool {
+        record.names.find(name, &self.bases).is_some()
+    }
+
     /// What is written for a member that is no field.
     pub(super) fn leave_out(&self, name: &str, part: Part) -> Result<Part> {
         match self.wanted {
             // It would be said to be empty.
-            Some(wanted) if wanted.names.iter().any(|known| known == name) => {
+            Some(wanted) if wanted.names.find(name, &self.bases).is_some() => {
                 Err(Error::unsupported(format!("member {name} of another type than elsewhere")))
             }
             _ => Ok(part),
@@ -636,7 +698,7 @@ impl Fields<'_> {
     /// Where the fields of a base class begin, and how it is read into these.
     fn add_base(&mut self, base: Arc<Record>) -> (Option<usize>, Arc<Record>) {
         let Some(wanted) = self.wanted else {
-            self.names.extend(base.names.iter().cloned());
+            self.names.extend(base.class.as_deref().unwrap_or_default(), &base.names);
             self.size = self.size.saturating_add(base.size);
             return (Some(self.names.len() - base.names.len()), base);
         };
@@ -649,7 +711,7 @@ impl Fields<'_> {
     /// An array that another member of the object counts, which comes before it.
     fn counted(&self, element: &StreamerElement, prefix: Prefix, item: Layout) -> Result<Layout> {
         let names = self.wanted.map_or(&self.names, |wanted| &wanted.names);
-        let by = names.iter().position(|name| *name == element.count_name).ok_or_else(|| {
+        let by = names.find(&element.count_name, &[]).ok_or_else(|| {
             Error::unsupported(format!(
                 "array that {} counts, which is no member",
                 element.count_name
@@ -661,6 +723,15 @@ impl Fields<'_> {
 }
 
 impl Record {
+    /// Whether its only field is an array that has items.
+    fn has_one_array(&self) -> bool {
+        match self.field(0) {
+            Some(Layout::Scalars { shape, .. }) => !shape.is_empty() && !shape.contains(&0),
+            Some(Layout::Regular { length, .. }) => *length > 0,
+            _ => false,
+        }
+    }
+
     /// How a field is written in the version that gave it its type; `None` for those of `TObject`.
     fn field(&self, at: usize) -> Option<&Layout> {
         self.versions.first()?.parts.iter().find_map(|part| match part {

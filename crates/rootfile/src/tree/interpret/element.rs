@@ -67,7 +67,7 @@ pub(super) fn interpret(
             let counter = count2.or_else(|| fields.counter(tree, classes));
             fields.member_of_collection(counter, classes)
         }
-        -1..=2 => fields.single(classes),
+        -1..=2 => fields.single(tree, classes),
         4 => Ok(fields.memberless(clones_name)),
         other => Err(Error::unsupported(format!("{class_name} in a branch of type {other}"))),
     }
@@ -75,10 +75,14 @@ pub(super) fn interpret(
 
 impl Fields<'_> {
     /// One value an entry: a member of an object that was split, or a whole object.
-    fn single(&self, classes: &Streamers) -> Result<Interpretation> {
+    fn single(&self, tree: &Tree, classes: &Streamers) -> Result<Interpretation> {
         if let Some((basic, shape)) = self.basic(classes)? {
             let (scalar, inner) = (basic.scalar, brackets(&shape));
             let layout = shaped(scalar, &shape);
+            let dimensions = self.dimensions();
+            if basic.pointer && !dimensions.is_empty() {
+                return self.counted_arrays(&dimensions, layout, self.counter(tree, classes));
+            }
             return Ok(if basic.pointer {
                 let entry = Entry::Items { header: 1, counted: false };
                 Interpretation::new(format!("{}[]", scalar.typename()), layout, entry)
@@ -107,15 +111,10 @@ impl Fields<'_> {
         let dimensions = self.dimensions();
         let layout = compiler.value(&kind, dimensions.is_empty());
         let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
-        let spelled = cpp::spelled(&type_name);
-        let are_objects = is_object(&layout) && !dimensions.is_empty();
-        let arrayed = self.arrayed(layout, &dimensions);
-        if are_objects {
-            // As uproot has arrays of objects: as many of them as fill an entry, which is one.
-            let name = format!("{spelled}[]{}", brackets(&dimensions));
-            return Ok(Interpretation::new(name, arrayed, Entry::Run));
-        }
-        Ok(self.value(&spelled, arrayed))
+        // As uproot spells it, which says of arrays of objects only that they are some.
+        let shape = if is_object(&layout) { brackets(&dimensions) } else { String::new() };
+        let name = format!("{}{shape}", cpp::spelled(&type_name));
+        Ok(self.value(&name, self.arrayed(layout, &dimensions)))
     }
 
     /// A collection of objects without members in the file: how many they are.
@@ -123,6 +122,24 @@ impl Fields<'_> {
         let record = Arc::new(Record::of_members(Some(item.to_owned()), Vec::new()));
         let layout = Layout::list_of(Layout::Record { header: false, record });
         self.value(&cpp::spelled(self.class_name), layout)
+    }
+
+    /// A fixed array of pointers to numbers that another member counts, a flag in front of each.
+    fn counted_arrays(
+        &self,
+        dimensions: &[usize],
+        item: Layout,
+        counter: Option<BranchId>,
+    ) -> Result<Interpretation> {
+        let Layout::Scalars { scalar, .. } = &item else { return Err(self.unsupported("")) };
+        let name = format!("{}[]{}", scalar.typename(), brackets(dimensions));
+        let counter = counter.ok_or_else(|| self.unsupported(&name))?;
+        let (by, prefix) = (Counter::Branch, Prefix::Flag);
+        let one = Layout::Counted(Counted { by, triangle: false, prefix, item: item.into() });
+        let layout = class::nested(dimensions, false, one);
+        let mut arrays = Interpretation::new(name, layout, Entry::Array);
+        arrays.counter = Some(counter);
+        Ok(arrays)
     }
 
     /// An array of objects (`T*`) or of pointers to them (`T**`) that another member counts.
@@ -163,15 +180,10 @@ impl Fields<'_> {
         let counter = counter.ok_or_else(|| self.unsupported(type_name))?;
         let by = Counter::Branch;
         let one = Layout::Counted(Counted { by, triangle: false, prefix, item: item.into() });
-        let (layout, shape) = match self.branch.leaves.iter().find(|leaf| leaf.len > 1) {
-            None => (one, String::new()),
-            // So many pointers to arrays of one length.
-            Some(leaf) => {
-                let (length, item) = (leaf.len as usize, Box::new(one));
-                (Layout::Regular { framed: false, length, item }, format!("[{length}]"))
-            }
-        };
-        let name = format!("{}[]{shape}", cpp::spelled(type_name));
+        // So many pointers to arrays of one length.
+        let shape = self.dimensions();
+        let name = format!("{}[]{}", cpp::spelled(type_name), brackets(&shape));
+        let layout = class::nested(&shape, false, one);
         let mut arrays = Interpretation::new(name, layout, Entry::Arrays);
         arrays.counter = Some(counter);
         Ok(arrays)
@@ -285,7 +297,9 @@ impl Fields<'_> {
     fn dimensions(&self) -> Vec<usize> {
         match &self.branch.leaves[..] {
             [leaf] => match super::fixed_shape(&leaf.title) {
-                shape if shape.is_empty() && leaf.len > 1 => vec![leaf.len as usize],
+                shape if shape.is_empty() && leaf.len > 1 => {
+                    shape_of(&[&self.branch.name], leaf.len).unwrap_or_default()
+                }
                 shape => shape,
             },
             _ => Vec::new(),
@@ -299,14 +313,7 @@ impl Fields<'_> {
         // `std::array` has its collections as objects, one after the other.
         let collection =
             (has_frame && of != code::ANY) || [code::TOBJECT, code::TNAMED].contains(&of);
-        let innermost = dimensions.len();
-        let nested = dimensions.iter().enumerate().rev();
-        nested.fold(layout, |item, (depth, length)| Layout::Regular {
-            // One frame for all, whatever their dimensions.
-            framed: collection && depth == 0 && innermost > 0,
-            length: *length,
-            item: Box::new(item),
-        })
+        class::nested(dimensions, collection, layout)
     }
 
     /// The number type of a member, and its shape.
@@ -325,7 +332,8 @@ impl Fields<'_> {
             element.map_or(("", ""), |element| (&element.type_name, &element.title));
         let Some(basic) = Basic::of(self.streamer_type, name, title)? else { return Ok(None) };
         let shape = match &self.branch.leaves[..] {
-            [leaf] if !basic.pointer => shape_of(&leaf.title, leaf.len)?,
+            // Titles of members of collections have how many objects there are instead.
+            [leaf] if !basic.pointer => shape_of(&[&leaf.title, &self.branch.name], leaf.len)?,
             [_] => Vec::new(),
             leaves => {
                 return Err(Error::corrupt(format!("TBranchElement with {} leaves", leaves.len())));
@@ -373,7 +381,7 @@ impl Fields<'_> {
     }
 }
 
-/// Whether arrays of it are those that uproot has as lists of one array.
+/// Whether it is written as an object is, also in arrays.
 fn is_object(layout: &Layout) -> bool {
     match layout {
         Layout::Record { .. } | Layout::Text(Text::Object { .. }) => true,

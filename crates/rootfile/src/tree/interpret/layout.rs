@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::fields::FieldNames;
 use crate::array::{Array, ArrayParameter, Number, Offsets};
 use crate::types::cpp;
 use crate::types::scalar::Scalar;
@@ -18,6 +19,8 @@ pub enum Entry {
     /// For each object of a collection an array, whose length is in another branch: the column is a
     /// list of lists.
     Arrays,
+    /// Arrays of one object, whose length is in another branch.
+    Array,
     /// Nothing: as many objects without members as another branch says. The column is a list of
     /// them.
     Counts,
@@ -170,9 +173,11 @@ pub struct Record {
     pub class: Option<String>,
     pub parameter: Option<ArrayParameter>,
     /// Names of the fields, those of base classes included.
-    pub names: Vec<String>,
+    pub names: FieldNames,
     /// Numbers, strings and lists in all, however deep; what the type of the column costs.
     pub size: usize,
+    /// Whether objects are nothing but their only field: `std::array`.
+    pub is_wrapper: bool,
     /// How each version of the class is written. The first gives the fields their types.
     pub versions: Vec<Version>,
 }
@@ -411,6 +416,11 @@ impl Record {
         })
     }
 
+    /// Objects of a class that is still to be named.
+    pub(crate) fn of_parts(names: FieldNames, size: usize, versions: Vec<Version>) -> Record {
+        Record { class: None, parameter: None, names, size, is_wrapper: false, versions }
+    }
+
     /// Members one after the other, of a class that is written in one way only.
     pub(crate) fn of_members(class: Option<String>, members: Vec<(String, Layout)>) -> Record {
         let size =
@@ -419,7 +429,8 @@ impl Record {
         let member = |(at, layout)| Part::Member { at: Some(at), layout };
         let parts = layouts.into_iter().enumerate().map(member).collect();
         let versions = vec![Version::new(0, 0, parts)];
-        Record { class, parameter: None, names, size, versions }
+        let names = FieldNames::of_members(names);
+        Record { class, ..Record::of_parts(names, size, versions) }
     }
 
     /// How objects that say this version, or 0 and this checksum, are written.
@@ -454,7 +465,10 @@ impl Record {
         let class = self.class.as_ref().map(|name| cpp::spelled(name).into());
         let mut columns = Vec::with_capacity(self.names.len());
         self.empty_columns(&mut columns);
-        let fields = self.names.iter().cloned().zip(columns).collect();
+        if let (true, [_]) = (self.is_wrapper, &columns[..]) {
+            return columns.remove(0);
+        }
+        let fields = self.names.iter().map(str::to_owned).zip(columns).collect();
         with_parameter(Array::Record { class, entries: 0, fields }, self.parameter)
     }
 

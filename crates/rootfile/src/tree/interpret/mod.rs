@@ -11,6 +11,7 @@
 mod basic;
 mod class;
 mod element;
+mod fields;
 pub(crate) mod layout;
 mod plain;
 mod pointer;
@@ -69,6 +70,18 @@ impl Interpretation {
     /// `Unsupported`, naming branch and type, where this version cannot read it: also for a branch
     /// that only groups others.
     pub fn of(tree: &Tree, branch: BranchId, classes: &ClassTable) -> Result<Interpretation> {
+        let interpretation = Interpretation::of_type(tree, branch, classes)?;
+        let this = &tree.branches[branch.0 as usize];
+        check_place(this)?;
+        if this.entries == 0 && this.baskets.is_empty() && tree.entries > 0 {
+            let what = format!("it was never filled: the tree has {} entries", tree.entries);
+            return Err(Error::unsupported(what).within(&this.name));
+        }
+        Ok(interpretation)
+    }
+
+    /// The same for branches whose baskets are in another file.
+    fn of_type(tree: &Tree, branch: BranchId, classes: &ClassTable) -> Result<Interpretation> {
         let this = tree
             .branches
             .get(branch.0 as usize)
@@ -122,7 +135,7 @@ impl Interpretation {
     /// Whether no basket can be decoded without the values of [`Interpretation::counter`].
     pub fn always_needs_counts(&self) -> bool {
         match self.entry {
-            Entry::Arrays | Entry::Counts => true,
+            Entry::Arrays | Entry::Array | Entry::Counts => true,
             Entry::Leaves => self.counter.is_some(),
             _ => false,
         }
@@ -156,7 +169,7 @@ impl Interpretation {
             Entry::Items { .. } | Entry::Run | Entry::Arrays | Entry::Counts => {
                 Array::List { offsets: Offsets::none(), content: Box::new(item) }
             }
-            Entry::Fixed | Entry::Value | Entry::Leaves => item,
+            Entry::Fixed | Entry::Value | Entry::Leaves | Entry::Array => item,
         }
     }
 }
@@ -190,7 +203,7 @@ impl Streamed {
 /// The type of any branch in uproot's spelling, also of those that cannot be read: the class of a
 /// group, `unknown` where nothing is known.
 pub fn typename(tree: &Tree, branch: BranchId, classes: &ClassTable) -> String {
-    match Interpretation::of(tree, branch, classes) {
+    match Interpretation::of_type(tree, branch, classes) {
         Ok(interpretation) => interpretation.typename,
         Err(Error { kind: ErrorKind::NotFound(_), .. }) => "unknown".into(),
         Err(_) => match &tree.branches[branch.0 as usize].kind {
@@ -202,6 +215,22 @@ pub fn typename(tree: &Tree, branch: BranchId, classes: &ClassTable) -> String {
     }
 }
 
+/// That the baskets of a branch are in the file of its tree.
+///
+/// # Errors
+/// `Unsupported` with the name of the other file (ROOT: `TBranch::SetFile`).
+pub fn check_place(branch: &Branch) -> Result<()> {
+    if branch.file_name.is_empty() {
+        return Ok(());
+    }
+    let what = format!(
+        "its baskets are in another file, {} (fFileName, TBranch::SetFile); ROOT's CloneTree puts \
+         them into one",
+        branch.file_name
+    );
+    Err(Error::unsupported(what).within(&branch.name))
+}
+
 /// Whether the branch only groups its sub-branches, and has no column of its own.
 pub fn is_group(branch: &Branch) -> bool {
     match &branch.kind {
@@ -211,6 +240,8 @@ pub fn is_group(branch: &Branch) -> bool {
             !branch.children.is_empty() && !counts
         }
         BranchKind::Clones { .. } => false,
+        // A branch with leaves has values of its own, whatever is below it.
+        BranchKind::Plain => !branch.children.is_empty() && branch.leaves.is_empty(),
         _ => !branch.children.is_empty(),
     }
 }
@@ -229,14 +260,23 @@ fn fixed_shape(title: &str) -> Vec<usize> {
     shape
 }
 
-/// The shape that `title` gives, if it agrees with `len` numbers, else that many in a row.
-fn shape_of(title: &str, len: u32) -> Result<Vec<usize>> {
-    let shape = fixed_shape(title);
-    let product = shape.iter().try_fold(1usize, |product, len| product.checked_mul(*len));
-    match len {
-        0 => Err(Error::corrupt(format!("leaf \"{title}\" says that it holds no numbers"))),
-        len if product == Some(len as usize) => Ok(shape),
-        len => Ok(vec![len as usize]),
+/// The shape that one of several texts gives which agrees with `len` numbers, else that many in a
+/// row.
+fn shape_of(texts: &[&str], len: u32) -> Result<Vec<usize>> {
+    let agrees = |shape: &Vec<usize>| {
+        let product = shape.iter().try_fold(1usize, |product, len| product.checked_mul(*len));
+        product == Some(len as usize)
+    };
+    let shape = texts.iter().map(|text| fixed_shape(text)).find(agrees);
+    match (len, shape) {
+        (0, _) => {
+            let title = texts.first().unwrap_or(&"");
+            Err(Error::corrupt(format!("leaf \"{title}\" says that it holds no numbers")))
+        }
+        (_, Some(shape)) => Ok(shape),
+        // A title that someone has changed: one number is no array.
+        (1, None) => Ok(Vec::new()),
+        (len, None) => Ok(vec![len as usize]),
     }
 }
 

@@ -32,7 +32,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
         Scalar::Number(_) => &leaf.title,
         _ => branch.title.split('/').next().unwrap_or(&branch.title),
     };
-    let shape = shape_of(dimensions, leaf.len)?;
+    let shape = shape_of(&[dimensions], leaf.len)?;
     let inner = brackets(&shape);
     let layout = Layout::Scalars { scalar, shape };
     let Some((counter, counter_leaf)) = leaf.count else {
@@ -80,7 +80,7 @@ fn member(
         return Ok(("char*".into(), Layout::Text(Text::Leaf)));
     }
     let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
-    let shape = shape_of(&leaf.title, leaf.len)?;
+    let shape = shape_of(&[&leaf.title], leaf.len)?;
     let inner = brackets(&shape);
     let numbers = Layout::Scalars { scalar, shape };
     let by = match leaf.count {

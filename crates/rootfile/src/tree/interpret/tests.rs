@@ -371,7 +371,10 @@ fn classes_that_write_by_hand() {
     else {
         panic!("an object with one member")
     };
-    assert_eq!((&record.names[..], record.versions[0].parts.len()), (&["x".to_owned()][..], 1));
+    assert_eq!(
+        (record.names.iter().collect::<Vec<_>>(), record.versions[0].parts.len()),
+        (vec!["x"], 1)
+    );
     let error = Streamed::of("Table", &classes).unwrap_err();
     assert!(error.to_string().contains("TExMap in a branch"), "{error}");
 }

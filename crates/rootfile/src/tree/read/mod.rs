@@ -336,7 +336,8 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
 }
 
 /// The baskets of a branch, up to the first one whose place or entries cannot be: then they cover
-/// fewer entries than the branch says it has, which is an error when these are read.
+/// fewer entries than the branch says it has, which is an error when these are read. Those in
+/// another file have no place in this one.
 fn baskets(
     object: ObjectRef<'_>,
     first_entry: u64,
@@ -347,7 +348,9 @@ fn baskets(
     let starts = object.ints("fBasketEntry")?;
     let seeks = object.ints("fBasketSeek").unwrap_or_default();
     let embedded = object.objects("fBaskets")?;
-    let elsewhere = !file_name(object)?.is_empty();
+    if !file_name(object)?.is_empty() {
+        return Ok(Vec::new());
+    }
     let write_basket = usize::try_from(object.int("fWriteBasket")?).unwrap_or(0);
     let mut all = Vec::new();
     for n in 0..=write_basket {
@@ -373,7 +376,7 @@ fn baskets(
                 _ => break,
             },
             _ => match stored_range(seeks.get(n), sizes.get(n).copied().or_else(room)) {
-                Some(range) if elsewhere || range.end <= file_end => BasketPlace::Stored(range),
+                Some(range) if range.end <= file_end => BasketPlace::Stored(range),
                 _ => break,
             },
         };

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::basket;
 use crate::error::{Error, Result};
+use crate::tree::interpret::check_place;
 use crate::tree::{BasketPlace, Branch, Tree};
 
 /// The baskets of one input's tree, in the order of the output's branches.
@@ -169,10 +170,7 @@ impl BranchPart {
     /// `Unsupported` for baskets in another file and entries that are not those of the tree;
     /// `Corrupt` for baskets that do not hold all entries.
     pub fn of(branch: &Branch, tree: &Tree) -> Result<BranchPart> {
-        if !branch.file_name.is_empty() {
-            let what = format!("its baskets are in another file, {}", branch.file_name);
-            return Err(Error::unsupported(what));
-        }
+        check_place(branch)?;
         let mut covered = branch.first_entry;
         let mut baskets = Vec::with_capacity(branch.baskets.len());
         for basket in &branch.baskets {

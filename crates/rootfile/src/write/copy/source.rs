@@ -1,6 +1,6 @@
 //! A tree of an input, and the record that describes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -24,6 +24,8 @@ pub struct SourceTree {
     pub(super) paths: Vec<String>,
     /// `fMaximum` of each branch with objects, 0 of others.
     maxima: Vec<i64>,
+    /// Records that several branches name as theirs.
+    contested: BTreeSet<u64>,
     stored: StoredTree,
 }
 
@@ -83,7 +85,8 @@ impl SourceTree {
                 _ => 0,
             });
         }
-        Ok(SourceTree { tree, class: class.to_owned(), paths, maxima, stored })
+        let contested = tree.contested();
+        Ok(SourceTree { contested, tree, class: class.to_owned(), paths, maxima, stored })
     }
 
     /// Reads the tree's record as a whole.
@@ -114,8 +117,20 @@ impl SourceTree {
     }
 
     pub(super) fn part(&self, branch: usize) -> Result<BranchPart> {
-        BranchPart::of(&self.tree.branches[branch], &self.tree)
+        let part = BranchPart::of(&self.tree.branches[branch], &self.tree);
+        part.and_then(|part| self.check_owner(&self.tree.branches[branch]).map(|()| part))
             .map_err(|error| error.within(&self.paths[branch]).within(&self.tree.name))
+    }
+
+    /// That no other branch names a basket of this one.
+    fn check_owner(&self, branch: &Branch) -> Result<()> {
+        let starts = branch.baskets.iter().filter_map(|basket| Some(basket.place.stored()?.start));
+        match starts.into_iter().find(|start| self.contested.contains(start)) {
+            Some(start) => {
+                Err(Error::corrupt("a basket that several branches name as theirs").at(start))
+            }
+            None => Ok(()),
+        }
     }
 
     pub(super) fn facts(&self, branch: usize) -> BranchFacts {

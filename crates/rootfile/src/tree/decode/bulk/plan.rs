@@ -123,6 +123,9 @@ fn list(list: &List, slots: &mut usize) -> Option<(Step, Fill)> {
 }
 
 fn object(record: &Arc<Record>, slots: &mut usize) -> Option<(Members, Fill)> {
+    if record.is_wrapper {
+        return None;
+    }
     let mut fields = Vec::new();
     let members = members(record, 0, &mut fields, slots)?;
     let whole = !fields.is_empty() && fields.len() == record.names.len();

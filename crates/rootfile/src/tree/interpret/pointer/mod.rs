@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::class::{Compiler, Fields, SIZE_MAX, is_special, regular};
+use super::fields::FieldNames;
 use super::layout::{Layout, Part, Pointer, Record, Version};
 use crate::error::{Error, Result};
 use crate::streamer::{StreamerElement, StreamerInfo};
@@ -20,7 +21,7 @@ impl Compiler<'_> {
         fields: &mut Fields<'_>,
     ) -> Result<Part> {
         let left_out = Part::Pointers(element.array_len.max(1) as usize);
-        let is_wanted = |wanted: &Record| wanted.names.contains(&element.name);
+        let is_wanted = |wanted: &Record| fields.is_in(wanted, &element.name);
         if !self.follows || !fields.wanted.is_none_or(is_wanted) {
             return Ok(left_out);
         }
@@ -95,7 +96,8 @@ impl Compiler<'_> {
     /// What is written of a class up to the base class that is, or derives from, this one.
     fn parts_up_to(&mut self, info: &StreamerInfo, to: &Arc<Record>) -> Result<Vec<Part>> {
         let wanted = to.class.as_deref().unwrap_or_default();
-        let nothing = Record { names: Vec::new(), versions: Vec::new(), ..(**to).clone() };
+        let nothing =
+            Record { names: FieldNames::default(), versions: Vec::new(), ..(**to).clone() };
         let mut fields = Fields { wanted: Some(&nothing), ..Fields::default() };
         let mut parts = Vec::new();
         for element in &info.elements {
