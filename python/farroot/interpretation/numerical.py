@@ -19,9 +19,10 @@ __all__ = ["AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16", "Numerical"]
 def _dtype(given: Any) -> np.dtype[Any]:
     """What NumPy makes of an argument."""
     try:
-        return np.dtype(given)
+        dtype: np.dtype[Any] = np.dtype(given)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{given!r} is no dtype of NumPy: {error}") from None
+    return dtype
 
 
 class Numerical(Interpretation):
