@@ -33,10 +33,10 @@ def columns() -> dict[str, Any]:
             numbers = chance.integers(-8 if kind == "i" else 0, 9, ENTRIES).astype(dtype)
             numbers[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
             made[dtype.str[1:]] = numbers
-    for dtype in ("f4", "f8"):
-        numbers = chance.normal(0, 3, ENTRIES).astype(dtype)
+    for name in ("f4", "f8"):
+        numbers = chance.normal(0, 3, ENTRIES).astype(name)
         numbers[:5] = 0, -0.0, math.inf, -math.inf, math.nan
-        made[dtype] = numbers
+        made[name] = numbers
     counts = chance.integers(0, 4, ENTRIES)
     made["v"] = ak.unflatten(chance.normal(0, 2, counts.sum()).astype("f4"), counts)
     made["w"] = ak.unflatten(chance.integers(-5, 6, counts.sum()).astype("i4"), counts)
@@ -257,7 +257,8 @@ def test_aliases_of_files_give_what_root_draws(tmp_path: Path) -> None:
     written_by("formulas", tmp_path, tmp_path / "formulas.json")
     drawn = json.loads((tmp_path / "drawn.json").read_text())
     tree = farroot.open(tmp_path / "formulas.root")["t"]
-    wrong, refused = [], []
+    wrong: list[tuple[str, ...]] = []
+    refused: list[tuple[str, str]] = []
     for number, (text, expected) in enumerate(zip(formulas, drawn, strict=True)):
         try:
             found = tree.arrays([f"formula{number}"])[f"formula{number}"]
