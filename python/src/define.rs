@@ -36,7 +36,8 @@ impl Compute for Function {
     }
 }
 
-/// A new column by a formula or by a Python function of other columns, whose exception `raised` keeps.
+/// A new column by a formula or by a Python function of other columns, whose exception `raised`
+/// keeps.
 pub fn definition(
     py: Python<'_>,
     (name, columns, function): &(String, Vec<String>, Py<PyAny>),

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rootfile::Numbers;
 use rootfile::array::Number;
 
-use super::Operator;
+use super::node::Operator;
 use super::numbers::{Cast, Computed, Side, Typed, common, holding, is_float};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Constants among themselves, as Python computes them.
 
-use super::Operator;
 use super::arithmetic::Binary;
 use super::broadcast::Value;
+use super::node::Operator;
 use super::numbers::Computed;
 
 const TOO_LARGE: &str = "has a constant that is too large";

@@ -6,8 +6,9 @@ use super::arithmetic::{Binary, Unary, binary, truths, unary};
 use super::broadcast::{Leaf, Lengths, Value, combine};
 use super::functions::function;
 use super::items::{self, Axis, WHOLE};
+use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
-use super::{Node, Operator, constants, of_root};
+use super::{constants, of_root};
 
 /// What an expression is computed from.
 #[derive(Clone, Copy)]

@@ -31,6 +31,7 @@ mod constants;
 mod evaluate;
 mod functions;
 mod items;
+mod node;
 mod numbers;
 mod of_root;
 mod parse;
@@ -46,31 +47,10 @@ use super::columns::{Batch, datashape};
 use super::cut::{Cut, Predicate};
 use super::define::{Compute, Definition, of_column};
 use super::request::ColumnRequest;
-use remote::{Error, ErrorKind, Result};
+use node::{Node, wrong};
+use remote::Result;
 
 pub use program::{Operand, Program};
-
-/// An operator as it is written; of items `[]`, with `slice` and `tuple` for what is in it. Those of
-/// ROOT's grammar begin with `@`.
-type Operator = &'static str;
-
-/// An expression over columns.
-#[derive(Debug, Clone, PartialEq)]
-enum Node {
-    Int(u64),
-    Float(f64),
-    Imaginary(f64),
-    Bool(bool),
-    Text(String),
-    /// `None` in an index, and the bound of a slice that is left out.
-    Nothing,
-    /// `...` in an index.
-    Ellipsis,
-    /// The column with this number among the names.
-    Column(usize),
-    /// An operator or a function of its arguments.
-    Apply(Operator, Vec<Node>),
-}
 
 /// The language of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +72,8 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// Reads a formula in Python's grammar. Whether its columns are there is found out when it is used.
+    /// Reads a formula in Python's grammar. Whether its columns are there is found out when it is
+    /// used.
     ///
     /// # Errors
     /// `InvalidArgument` saying what cannot be understood.
@@ -133,16 +114,6 @@ impl Formula {
         match formula.columns.is_empty() {
             true => Err(wrong(text, "names no column")),
             false => Ok(Program::of(Arc::new(formula))),
-        }
-    }
-}
-
-impl Node {
-    /// Whether one of its parts, or itself, is so.
-    fn any(&self, is: &dyn Fn(&Node) -> bool) -> bool {
-        match self {
-            Node::Apply(_, arguments) if arguments.iter().any(|part| part.any(is)) => true,
-            node => is(node),
         }
     }
 }
@@ -239,10 +210,6 @@ impl Expression {
     pub fn integers(&self, columns: &Batch) -> Result<Vec<i64>> {
         self.program.integers(columns)
     }
-}
-
-fn wrong(text: &str, why: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("the formula {text:?} {why}"))
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use rootfile::{Array, Numbers};
 use super::arithmetic::{Binary, truths};
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed, plain, taken};
 use super::evaluate::{Entries, beside};
+use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::reduced::{self, Flat};
-use super::{Node, Operator};
 
 const OVERFLOW: &str = "overflows an integer of 64 bits";
 

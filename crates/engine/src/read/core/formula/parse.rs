@@ -1,7 +1,7 @@
 //! From text to an expression.
 
 use super::functions::FUNCTIONS;
-use super::{Node, Operator, wrong};
+use super::node::{Node, Operator, wrong};
 use remote::Result;
 
 /// Parentheses, signs and indices within each other; more than formulas have, less than a stack

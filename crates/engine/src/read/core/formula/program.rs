@@ -8,8 +8,9 @@ use rootfile::{Array, Numbers};
 
 use super::broadcast::Value;
 use super::evaluate::Entries;
+use super::node::wrong;
 use super::numbers::{Cast, Side, is_float};
-use super::{Formula, Grammar, wrong};
+use super::{Formula, Grammar};
 use crate::read::core::columns::{Batch, datashape};
 use remote::Result;
 

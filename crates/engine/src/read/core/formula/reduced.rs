@@ -4,9 +4,9 @@ use rootfile::{Array, Numbers};
 
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed};
 use super::evaluate::Entries;
+use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::of_root::doubles;
-use super::{Node, Operator};
 
 /// The items of each entry, whatever lists they are in.
 pub(super) struct Flat {

@@ -10,7 +10,7 @@
 //! own. `^` is a power. A name is a column; `v[0]`, `v[i]` and `v[]` are items of each entry.
 //! (Source: `ROOT::v5::TFormula::Analyze`.)
 
-use super::{Node, Operator, wrong};
+use super::node::{Node, Operator, wrong};
 use remote::Result;
 
 /// Parentheses and signs within each other; more than formulas have, less than a stack holds.
