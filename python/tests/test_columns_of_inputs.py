@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,21 @@ def test_patterns_that_match_nothing(tmp_path: Path, columns: Any, rntuple: bool
     with pytest.raises(farroot.NotFoundError, match="none"):
         farroot.skim([f"{path}:t", f"{tmp_path}/none*.root:t"], tmp_path / "o.root")
     assert not (tmp_path / "o.root").exists()
+
+
+def test_more_inputs_than_files_may_be_open(tmp_path: Path) -> None:
+    """Regression: a merge of more files than the process may have open failed."""
+    inputs = [file_of(tmp_path / f"{at}.root", {"x": [at]}) for at in range(150)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # So many are open already, in a process that has run other tests.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 128), hard))
+    try:
+        farroot.merge(tmp_path / "o.root", inputs)
+        chained = farroot.chain([f"{path}:t" for path in inputs])
+        assert chained["x"].array().tolist() == list(range(150))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert farroot.open(tmp_path / "o.root")["t"]["x"].array().tolist() == list(range(150))
 
 
 def test_polars_is_told_of_other_types(tmp_path: Path) -> None:

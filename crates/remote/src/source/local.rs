@@ -36,11 +36,24 @@ pub const PIECE_BYTES: u64 = 16 << 20;
 #[cfg(any(target_os = "linux", test))]
 const SCATTERED: u64 = 4;
 
+/// Maximum number of files that are open at a time, and the fewest where the system lets a process
+/// have hardly any.
+const FILES_OPEN_MAX: usize = 256;
+const FILES_OPEN_MIN: usize = 8;
+/// Which part of the files that the process may have these are, at most.
+const FILES_PART: u64 = 4;
+
+/// How many files are open at a time.
+fn files_open() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let part = limit.map_or(usize::MAX, |limit| (limit / FILES_PART) as usize);
+    part.clamp(FILES_OPEN_MIN, FILES_OPEN_MAX)
+}
+
 /// The file system of this machine.
 #[derive(Debug, Default)]
 pub struct LocalServer {
-    /// By the driver's tag for the file.
-    files: Mutex<BTreeMap<u32, Arc<OpenFile>>>,
+    files: Mutex<OpenFiles>,
     buffers: Arc<Buffers>,
 }
 
@@ -50,16 +63,49 @@ struct OpenFile {
     info: FileInfo,
 }
 
+/// Files that are open, at most as many as [`files_open`] says: the system lets a process have so many, and
+/// readers have more. One that was used long ago is closed, and opened again for its next read; the
+/// driver then compares what it is with what it was.
+#[derive(Debug, Default)]
+struct OpenFiles {
+    /// By the driver's tag for the file, with the time of the last use.
+    files: BTreeMap<u32, (u64, Arc<OpenFile>)>,
+    /// Counts uses.
+    now: u64,
+}
+
+impl OpenFiles {
+    fn get(&mut self, tag: u32) -> Option<Arc<OpenFile>> {
+        self.now += 1;
+        let (used, file) = self.files.get_mut(&tag)?;
+        *used = self.now;
+        Some(file.clone())
+    }
+
+    fn insert(&mut self, tag: u32, file: Arc<OpenFile>) {
+        self.now += 1;
+        self.files.insert(tag, (self.now, file));
+        self.keep(files_open());
+    }
+
+    /// Closes files, those first that were used longest ago, until so many are left.
+    fn keep(&mut self, count: usize) {
+        while self.files.len() > count {
+            let oldest = self.files.iter().min_by_key(|(_, (used, _))| *used);
+            let Some(tag) = oldest.map(|(tag, _)| *tag) else { return };
+            self.files.remove(&tag);
+        }
+    }
+}
+
 impl LocalServer {
     pub fn new() -> Self {
         Self::default()
     }
 
     fn opened(&self, file: &FileRef, link: &DriverLink) -> Result<Arc<OpenFile>> {
-        if let Some(open) = self.files.lock().get(&file.tag) {
-            return Ok(open.clone());
-        }
-        self.open(file, link)
+        let open = self.files.lock().get(file.tag);
+        open.map_or_else(|| self.open(file, link), Ok)
     }
 
     fn open(&self, file: &FileRef, link: &DriverLink) -> Result<Arc<OpenFile>> {
@@ -137,7 +183,7 @@ impl Server for LocalServer {
     }
 
     fn forget(&self, file: &FileRef) {
-        self.files.lock().remove(&file.tag);
+        self.files.lock().files.remove(&file.tag);
     }
 
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {
@@ -378,6 +424,22 @@ mod tests {
         let odd = directory.path().join("50% of #1?.root");
         std::fs::write(&odd, b"root").unwrap();
         assert_eq!(kind(&odd), Ok(4));
+    }
+
+    /// Regression: merges of more files than a process may have open failed.
+    #[test]
+    fn the_files_that_were_used_last_stay_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.root");
+        std::fs::write(&path, b"root").unwrap();
+        let open = || Arc::new(open_at(&Address::local(&path).unwrap()).unwrap());
+        let mut files = OpenFiles::default();
+        (0..3).for_each(|tag| files.insert(tag, open()));
+        assert!(files.get(0).is_some());
+        files.keep(2);
+        let left: Vec<u32> = files.files.keys().copied().collect();
+        assert_eq!(left, [0, 2]);
+        assert!(files_open() >= FILES_OPEN_MIN);
     }
 
     #[test]

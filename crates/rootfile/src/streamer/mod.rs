@@ -282,6 +282,11 @@ impl Class {
         found.map(|version| &version.layout).or(self.pair.as_ref())
     }
 
+    /// The layouts of all versions.
+    pub(crate) fn layouts(&self) -> impl Iterator<Item = &Arc<ClassLayout>> {
+        self.versions.iter().map(|version| &version.layout).chain(&self.pair)
+    }
+
     /// The layout of the highest version.
     pub(crate) fn newest(&self) -> Option<&Arc<ClassLayout>> {
         let newest = self.versions.iter().max_by_key(|known| known.info.version);

@@ -83,6 +83,7 @@ fn put(
                 tree.add_beside(&first, beside).located(url)?;
             }
             report.tables.push((path.clone(), tree.entries()));
+            notes.extend(tree.left_out().map(|what| format!("{path}: {what}")));
             writer.put(*directory, name, Arc::new(tree.finish().located(url)?));
         }
         OutputContent::NTuple(ntuple) => {

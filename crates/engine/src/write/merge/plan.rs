@@ -342,6 +342,12 @@ impl MergePlan {
         let taken_entries = decided.map(Decided::taken_entries).unwrap_or_default();
         let remake = self.options.remake(taken.survivors.is_some());
         let located = |error: rootfile::Error| error.within(path).located(url);
+        if let (OutputContent::Tree(tree), ItemContent::Tree(more)) = (&*content, &table)
+            && tree.is_nothing()
+            && !more.is_nothing()
+        {
+            *content = OutputContent::Nothing;
+        }
         match (&mut *content, table) {
             (OutputContent::Left, _) => Ok(None),
             (OutputContent::Tree(tree), ItemContent::Tree(more)) => {

@@ -25,6 +25,7 @@ use super::merge::{ClusterCounts, MergeOptions, MergeProgress, Missing, Only, me
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
 use crate::read::many::scan::TableLocation;
+use crate::read::ntuple::RNTuple;
 use batches::SkimBatches;
 use encoded::{RootFile, encode};
 use first::First;
@@ -42,23 +43,56 @@ pub(crate) async fn skim(
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
     let first = First::open(session, sources, options).await?;
-    let report = match columns_copied(&first, options).await? {
-        Some(columns) => {
+    let report = match way_of(&first, options).await? {
+        Way::Copied(columns) => {
             let first = (&first, columns);
             copied(session, output, sources, (options, first), progress).await
         }
-        None if options.keep_rest => {
-            let text = "other objects are kept where baskets or pages are copied: where a tree \
-                        stays a tree and an RNTuple one, with a cut where all branches have \
-                        entries that can be told apart";
-            Err(Error::new(ErrorKind::Unsupported, text))
+        Way::Encoded(why) if options.keep_rest => {
+            let text = "other objects are kept where baskets or pages are copied";
+            let why = why.map_or_else(|| "this is another kind of table".to_owned(), |why| why);
+            Err(Error::new(ErrorKind::Unsupported, format!("{text}: {why}")))
         }
-        None => {
+        Way::Encoded(why) => {
+            let notes = notes_of(&first, why);
             let batches = SkimBatches::new(session, sources, options, first).await?;
-            encode(batches, RootFile::create(session, output, options).await?, progress).await
+            let target = RootFile::create(session, output, options).await?;
+            let report = encode(batches, target, progress).await;
+            report.map(|report| SkimReport { notes: [report.notes, notes].concat(), ..report })
         }
     };
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
+}
+
+/// How columns come into the output.
+enum Way {
+    /// As stored, or as entries taken out of what is stored: columns as [`Only::columns`].
+    Copied(Vec<String>),
+    /// Encoded anew; the reason, where the table would otherwise be copied.
+    Encoded(Option<String>),
+}
+
+/// Notes on what columns that are encoded anew do not keep.
+fn notes_of(first: &First, why: Option<String>) -> Vec<String> {
+    let path = &first.path;
+    let kept = "types, titles and counters are those that farroot gives them";
+    let mut notes: Vec<String> = why
+        .map(|why| format!("{path}: its columns are encoded anew, and {kept}: {why}"))
+        .into_iter()
+        .collect();
+    let Some(tree) = &first.tree else { return notes };
+    let mut left = Vec::new();
+    if !tree.aliases.is_empty() {
+        let names: Vec<&str> = tree.aliases.iter().map(|(name, _)| &**name).collect();
+        left.push(format!("aliases ({})", names.join(", ")));
+    }
+    left.extend(tree.friends.as_ref().is_ok_and(|all| !all.is_empty()).then(|| "friends".into()));
+    let has_index = !matches!(tree.index, Ok(None));
+    left.extend(has_index.then(|| "index".to_owned()));
+    if !left.is_empty() {
+        notes.push(format!("{path}: left out where columns are encoded anew: {}", left.join(", ")));
+    }
+    notes
 }
 
 /// Writes the kept entries and columns of tables to a new local Parquet file, with `library`.
@@ -100,36 +134,55 @@ fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
     Err(error.with_advice_for("write it here, then `farroot cp` it", python))
 }
 
-/// The columns to copy, as [`Only::columns`]; `None` where columns are encoded anew.
-async fn columns_copied(first: &First, options: &SkimOptions) -> Result<Option<Vec<String>>> {
-    let names = &options.columns[..];
-    let is_cut = options.cut.is_some();
+/// Whether columns can be copied.
+async fn way_of(first: &First, options: &SkimOptions) -> Result<Way> {
     match (options.format, &first.tree, &first.ntuple) {
-        (TableFormat::Same | TableFormat::Tree, Some(tree), _) => {
-            let is_copied = !is_cut || {
-                let chosen = match names {
-                    [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
-                    names => Names::new(tree).select(names)?,
-                };
-                copy::may_select(tree, &chosen)
-            };
-            Ok(is_copied.then(|| names.to_vec()))
-        }
+        (TableFormat::Same | TableFormat::Tree, Some(_), _) => way_of_tree(first, options),
         (TableFormat::Same | TableFormat::RNTuple, _, Some(ntuple)) => {
-            let clusters = ntuple.clusters(&(0..ntuple.num_entries())).await?;
-            if !clusters.iter().all(|cluster| copy::may_copy_pages(cluster)) {
-                return Ok(None);
-            }
-            let schema = &ntuple.metadata().schema;
-            match names {
-                [] => Ok(copy::may_copy(schema, None, is_cut).then(Vec::new)),
-                names => Ok(ntuple
-                    .names_at_top(names)?
-                    .filter(|names| copy::may_copy(schema, Some(names), is_cut))),
-            }
+            way_of_ntuple(ntuple, options).await
         }
-        _ => Ok(None),
+        _ => Ok(Way::Encoded(None)),
     }
+}
+
+fn way_of_tree(first: &First, options: &SkimOptions) -> Result<Way> {
+    let Some(tree) = first.tree.as_ref().filter(|_| options.cut.is_some()) else {
+        return Ok(Way::Copied(options.columns.clone()));
+    };
+    let names = Names::new(tree);
+    let chosen = match &options.columns[..] {
+        [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
+        columns => names.select(columns)?,
+    };
+    let streamers = &first.table.file().format().classes.streamers;
+    let fixed = copy::unselectable(tree, streamers, &chosen);
+    let paths: Vec<&str> = fixed.iter().map(|id| names.path(*id)).collect();
+    Ok(match paths.is_empty() {
+        true => Way::Copied(options.columns.clone()),
+        false => Way::Encoded(Some(format!(
+            "entries cannot be taken out of baskets of {} (objects that may have pointers, or \
+             baskets without offsets)",
+            paths.join(", ")
+        ))),
+    })
+}
+
+async fn way_of_ntuple(ntuple: &RNTuple, options: &SkimOptions) -> Result<Way> {
+    let clusters = ntuple.clusters(&(0..ntuple.num_entries())).await?;
+    if !clusters.iter().all(|cluster| copy::may_copy_pages(cluster)) {
+        return Ok(Way::Encoded(Some("some of its pages are in several records".to_owned())));
+    }
+    let schema = &ntuple.metadata().schema;
+    let is_cut = options.cut.is_some();
+    let columns = match &options.columns[..] {
+        [] => copy::may_copy(schema, None, is_cut).then(Vec::new),
+        names => match ntuple.names_at_top(names)? {
+            None => return Ok(Way::Encoded(Some("fields within others are named".to_owned()))),
+            Some(names) => copy::may_copy(schema, Some(&names), is_cut).then_some(names),
+        },
+    };
+    let why = "some fields are projections of fields that are left out, or of unknown encodings";
+    Ok(columns.map_or_else(|| Way::Encoded(Some(why.to_owned())), Way::Copied))
 }
 
 /// A skim of baskets or pages as they are stored, or of entries taken out of them: a merge of some

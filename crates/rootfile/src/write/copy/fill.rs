@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::plan::{ClusterRun, cluster_ends};
 use crate::error::{Error, Result};
-use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
+use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind};
 use crate::write::basket_key::{self, BasketFields};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::table::RecordPlace;
@@ -37,37 +37,6 @@ const COLLECTIONS: [&str; 12] = [
     "unordered_multiset<",
     "unordered_map<",
     "unordered_multimap<",
-];
-
-/// What collections of numbers and texts are called by.
-const WORDS: [&str; 27] = [
-    "bool",
-    "char",
-    "signed",
-    "unsigned",
-    "short",
-    "int",
-    "long",
-    "float",
-    "double",
-    "string",
-    "Bool_t",
-    "Char_t",
-    "UChar_t",
-    "Short_t",
-    "UShort_t",
-    "Int_t",
-    "UInt_t",
-    "Long_t",
-    "ULong_t",
-    "Long64_t",
-    "ULong64_t",
-    "Float_t",
-    "Double_t",
-    "Float16_t",
-    "Double32_t",
-    "TString",
-    "size_t",
 ];
 
 /// What is written in place of entries that there are none of.
@@ -345,37 +314,6 @@ fn zeros(len: usize) -> Result<Vec<u8>> {
     check_len(len as u64).map(|()| vec![0; len])
 }
 
-/// Whether entries mean the same in another place of a basket: they have no pointers, which are
-/// counted from its key.
-pub(super) fn is_free_of_pointers(branch: &Branch) -> bool {
-    match &branch.kind {
-        BranchKind::Plain | BranchKind::Element { branch_type: 3 | 4, .. } => true,
-        BranchKind::Element { streamer_type, .. } if size_of_number(*streamer_type).is_some() => {
-            true
-        }
-        BranchKind::Element { class_name, branch_type: 0, streamer_type: -1, .. } => {
-            let words = class_name.split(['<', '>', ',', ' ']).filter(|word| !word.is_empty());
-            words.map(|word| word.strip_prefix("std::").unwrap_or(word)).all(|word| {
-                WORDS.contains(&word)
-                    || COLLECTIONS.iter().any(|name| name.strip_suffix('<') == Some(word))
-            })
-        }
-        _ => false,
-    }
-}
-
-/// Whether some entries can be taken out of the baskets of branches, and of those within them.
-pub fn may_select(tree: &Tree, branches: &[BranchId]) -> bool {
-    let may = |branch: &Branch| {
-        let has_none = branch.baskets.is_empty() && !branch.children.is_empty();
-        has_none || is_free_of_pointers(branch) && !branch.generates_offsets
-    };
-    branches.iter().all(|id| {
-        let branch = &tree.branches[id.0 as usize];
-        may(branch) && may_select(tree, &branch.children)
-    })
-}
-
 fn is_collection(class: &str) -> bool {
     let name = class.strip_prefix("std::").unwrap_or(class);
     COLLECTIONS.iter().any(|beginning| name.starts_with(beginning))
@@ -386,7 +324,7 @@ fn is_text(class: &str) -> bool {
 }
 
 /// Bytes of a number that a streamer element is, or each of an array of fixed length (20 more).
-fn size_of_number(streamer_type: i32) -> Option<usize> {
+pub(super) fn size_of_number(streamer_type: i32) -> Option<usize> {
     match streamer_type % 20 {
         _ if !(1..40).contains(&streamer_type) => None,
         1 | 11 | 18 => Some(1),

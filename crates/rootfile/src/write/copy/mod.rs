@@ -10,6 +10,7 @@ mod fill;
 mod ntuple;
 mod object;
 mod plan;
+mod pointers;
 mod record;
 mod remake;
 mod source;
@@ -20,13 +21,14 @@ mod tree;
 mod union;
 
 pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
-pub use fill::{FilledBasket, may_select};
+pub use fill::FilledBasket;
 pub use ntuple::{
     BesideNTuple, BesideNTupleWriter, CopiedNTuple, JoinedFields, NTuplePart, SourceNTuple,
     TakenEntries, TakenField, may_copy, may_copy_pages,
 };
 pub use object::CopiedObject;
 pub use plan::{BasketPart, ClusterCounts, PlannedBasket, Survivors, TreePart, ends_of_clusters};
+pub use pointers::unselectable;
 pub use record::SourceRecord;
 pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use source::SourceTree;

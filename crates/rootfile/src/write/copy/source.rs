@@ -13,6 +13,7 @@ use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
 use crate::object::{ObjectId, ObjectRef, read_tree_object};
+use crate::streamer::Streamers;
 use crate::tree::{Branch, BranchKind, ClassTable, Tree, read_tree_and_columns};
 
 /// A tree of an input.
@@ -99,6 +100,15 @@ impl SourceTree {
         let record = SourceRecord::read(streamers, &self.class, content, *key_len, *offset)?;
         let (_, columns) = read_tree_and_columns(&record.objects, *file_end)?;
         Ok(WholeRecord { record: Arc::new(record), columns })
+    }
+
+    pub(super) fn streamers(&self) -> &Streamers {
+        &self.stored.classes.streamers
+    }
+
+    /// Whether it has neither branches nor entries, as RDataFrame's `Snapshot` of nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.tree.branches.is_empty() && self.tree.entries == 0
     }
 
     /// Whether a branch has objects, which may refer to others (`TRef`).

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::beside::{BesideTree, Taken};
-use super::fill::{content_max, is_free_of_pointers};
+use super::fill::content_max;
 use super::object::CopiedObject;
 use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
+use super::pointers::is_free_of_pointers;
 use super::record::Edits;
 use super::remake::{HeldBasket, Remake};
 use super::source::{SourceTree, WholeRecord};
@@ -177,6 +178,22 @@ impl CopiedTree {
         self.entries
     }
 
+    /// Whether no input so far has branches or entries: the next one decides what the tree is.
+    pub fn is_nothing(&self) -> bool {
+        self.branches.is_empty() && self.planned == 0
+    }
+
+    /// What the first input's tree has and the copy, after all inputs, has not.
+    pub fn left_out(&self) -> Option<&'static str> {
+        let has_index = !matches!(self.sources[0].tree.index, Ok(None));
+        (has_index && self.drops_index())
+            .then_some("its index is left out, as it names entries of the first input alone")
+    }
+
+    fn drops_index(&self) -> bool {
+        self.inputs > 1 || self.is_cut
+    }
+
     /// A branch, as the first input that has it describes it.
     pub(super) fn branch(&self, at: usize) -> &Branch {
         let (source, branch) = self.branches[at].origin;
@@ -204,6 +221,9 @@ impl CopiedTree {
         missing: Missing,
         Taken { survivors, beside }: Taken<'_>,
     ) -> Result<TreePart> {
+        if other.is_nothing() {
+            return Ok(TreePart { entries: 0, clusters: Vec::new(), branches: Vec::new() });
+        }
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
         let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
         let planned = self.planned.checked_add(taken).filter(|all| *all <= ENTRIES_MAX);
@@ -344,7 +364,8 @@ impl CopiedTree {
 
     /// Whether a branch's baskets can be joined: entries of it mean the same in another place.
     pub fn may_join(&self, branch: usize) -> bool {
-        is_free_of_pointers(self.branch(branch))
+        let (source, _) = self.branches[branch].origin;
+        is_free_of_pointers(self.branch(branch), self.sources[source].streamers())
     }
 
     /// Says where a basket of the present input is, which of its branch's there; its cycle.
@@ -441,7 +462,7 @@ impl CopiedTree {
         // An index knows the entries of the first input alone, a table of references its baskets.
         for name in ["fTreeIndex", "fBranchRef"] {
             let pointed = tree.member(name).and_then(|_| tree.pointed(name).ok().flatten());
-            let is_old = name == "fBranchRef" || self.inputs > 1 || self.is_cut;
+            let is_old = name == "fBranchRef" || self.drops_index();
             edits.dropped.extend(pointed.filter(|_| is_old).map(|object| (0, object.id)));
         }
         Ok(())

@@ -1,0 +1,117 @@
+"""Skims of trees that ROOT wrote hold the types of the input, as ROOT's `CopyTree` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import awkward as ak
+import pytest
+
+import farroot
+
+from .root import by_root
+
+pytestmark = pytest.mark.interop
+
+WRITE = r"""
+import sys
+import ROOT
+ROOT.gInterpreter.Declare(r'''
+#include <TFile.h>
+#include <TTree.h>
+#include <TLorentzVector.h>
+#include <TObjString.h>
+struct Pair { int a; float b; };
+void make(const char* name) {
+  TFile f(name, "RECREATE"); TTree t("t", "a title");
+  int n; std::vector<float> v; std::vector<std::string> vs; std::string s; TString ts; Pair p;
+  double d[3]; float x[10]; std::map<std::string, int> m; TLorentzVector l; double d32; char c[20];
+  std::vector<bool> vb; std::pair<int, float> pr; TObjString os;
+  t.Branch("v", &v)->SetTitle("its title"); t.Branch("vs", &vs); t.Branch("s", &s);
+  t.Branch("ts", &ts); t.Branch("n", &n, "n/I"); t.Branch("p", &p, "a/I:b/F");
+  t.Branch("d", d, "d[3]/D"); t.Branch("x", x, "x[n]/F"); t.Branch("y", x, "y[n]/F");
+  t.Branch("m", &m); t.Branch("l", &l); t.Branch("d32", &d32, "d32/d[0,100,16]");
+  t.Branch("c", c, "c/C"); t.Branch("vb", &vb); t.Branch("pr", &pr); t.Branch("os", &os);
+  t.SetAlias("twice", "n * 2"); t.SetWeight(2.5);
+  for (n = 0; n < 9; n++) {
+    v.assign(n % 3, n); s = "s" + std::to_string(n); vs.assign(n % 2, s); ts = s;
+    p = {n, n * 0.5f}; for (auto& q : d) q = n; for (auto& q : x) q = n; m[s] = n;
+    l.SetXYZT(n, 1, 2, 3); d32 = n; snprintf(c, 20, "c%d", n); vb.assign(n % 3, true);
+    pr = {n, n}; os.SetString(s.c_str()); t.Fill();
+  }
+  t.Write();
+}
+''')
+ROOT.make(sys.argv[1])
+"""
+READ = r"""
+import sys
+import ROOT
+file = ROOT.TFile.Open(sys.argv[1])
+t = file.Get("t")
+v, s = ROOT.std.vector["float"](), ROOT.std.string()
+assert t.SetBranchAddress("v", v) >= 0 and t.SetBranchAddress("s", s) >= 0
+got = []
+for at in range(t.GetEntries()):
+    t.GetEntry(at)
+    got.append((t.n, list(v), str(s), t.l.X(), list(t.x), str(t.os.GetString())))
+print(got, t.GetWeight(), t.GetAlias("twice"), t.GetBranch("v").GetTitle())
+"""
+
+
+@pytest.mark.parametrize("options", [{"cut": "n > 4"}, {"cut": "n > 4", "define": {"k": "n + 1"}}])
+def test_a_cut_keeps_the_types_of_all_branches(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Regression: beside a std::string all columns were encoded anew, as other types."""
+    path, output = tmp_path / "a.root", tmp_path / "b.root"
+    by_root(WRITE, path)
+    skimmed = farroot.skim({path: "t"}, output, **options)
+    assert skimmed.clusters is not None
+    assert skimmed.notes == []
+    before, after = farroot.open(path)["t"], farroot.open(output)["t"]
+    types = after.typenames()
+    types.pop("k", None)
+    assert types == before.typenames()
+    assert after.title == before.title
+    assert after.aliases == before.aliases
+    for name in before.keys(recursive=False):
+        expected = ak.to_list(before[name].array())[5:]
+        assert ak.to_list(after[name].array()) == expected, name
+        assert after[name].title == before[name].title
+    got = [
+        (n, [float(n)] * (n % 3), f"s{n}", float(n), [float(n)] * n, f"s{n}") for n in range(5, 9)
+    ]
+    assert by_root(READ, output) == f"{got} 2.5 n * 2 its title\n"
+    # With and without a cut they can be merged.
+    if "define" not in options:
+        farroot.skim({path: "t"}, tmp_path / "c.root")
+        farroot.merge(tmp_path / "d.root", [tmp_path / "c.root", output])
+        assert farroot.open(tmp_path / "d.root")["t"].num_entries == 13
+
+
+EMPTY = """
+import sys
+import ROOT
+file = ROOT.TFile.Open(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("t", "t")
+tree.Write()
+file.Close()
+"""
+
+
+@pytest.mark.parametrize("missing", ["strict", "filter", "union"])
+@pytest.mark.parametrize("empty_first", [False, True])
+def test_trees_without_branches_are_merged(
+    tmp_path: Path, missing: Literal["strict", "filter", "union"], empty_first: bool
+) -> None:
+    """Regression: RDataFrame's Snapshot of nothing was refused unless `missing="union"`."""
+    full, empty, output = tmp_path / "a.root", tmp_path / "b.root", tmp_path / "o.root"
+    with farroot.recreate(full) as file:
+        file.mktree("t", {"x": [1, 2]})
+    by_root(EMPTY, empty)
+    inputs = [empty, full, empty] if empty_first else [full, empty, full]
+    farroot.merge(output, inputs, missing=missing)
+    expected = [1, 2] if empty_first else [1, 2, 1, 2]
+    assert farroot.open(output)["t"]["x"].array().tolist() == expected
+    read = "import sys; import ROOT; f = ROOT.TFile.Open(sys.argv[1]); print(f['t'].GetEntries())"
+    assert by_root(read, output) == f"{len(expected)}\n"
