@@ -75,6 +75,7 @@ pub mod directory;
 pub mod error;
 pub mod file;
 pub mod header;
+mod histogram;
 mod hole;
 pub mod key;
 pub mod known;

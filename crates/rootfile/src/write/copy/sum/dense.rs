@@ -1,10 +1,11 @@
 //! Histograms of many dimensions that have all bins (ROOT: `THn`).
 
-use super::cells::{self, add_extra, array_of, reals};
 use super::labels::check_axes;
-use super::members::{extra, number, set_real};
+use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
+use crate::histogram::cells::{self, add_extra, array_of, reals};
+use crate::histogram::members::{extra, number};
 use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;

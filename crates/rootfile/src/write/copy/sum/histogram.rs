@@ -1,10 +1,11 @@
 //! Histograms and profiles of the same axes, or with labels (ROOT: `TH1Merger`).
 
-use super::cells::{self, add_extra, array_of, reals};
 use super::labels::{AxisBins, SumAxis};
-use super::members::{extra, number, real, set_real};
+use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
+use crate::histogram::cells::{self, add_extra, array_of, reals};
+use crate::histogram::members::{extra, number, real};
 use crate::object::{ObjectId, ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::members::{extra, real, set_real};
+use super::members::set_real;
 use crate::error::{Error, Result};
+use crate::histogram::members::{extra, real};
 use crate::object::{ObjectId, ObjectRef};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::copy::record::{Edits, Object};

@@ -3,7 +3,6 @@
 //! What ROOT does with each class was read in `TH1Merger`, `TGraph::Merge`, `TEfficiency::Merge`,
 //! `THnBase::Merge` and `TParameter::Merge`, and is compared with `hadd` in the tests.
 
-mod cells;
 mod dense;
 mod graph;
 mod histogram;
@@ -18,13 +17,14 @@ mod tests;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::histogram::members::real;
 use crate::object::ObjectRef;
 use crate::streamer::Streamers;
 use crate::write::copy::object::CopiedObject;
 use dense::DenseSum;
 use graph::GraphSum;
 use histogram::HistogramSum;
-use members::{real, set_real};
+use members::set_real;
 use parameter::ParameterSum;
 use poly::PolySum;
 use sparse::SparseSum;

@@ -1,8 +1,8 @@
 //! Parameters (ROOT: `TParameter::Merge`): their sum, or what their bits choose instead.
 
-use super::members::real;
 use crate::array::Number;
 use crate::error::{Error, Result};
+use crate::histogram::members::real;
 use crate::object::{ObjectRef, Value};
 use crate::streamer::MemberKind;
 use crate::types::scalar::Scalar;

@@ -1,10 +1,11 @@
 //! Histograms of polygons (ROOT: `TH2Poly::Merge`), of the same polygons in the same order.
 
-use super::cells;
 use super::histogram::{self, SUMS};
-use super::members::{extra, number, real, set_real};
+use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
+use crate::histogram::cells;
+use crate::histogram::members::{extra, number, real};
 use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;

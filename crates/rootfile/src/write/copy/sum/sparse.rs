@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::cells::{self, add_extra, array_of, reals};
 use super::dense::Moments;
 use super::labels::check_axes;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
+use crate::histogram::cells::{self, add_extra, array_of, reals};
 use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::{Edits, Object};

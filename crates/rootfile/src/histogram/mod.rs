@@ -1,0 +1,4 @@
+//! Histograms: their bins and the sums that they keep (ROOT: `TH1` and what derives from it).
+
+pub(crate) mod cells;
+pub(crate) mod members;
