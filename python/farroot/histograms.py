@@ -152,9 +152,8 @@ class Binned(Object):
         raise NotImplementedError
 
     def _squares(self) -> NDArray[np.float64]:
-        """Squares of their errors."""
-        contents = np.asarray(self._cells(), dtype=np.float64)
-        return np.where(contents > 0, contents, 0.0)
+        """Squares of their errors: without weights ROOT takes the contents, whatever their sign."""
+        return np.abs(np.asarray(self._cells(), dtype=np.float64))
 
     def _within(self, cells: NDArray[Any], flow: bool) -> NDArray[Any]:
         return cells if flow else cells[(slice(1, -1),) * cells.ndim]
@@ -164,7 +163,7 @@ class Binned(Object):
         return self._within(self._cells(), flow)
 
     def variances(self, flow: bool = False) -> NDArray[np.float64]:
-        """Square of each bin's error: the sum of squared weights, or the content."""
+        """Square of each bin's error: the sum of squared weights, or the content without sign."""
         return self._within(self._squares(), flow)
 
     def errors(self, flow: bool = False) -> NDArray[np.float64]:
@@ -192,25 +191,40 @@ class Binned(Object):
         boost = imported("boost_histogram")
         of_axes = _METADATA if axis_metadata is None else axis_metadata
         axes = [_boost_axis(boost, axis, of_axes) for axis in self.axes]
+        self._refuse_below_labels()
         out = boost.Histogram(*axes, storage=self._storage(boost))
         self._copy_to(out.view(flow=True), _reached(self.axes))
         for name, member in (_METADATA if metadata is None else metadata).items():
             setattr(out, name, self[member])
         return out
 
+    def _refuse_below_labels(self) -> None:
+        """Axes of names have no bin below, in boost_histogram: its content would be lost."""
+        filled = (self.values(flow=True) != 0) | (self.variances(flow=True) != 0)
+        for number, axis in enumerate(self.axes):
+            if axis.labels() and np.take(filled, 0, axis=number).any():
+                raise UnsupportedError(
+                    f"{self!r} has entries below its {_NAMES[number]} axis of labels, and axes of "
+                    "names in boost_histogram have no bin there: values(flow=True) has them"
+                )
+
     def _to_boost_histogram_(self) -> Any:
         """What ``boost_histogram.Histogram(self)`` asks for."""
         return self.to_boost()
 
+    def _has_variances(self) -> bool:
+        """Whether the contents alone do not say the variances."""
+        return self.weighted or bool((self._cells() < 0).any())
+
     def _storage(self, boost: Any) -> Any:
-        if self.weighted:
+        if self._has_variances():
             return boost.storage.Weight()
         whole = np.issubdtype(self._cells().dtype, np.integer)
         return boost.storage.Int64() if whole else boost.storage.Double()
 
     def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
         values = self.values(flow=True)[cells]
-        if self.weighted:
+        if self._has_variances():
             view.value, view.variance = values, self.variances(flow=True)[cells]
         else:
             view[...] = values
@@ -253,8 +267,7 @@ class Histogram(Binned):
     def _squares(self) -> NDArray[np.float64]:
         if not self.weighted:
             return super()._squares()
-        squares = self._shaped(np.asarray(self["fSumw2"], dtype=np.float64))
-        return np.where(squares > 0, squares, 0.0)
+        return self._shaped(np.asarray(self["fSumw2"], dtype=np.float64))
 
 
 class TH1(Histogram):

@@ -140,26 +140,38 @@ class Polygons(Object):
         """The bins in the order of their numbers: a ``TGraph``, or a ``TMultiGraph`` of several."""
         return [each["fPoly"] for each in self._bins()]
 
-    def values(self) -> NDArray[np.float64]:
-        """Content of each of :attr:`polygons`; of profiles their mean."""
-        return np.array([each["fContent"] for each in self._bins()], dtype=np.float64)
+    def values(self, flow: bool = False) -> NDArray[np.float64]:
+        """Content of each of :attr:`polygons`; of profiles their mean.
 
-    def errors(self) -> NDArray[np.float64]:
-        """Error of each of :attr:`polygons`."""
+        With ``flow`` those of the nine regions around and between them come first, in the order of
+        ROOT's bins -1 to -9.
+        """
         if self.kind == "MEAN":
-            return np.array([each["fError"] for each in self._bins()], dtype=np.float64)
-        return np.sqrt(self.variances())
+            return np.array([each["fAverage"] for each in self._all(flow)], dtype=np.float64)
+        contents = [each["fContent"] for each in self._bins()]
+        return np.array([*(self["fOverflow"] if flow else ()), *contents], dtype=np.float64)
 
-    def variances(self) -> NDArray[np.float64]:
-        """Square of each error: the sum of squared weights, or the content."""
+    def _all(self, flow: bool) -> list[Any]:
+        """Bins of a profile."""
+        return [*(self["fOverflowBins"] if flow else ()), *self._bins()]
+
+    def errors(self, flow: bool = False) -> NDArray[np.float64]:
+        """Error of each of :meth:`values`."""
         if self.kind == "MEAN":
-            return np.square(self.errors())
-        squares = self["fSumw2"]
+            return np.array([each["fError"] for each in self._all(flow)], dtype=np.float64)
+        return np.sqrt(self.variances(flow))
+
+    def variances(self, flow: bool = False) -> NDArray[np.float64]:
+        """Square of each error: the sum of squared weights, or the content without sign."""
+        if self.kind == "MEAN":
+            return np.square(self.errors(flow))
+        squares = np.asarray(self["fSumw2"], dtype=np.float64)
         if len(squares) == 0:
-            return np.maximum(self.values(), 0.0)
+            return np.abs(self.values(flow))
         # The first nine are of what lies outside, but for versions that had none of them.
-        outside = len(squares) - len(self._bins())
-        return np.asarray(squares[max(outside, 0) :], dtype=np.float64)
+        outside = max(len(squares) - len(self._bins()), 0)
+        inner = squares[outside:]
+        return np.concatenate((squares[:outside], inner)) if flow else inner
 
     def to_hist(self, **_: Any) -> Any:
         """Not there: hist and boost_histogram know rectangles only."""

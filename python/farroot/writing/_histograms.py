@@ -47,7 +47,9 @@ def _axis(
 ) -> WritableAxis:
     low, high, bins = float(edges[0]), float(edges[-1]), len(edges) - 1
     if is_regular is None:
-        is_regular = np.allclose(edges, np.linspace(low, high, bins + 1))
+        # As ROOT computes them from the limits: any other edges are kept as they are.
+        computed = low + np.arange(bins) * ((high - low) / bins)
+        is_regular = np.array_equal(edges[:-1], computed)
     kept = np.empty(0) if is_regular else np.asarray(edges, dtype=np.float64)
     return WritableAxis(_NAMES[number], title, bins, low, high, kept)
 
@@ -76,14 +78,14 @@ def of_uhi(histogram: Any) -> WritableHistogram:
         raise UnsupportedError(f"histograms of kind {histogram.kind!r} have no class in ROOT")
     title = getattr(histogram, "title", getattr(histogram, "name", "")) or ""
     axes = [_uhi_axis(number, axis, histogram) for number, axis in enumerate(histogram.axes)]
-    lengths = tuple(axis.bins + 2 for axis in axes)
     if histogram.kind == "MEAN":
-        return _profile(histogram, str(title), axes, lengths)
+        return _profile(histogram, str(title), axes)
     inner = np.asarray(histogram.values())
-    values = _with_flow(histogram.values, inner, lengths)
+    values = _with_flow(histogram.values, inner, histogram.axes)
     squares = None
     if _is_weighted(histogram):
-        squares = _with_flow(histogram.variances, np.asarray(histogram.variances()), lengths)
+        variances = np.asarray(histogram.variances())
+        squares = _with_flow(histogram.variances, variances, histogram.axes)
     edges = [axis.borders() for axis in axes]
     within = (slice(1, -1),) * values.ndim
     inner_squares = values[within] if squares is None else squares[within]
@@ -109,7 +111,7 @@ def _is_weighted(histogram: Any) -> bool:
     return weighted if isinstance(weighted, bool) else histogram.variances() is not None
 
 
-def _with_flow(get: Any, inner: NDArray[Any], lengths: tuple[int, ...]) -> NDArray[Any]:
+def _with_flow(get: Any, inner: NDArray[Any], axes: Sequence[Any]) -> NDArray[Any]:
     """Contents with the bins below and above, of zeros where the library has none."""
     try:
         full = np.asarray(get(flow=True))
@@ -121,16 +123,28 @@ def _with_flow(get: Any, inner: NDArray[Any], lengths: tuple[int, ...]) -> NDArr
     if dtype == np.int64:
         # As ROOT's own histograms of counts; whole numbers to 2^53 are the same.
         dtype = np.dtype(np.float64)
-    padded = np.zeros(lengths, dtype=dtype)
-    places = []
-    for has, bins, length in zip(full.shape, inner.shape, lengths, strict=True):
-        # An axis of names has none below; one may lack both, or that above.
-        begin = 0 if has == length else 1
-        if has not in (length, bins, bins + 1) or bins + 2 != length:
-            raise InvalidArgumentError(f"an axis of {bins} bins has {has} values with flow")
-        places.append(slice(begin, begin + has))
-    padded[tuple(places)] = full
+    padded = np.zeros([bins + 2 for bins in inner.shape], dtype=dtype)
+    pairs = zip(axes, inner.shape, full.shape, strict=True)
+    padded[tuple(_cells_of(axis, bins, has) for axis, bins, has in pairs)] = full
     return padded
+
+
+def _cells_of(axis: Any, bins: int, has: int) -> slice:
+    """ROOT's cells of an axis of so many bins, for the so many values that a library has.
+
+    Raises:
+        InvalidArgumentError: where nothing says whether one more value is below or above.
+    """
+    if has in (bins, bins + 2):
+        return slice(1, 1 + bins) if has == bins else slice(0, has)
+    traits = getattr(axis, "traits", None)
+    below = getattr(traits, "underflow", None)
+    if below is None and getattr(traits, "discrete", False):
+        # UHI: an axis of names has none below.
+        below = False
+    if has != bins + 1 or below is None:
+        raise InvalidArgumentError(f"an axis of {bins} bins has {has} values with flow")
+    return slice(0, has) if below else slice(1, 1 + has)
 
 
 def _uhi_axis(number: int, axis: Any, histogram: Any) -> WritableAxis:
@@ -186,9 +200,7 @@ def _labels(axis: Any) -> list[str]:
     return [str(label) for label in found] if isinstance(found, list) else []
 
 
-def _profile(
-    histogram: Any, title: str, axes: list[WritableAxis], lengths: tuple[int, ...]
-) -> WritableHistogram:
+def _profile(histogram: Any, title: str, axes: list[WritableAxis]) -> WritableHistogram:
     """Means, as a profile of boost_histogram has them."""
     if not hasattr(histogram, "view"):
         raise UnsupportedError(f"a {type(histogram).__name__} of means is not written")
@@ -197,7 +209,7 @@ def _profile(
 
     def column(name: str) -> NDArray[np.float64]:
         full, inner = np.asarray(view[name]), np.asarray(bins[name])
-        return _with_flow(lambda flow: full, inner, lengths).astype(np.float64)
+        return _with_flow(lambda flow: full, inner, histogram.axes).astype(np.float64)
 
     if is_weighted:
         weights, squared = column("sum_of_weights"), column("sum_of_weights_squared")

@@ -11,6 +11,7 @@ from .._by_root import NAME, is_pyroot, written_by_root
 from ..errors import ArgumentTypeError, InvalidArgumentError
 from . import _histograms, _members
 from .objects import (
+    AUTOMATIC,
     ObjectList,
     Text,
     Writable,
@@ -88,7 +89,7 @@ def as_TGraph(
     Args:
         df: A DataFrame, or a dict of arrays.
         title, xAxisLabel, yAxisLabel: What is shown on it.
-        minY, maxY: Limits for drawing.
+        minY, maxY: Limits of y for drawing; ROOT chooses those that are not given.
     """
     both, sides = ("x_errors", "y_errors"), ("_low", "_high")
     found = [df.get(name) for name in ("x", "y")]
@@ -109,10 +110,7 @@ def as_TGraph(
     if len(y) == 0:
         raise InvalidArgumentError("a graph without points is not written")
     shown = f"{title};{xAxisLabel};{yAxisLabel}" if xAxisLabel or yAxisLabel else title
-    low, high = (
-        (float(y.min()) if minY is None else minY),
-        (float(y.max()) if maxY is None else maxY),
-    )
+    low, high = (AUTOMATIC if each is None else float(each) for each in (minY, maxY))
     return WritableGraph(
         classname, shown, _reals(found[0]), y, [_reals(each) for each in errors], low, high
     )

@@ -13,6 +13,8 @@ from .. import _core
 from ..errors import InvalidArgumentError, UnsupportedError
 
 Reals = NDArray[np.float64]
+#: A limit for drawing that ROOT chooses.
+AUTOMATIC = -1111.0
 
 
 class Writable(Protocol):
@@ -179,8 +181,8 @@ class WritableGraph(_Named):
     y: Reals
     #: ``[x, y]`` errors, or ``[x low, x high, y low, y high]``; none of a plain graph.
     errors: Sequence[Reals] = ()
-    minimum: float = -1111.0
-    maximum: float = -1111.0
+    minimum: float = AUTOMATIC
+    maximum: float = AUTOMATIC
     name: str = ""
 
     def core(self) -> _core.WritableObject:
