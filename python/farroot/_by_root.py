@@ -1,4 +1,4 @@
-"""Objects of PyROOT in a file that ROOT writes."""
+"""Objects of PyROOT and of uproot in a file that these write."""
 
 from __future__ import annotations
 
@@ -17,6 +17,25 @@ NAME = "object"
 def is_pyroot(what: Any) -> bool:
     """Whether it is an object of PyROOT."""
     return hasattr(type(what), "__cpp_name__")
+
+
+def is_uproots(what: Any) -> bool:
+    """Whether it is an object that uproot has read."""
+    module = type(what).__module__
+    return module.partition(".")[0] == "uproot" and hasattr(what, "all_members")
+
+
+@contextmanager
+def written_by_uproot(obj: Any) -> Iterator[File]:
+    """A file that uproot has written the object to, until the block ends."""
+    import uproot
+
+    with tempfile.TemporaryDirectory(prefix="farroot-") as folder:
+        path = os.path.join(folder, "from.root")
+        with uproot.recreate(path) as out:
+            out[NAME] = obj
+        with File(path) as file:
+            yield file
 
 
 @contextmanager

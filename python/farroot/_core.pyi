@@ -134,6 +134,17 @@ class Source:
     def fill(self, instance: Any) -> None:
         """Calls the object's ``fill`` or ``lack``, once."""
 
+    @property
+    def record(self) -> Any:
+        """Where the record is that the object is in."""
+
+    @property
+    def position(self) -> int:
+        """The object's position in its record."""
+
+    def record_is(self, place: Any) -> None:
+        """Takes where the record is."""
+
 @final
 class File:
     @property

@@ -94,6 +94,14 @@ class TableOutput:
     def num_entries(self) -> int: ...
 
 @final
+class CopiedObject:
+    """An object of another file, as it is there."""
+
+    @staticmethod
+    def of(source: File, path: str, position: int, classname: str) -> CopiedObject: ...
+    def named(self, name: str) -> WritableObject: ...
+
+@final
 class WritableObject:
     """An object that can be put into a file."""
 
@@ -110,7 +118,8 @@ class WritableObject:
         squares: NDArray[np.float64],
         entries: float,
         sums: Sequence[float],
-        profile: tuple[NDArray[np.float64], NDArray[np.float64], int] | None,
+        profile: tuple[NDArray[np.float64], NDArray[np.float64], int, tuple[float, float]] | None,
+        limits: tuple[float, float],
     ) -> WritableObject:
         """Axes are title, bins, both ends, edges and labels; ``sums`` in ROOT's order."""
 

@@ -292,7 +292,10 @@ def no_name(name: str, known: Iterable[str]) -> NoAttributeError:
 
 #: Attributes for the package's own modules only.
 HELPERS = frozenset(
-    ("chosen", "decoder", "fill", "find", "itself", "lack", "leaf", "no_such", "of_friend")
+    (
+        *("chosen", "decoder", "fill", "find", "itself", "lack", "leaf", "no_such", "of_friend"),
+        *("read_from", "stored"),
+    )
 )
 
 

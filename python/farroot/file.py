@@ -29,7 +29,7 @@ from .errors import (
     warn,
 )
 from .keys import Key
-from .objects import Object, Origin, made
+from .objects import Object, Origin, Stored, made
 from .reports import IoReport, Timeline, timeline
 from .streamers import StreamerInfo, dependencies, streamers_of
 
@@ -347,7 +347,9 @@ class Directory(NothingToClose, Explained):
             return Directory(self._file, uncycled(path))
         found = made(value)
         if isinstance(found, Object):
-            found.read_from(Origin(self.url))
+            core = self._file._live()
+            version = core.uuid, core.size
+            found.read_from(Origin(self.url), Stored(self._file._url, path, version))
             return found
         return _contained(self._file._live().class_at(path), found)
 

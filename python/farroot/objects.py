@@ -51,6 +51,17 @@ class Origin(NamedTuple):
     file_path: str
 
 
+class Stored(NamedTuple):
+    """Where the record of an object is, to copy it from there."""
+
+    #: Address as the caller gave it.
+    url: str
+    #: Path and cycle.
+    path: str
+    #: The number and the size of the file: it may have been written since, or be another one.
+    version: tuple[int | None, int]
+
+
 class Object:
     """An object by its members, those of base classes included: ``object[name]``.
 
@@ -84,6 +95,7 @@ class Object:
             source = known.pop("_source")
         try:
             source.fill(self)
+            known["_filled_by"] = source
         except BaseException:
             known["_source"] = source
             raise
@@ -98,7 +110,7 @@ class Object:
     def __getstate__(self) -> dict[str, Any]:
         """All that was read: sources are of their process."""
         _ = self._lacking
-        return self.__dict__
+        return {name: value for name, value in self.__dict__.items() if name != "_filled_by"}
 
     def fill(self, members: dict[str, Any], bases: list[Any]) -> None:
         """Takes what was read; the engine calls it once."""
@@ -118,9 +130,20 @@ class Object:
         """The file that the object was read from; None of a part of another object."""
         return self.__dict__.get("_origin")
 
-    def read_from(self, origin: Origin) -> None:
-        """Notes where the object was read from."""
+    def read_from(self, origin: Origin, stored: Stored) -> None:
+        """Notes where the object was read from, for the objects in it too."""
         self._origin = origin
+        source = self.__dict__.get("_source") or self.__dict__.get("_filled_by")
+        if isinstance(source, _core.Source):
+            source.record_is(stored)
+
+    def stored(self) -> tuple[Stored, int] | None:
+        """Where its record is, and the object's position in it; None of what has no record of its
+        own: entries of branches, and what was pickled."""
+        source = self.__dict__.get("_source") or self.__dict__.get("_filled_by")
+        if not isinstance(source, _core.Source) or source.record is None:
+            return None
+        return source.record, source.position
 
     @property
     def class_version(self) -> int | None:

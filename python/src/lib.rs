@@ -95,7 +95,7 @@ mod _core {
     #[pymodule_export]
     use super::table::{Table, TreeIndex};
     #[pymodule_export]
-    use super::write::{Array, FileOptions, FileOutput, TableOutput, WritableObject};
+    use super::write::{Array, CopiedObject, FileOptions, FileOutput, TableOutput, WritableObject};
 
     use pyo3::prelude::*;
 

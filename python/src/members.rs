@@ -23,14 +23,15 @@ pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> P
     if let Some(number) = complex(py, &objects, root)? {
         return Ok(number.unbind());
     }
-    let record = Arc::new(Record { objects: Mutex::new(objects), make: make.clone().unbind() });
-    Ok(record.instance(py, root)?.unbind())
+    Ok(Record::new(objects, make).instance(py, root)?.unbind())
 }
 
-/// Objects of which none is referred to twice.
+/// The objects of one record.
 struct Record {
     objects: Mutex<Objects>,
     make: Py<PyAny>,
+    /// Where it is, as the front says it.
+    place: Mutex<Option<Py<PyAny>>>,
 }
 
 /// Where the members of one object are.
@@ -42,6 +43,23 @@ pub struct Source {
 
 #[pymethods]
 impl Source {
+    /// Where the record is that the object is in.
+    #[getter]
+    fn record(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.record.place.lock().as_ref().map(|place| place.clone_ref(py))
+    }
+
+    /// The object's position in its record.
+    #[getter]
+    fn position(&self) -> usize {
+        self.id.position()
+    }
+
+    /// Takes where the record is.
+    fn record_is(&self, place: Py<PyAny>) {
+        *self.record.place.lock() = Some(place);
+    }
+
     /// Fills its object, once.
     fn fill(&self, py: Python<'_>, instance: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut objects = self.record.objects.lock();
@@ -60,6 +78,11 @@ impl Source {
 }
 
 impl Record {
+    fn new(objects: Objects, make: &Bound<'_, PyAny>) -> Arc<Record> {
+        let make = make.clone().unbind();
+        Arc::new(Record { objects: Mutex::new(objects), make, place: Mutex::new(None) })
+    }
+
     fn instance<'py>(
         self: &Arc<Self>,
         py: Python<'py>,
@@ -90,15 +113,21 @@ fn all_at_once(
     });
     let made = made.collect::<PyResult<Vec<_>>>()?;
     let instance_of = |id: ObjectId| Ok(made[id.position()].clone());
-    let ids: Vec<ObjectId> = objects.iter().map(|object| object.id).collect();
-    for id in ids {
-        if complex(py, &objects, id)?.is_some() {
-            continue;
+    let mut ids: Vec<ObjectId> = Vec::with_capacity(made.len());
+    for object in objects.iter() {
+        if complex(py, &objects, object.id)?.is_none() {
+            ids.push(object.id);
         }
-        let unread = objects.get(id).unread().cloned();
-        let bases: Vec<ObjectId> = objects.get(id).bases().collect();
-        let members = objects.take_members(id);
+    }
+    for id in &ids {
+        let unread = objects.get(*id).unread().cloned();
+        let bases: Vec<ObjectId> = objects.get(*id).bases().collect();
+        let members = objects.take_members(*id);
         fill(&made[id.position()], unread, &members, &bases, &instance_of)?;
+    }
+    let record = Record::new(objects, make);
+    for id in ids {
+        made[id.position()].setattr("_filled_by", Source { record: record.clone(), id })?;
     }
     Ok(made[0].clone().unbind())
 }

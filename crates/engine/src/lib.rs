@@ -61,6 +61,7 @@ pub use rootfile::array::{
 pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::types::told_apart;
 pub use rootfile::write::check::Finding;
+pub use rootfile::write::copy::CopiedObject;
 pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};
 pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};
 pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableColumn};
@@ -69,7 +70,7 @@ pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 pub use write::{
     ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
 };
-pub use write::{FileOutput, TableOutput, TablePart, TableReport};
+pub use write::{FileOutput, TableOutput, TablePart, TableReport, copied};
 pub use write::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UnsupportedError
+from ..errors import UnreadableWarning, UnsupportedError, warn
 from ..objects import Object
-from .objects import ObjectList, Text, Writable, WritableAxis, WritableGraph, WritableHistogram
+from .objects import (
+    AUTOMATIC,
+    ObjectList,
+    Text,
+    Writable,
+    WritableAxis,
+    WritableGraph,
+    WritableHistogram,
+)
 
 #: Sums that ROOT keeps, as far as a class has them.
 _SUMS = (
@@ -48,6 +56,7 @@ def of_object(read: Any) -> Writable:
 
 def _histogram(read: Any, classname: str, dimensions: int) -> WritableHistogram:
     is_profile = classname.startswith("TProfile")
+    _warn_of_lost(read, dimensions)
     axes = [_axis(read.member(f"f{letter}axis")) for letter in "XYZ"[:dimensions]]
     weights = _reals(read, "fBinEntries")
     cells = _cells(read)
@@ -61,7 +70,35 @@ def _histogram(read: Any, classname: str, dimensions: int) -> WritableHistogram:
         weights if is_profile else np.empty(0),
         _reals(read, "fBinSumw2") if is_profile else np.empty(0),
         int(_member(read, "fErrorMode", 0)),
+        minimum=float(_member(read, "fMinimum", AUTOMATIC)),
+        maximum=float(_member(read, "fMaximum", AUTOMATIC)),
+        taken=_taken(read, dimensions) if is_profile else (0.0, 0.0),
     )
+
+
+def _taken(read: Any, dimensions: int) -> tuple[float, float]:
+    """The range of values that a profile takes."""
+    letter = "YZT"[dimensions - 1]
+    low, high = (float(_member(read, f"f{letter}{end}", 0.0)) for end in ("min", "max"))
+    return low, high
+
+
+def _warn_of_lost(read: Any, dimensions: int) -> None:
+    """Warns of what only the record of a histogram has, which is not there any more."""
+    axes = [read.member(f"f{letter}axis") for letter in "XYZ"]
+    lost = {
+        "functions": bool(_member(read, "fFunctions", ())),
+        "contours": len(_member(read, "fContour", ())) > 0,
+        "options": bool(_member(read, "fOption", "")),
+        "titles of axes": any(axis.member("fTitle") for axis in axes[dimensions:]),
+        "axes that can be extended": any(_member(axis, "fBits2", 0) & 2 for axis in axes),
+        "a time axis": any(_member(axis, "fTimeDisplay", False) for axis in axes),
+        "the option of errors": _member(read, "fBinStatErrOpt", 0) != 0,
+    }
+    names = [name for name, is_there in lost.items() if is_there]
+    if names:
+        said = f"the {read.classname} {read.name!r} is written without its {', '.join(names)}"
+        warn(f"{said}: only the file that it was read from has all of it", UnreadableWarning)
 
 
 def _member(read: Any, name: str, default: Any) -> Any:

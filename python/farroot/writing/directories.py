@@ -246,7 +246,7 @@ class WritableDirectory(Within):
         directory, name = self._place(where)
         written = to_writable(what).named(name)
         self._file.core.put("/".join((*directory._path, name)), written.core())
-        directory._keys.add(name, written.classname, written)
+        directory._keys.add(name, written.classname, getattr(written, "read", written))
 
     def _copy(self, where: str, source: File, at: str) -> None:
         """Puts the object at a path of a file into this one, as it is there."""

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._by_root import NAME, is_pyroot, written_by_root
-from ..errors import ArgumentTypeError, InvalidArgumentError
+from .. import _core
+from .._by_root import NAME, is_pyroot, is_uproots, written_by_root, written_by_uproot
+from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
+from ..objects import Object
 from . import _histograms, _members
 from .objects import (
     AUTOMATIC,
+    Copied,
     ObjectList,
     Text,
     Writable,
@@ -51,14 +54,43 @@ def to_writable(what: Any) -> Writable:
         # What UHI has is not all: a histogram would lose its titles and sums.
         with written_by_root(what) as file:
             return to_writable(file[NAME])
+    if is_uproots(what) and (found_by_uproot := _by_uproot(what)) is not None:
+        return found_by_uproot
     if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
         return found
+    if isinstance(what, Object):
+        return _of_record(what) or _members.of_object(what)
     if hasattr(what, "member") and hasattr(what, "classname"):
         return _members.of_object(what)
     if all(hasattr(what, name) for name in ("axes", "kind", "values", "variances")):
         return _histograms.of_uhi(what)
     kinds = "histograms, graphs, texts, tables and objects that were read are"
     raise ArgumentTypeError(f"a {type(what).__name__} is not written: {kinds}")
+
+
+def _of_record(what: Object) -> Copied | None:
+    """An object that was read, as its record has it; None where there is no record any more, or
+    one that is not understood in all its parts."""
+    stored = what.stored()
+    if stored is None:
+        return None
+    place, position = stored
+    try:
+        file = _core.open_file(place.url)
+        if place.version != (file.uuid, file.size):
+            return None
+        return Copied(what, _core.CopiedObject.of(file, place.path, position, what.classname))
+    except (UnsupportedError, FileNotFoundError):
+        return None
+
+
+def _by_uproot(what: Any) -> Writable | None:
+    """An object of uproot's, as uproot writes it; None of what it does not write."""
+    try:
+        with written_by_uproot(what) as file:
+            return to_writable(file[NAME])
+    except NotImplementedError:
+        return None
 
 
 def to_TObjString(string: Any) -> Text:

@@ -63,6 +63,27 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Copied:
+    """An object that was read, as its record has it."""
+
+    read: Any
+    record: _core.CopiedObject
+    name: str | None = None
+
+    @property
+    def classname(self) -> str:
+        classname: str = self.read.classname
+        return classname
+
+    def named(self, name: str) -> Copied:
+        """The same under that name."""
+        return replace(self, name=name)
+
+    def core(self) -> _core.WritableObject:
+        return self.record.named(self.read.name if self.name is None else self.name)
+
+
+@dataclass(frozen=True)
 class ObjectList(_Named):
     """A ``TList`` of other objects."""
 
@@ -120,6 +141,11 @@ class WritableHistogram(_Named):
     weights_squared: Reals = field(default_factory=lambda: np.empty(0))
     error_mode: int = 0
     name: str = ""
+    #: Limits for drawing.
+    minimum: float = AUTOMATIC
+    maximum: float = AUTOMATIC
+    #: Values that a profile takes; equal where it takes all.
+    taken: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         cells = int(np.prod([axis.bins + 2 for axis in self.axes]))
@@ -144,7 +170,7 @@ class WritableHistogram(_Named):
         profile = None
         if self.classname.startswith("TProfile"):
             weights, squared = (np.asarray(each, dtype=np.float64) for each in self._of_profile)
-            profile = weights, squared, self.error_mode
+            profile = weights, squared, self.error_mode, self.taken
         return _core.WritableObject.histogram(
             self.name,
             self.title,
@@ -154,6 +180,7 @@ class WritableHistogram(_Named):
             float(self.sums.get("fEntries", 0.0)),
             self._sums(profile is not None),
             profile,
+            (self.minimum, self.maximum),
         )
 
     @property

@@ -8,5 +8,5 @@ mod plain;
 
 pub use array::{Array, whole};
 pub use file::{FileOutput, TableOutput};
-pub use object::WritableObject;
+pub use object::{CopiedObject, WritableObject};
 pub use options::{FileOptions, NumberAndLevel, compression_of};

@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 
 use super::array::Array;
 use super::file::refused;
-use crate::runtime::invalid;
+use crate::error::exception;
+use crate::file::File;
+use crate::runtime::{engine, invalid, wait};
 
 /// An object that can be put into a file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -24,12 +26,45 @@ impl WritableObject {
     }
 }
 
+/// An object of another file, as it is there.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct CopiedObject {
+    object: engine::CopiedObject,
+}
+
+#[pymethods]
+impl CopiedObject {
+    /// The object of a class at a position of the record at a path.
+    #[staticmethod]
+    fn of(
+        py: Python<'_>,
+        source: &File,
+        path: &str,
+        position: usize,
+        class: &str,
+    ) -> PyResult<Self> {
+        let source = source.inner(py)?;
+        let copied = wait(py, &engine(py)?, engine::copied(source, path))?;
+        let object = copied.map_err(|error| exception(py, &error))?;
+        let object = match position {
+            0 => object,
+            _ => object.part(position, class).map_err(|error| refused(py, &error))?,
+        };
+        Ok(CopiedObject { object })
+    }
+
+    /// The same under another name.
+    fn named(&self, name: &str) -> WritableObject {
+        WritableObject { object: Arc::new(self.object.clone().named(name)) }
+    }
+}
+
 /// An axis: title, bins, both ends, edges, labels.
 type AxisTuple<'py> = (String, u32, f64, f64, Bound<'py, PyArray1<f64>>, Vec<String>);
 
-/// What a profile has beside a histogram: sums of weights, of their squares, and how errors are
-/// meant.
-type ProfileTuple<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, i32);
+/// What a profile has beside a histogram: sums of weights, of their squares, how errors are meant,
+/// and which values are taken.
+type ProfileTuple<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, i32, (f64, f64));
 
 #[pymethods]
 impl WritableObject {
@@ -60,6 +95,7 @@ impl WritableObject {
         entries: f64,
         sums: Vec<f64>,
         profile: Option<ProfileTuple<'_>>,
+        limits: (f64, f64),
     ) -> PyResult<Self> {
         let engine::Array::Numbers { numbers, .. } = &*cells.array() else {
             return Err(invalid(py, "the cells of a histogram are numbers"));
@@ -77,12 +113,13 @@ impl WritableObject {
         histogram.sum_w2 = vec(squares);
         histogram.entries = entries;
         histogram.statistics = sums;
-        histogram.profile = profile.map(|(entries, sum_w2, error_mode)| objects::Profile {
+        (histogram.minimum, histogram.maximum) = limits;
+        histogram.profile = profile.map(|(entries, sum_w2, error_mode, taken)| objects::Profile {
             entries: vec(&entries),
             sum_w2: vec(&sum_w2),
             error_mode,
-            low: 0.0,
-            high: 0.0,
+            low: taken.0,
+            high: taken.1,
         });
         let object = histogram.into_object().map_err(|error| refused(py, &error))?;
         Ok(WritableObject { object })

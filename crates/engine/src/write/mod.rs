@@ -27,7 +27,7 @@ pub use merge::{
     ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
 };
 pub use options::{WriteOptions, WriteProgress};
-pub use output::{FileOutput, TableOutput};
+pub use output::{FileOutput, TableOutput, copied};
 pub use parts::TablePart;
 pub use report::{TableReport, WriteReport};
 pub use skim::parquet::{ParquetFile, ParquetLibrary, ParquetWriter};

@@ -6,6 +6,7 @@ use remote::fetch::trace::Trace;
 use remote::{CreateOptions, Error, ErrorKind, Result, Upload, address};
 use rootfile::Array;
 use rootfile::streamer::StreamerInfo;
+use rootfile::write::Described;
 use rootfile::write::copy::CopiedObject;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use rootfile::write::tree::{TreeOptions, TreeWriter};
@@ -42,6 +43,20 @@ pub struct TableOutput {
     flow: Arc<Flow>,
     table: TableId,
     path: Arc<str>,
+}
+
+/// The object at a path of a file, as it is there, to be put into another one.
+///
+/// # Errors
+/// `Unsupported` for tables and directories, and for objects that cannot be read in all their parts.
+pub async fn copied(source: &File, from: &str) -> Result<CopiedObject> {
+    let key = source.key(from).await?;
+    if !source.format().is_object(&key) {
+        let what = format!("a {} is more than one record", key.class);
+        return Err(Error::new(ErrorKind::Unsupported, what).with_url(source.url()));
+    }
+    let object = source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
+    Ok(object.with(Described { infos: infos(source), file: source.url().to_string() }))
 }
 
 impl FileOutput {
@@ -128,6 +143,14 @@ impl FileOutput {
             .once(
                 |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),
                 |state| {
+                    let described = object.described();
+                    for Described { infos, file } in &described {
+                        state.file.infos().copy(infos, file)?;
+                    }
+                    if !described.is_empty() {
+                        state.file.infos().need("TObject");
+                    }
+                    drop(described);
                     let directory = directory_in(&mut state.file, directory)?;
                     state.file.put(directory, name, object);
                     Ok(())
@@ -140,32 +163,11 @@ impl FileOutput {
     /// with the streamer infos of its file: it may be of any class.
     ///
     /// # Errors
-    /// `Unsupported` for tables and directories, for objects that cannot be read in all their
-    /// parts, and where that file describes a class otherwise than this one; as
+    /// As [`copied`], and where that file describes a class otherwise than this one; as
     /// [`FileOutput::put`].
     pub async fn copy(&self, path: &str, source: &File, from: &str) -> Result<()> {
-        let (directory, name) = self.split(path)?;
-        let key = source.key(from).await?;
-        if !source.format().is_object(&key) {
-            let what = format!("a {} is more than one record", key.class);
-            return Err(Error::new(ErrorKind::Unsupported, what).with_url(source.url()));
-        }
-        let object =
-            source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
-        let infos = infos(source);
-        self.flow
-            .once(
-                |state, memory| state.file.is_settled(None) && state.has_room(memory, 0),
-                |state| {
-                    let known = state.file.infos();
-                    known.copy(&infos, source.url())?;
-                    known.need("TObject");
-                    let directory = directory_in(&mut state.file, directory)?;
-                    state.file.put(directory, name, Arc::new(object));
-                    Ok(())
-                },
-            )
-            .await
+        let object = copied(source, from).await?;
+        self.put(path, Arc::new(object)).await
     }
 
     /// Describes classes of these names and versions as another file does (ROOT: `TStreamerInfo`);

@@ -17,6 +17,7 @@ use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
 use crate::error::{Error, Result};
 use crate::header::Header;
+use crate::histogram::buffer;
 use crate::hole;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
@@ -265,7 +266,8 @@ impl File {
     }
 
     /// The object in the record of a key, which is decompressed by workers where it is large;
-    /// objects of `opaque` classes become [`Unread`](crate::object::Unread).
+    /// objects of `opaque` classes become [`Unread`](crate::object::Unread). Fills that wait in a
+    /// histogram's buffer are in its bins.
     ///
     /// # Errors
     /// As [`File::object`].
@@ -277,7 +279,10 @@ impl File {
         opaque: &Opaque,
     ) -> Result<Objects> {
         self.object_by(key, record, workers, |content| {
-            read_object_at(&self.classes.streamers, &key.class, content, key.key_len, opaque)
+            let streamers = &self.classes.streamers;
+            let mut objects = read_object_at(streamers, &key.class, content, key.key_len, opaque)?;
+            buffer::empty_all(&mut objects)?;
+            Ok(objects)
         })
     }
 

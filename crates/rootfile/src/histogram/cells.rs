@@ -41,14 +41,48 @@ pub fn add(
         Ok(())
     }
     match (sum, more) {
-        (Numbers::I8(sum), Numbers::I8(more)) => each((sum, more), place, i8::saturating_add),
-        (Numbers::I16(sum), Numbers::I16(more)) => each((sum, more), place, i16::saturating_add),
-        (Numbers::I32(sum), Numbers::I32(more)) => each((sum, more), place, i32::saturating_add),
-        (Numbers::I64(sum), Numbers::I64(more)) => each((sum, more), place, i64::saturating_add),
+        (Numbers::I8(sum), Numbers::I8(more)) => {
+            each((sum, more), place, |a, b| a.saturating_add(b).max(-i8::MAX))
+        }
+        (Numbers::I16(sum), Numbers::I16(more)) => {
+            each((sum, more), place, |a, b| a.saturating_add(b).max(-i16::MAX))
+        }
+        (Numbers::I32(sum), Numbers::I32(more)) => {
+            each((sum, more), place, |a, b| a.saturating_add(b).max(-i32::MAX))
+        }
+        (Numbers::I64(sum), Numbers::I64(more)) => {
+            each((sum, more), place, |a, b| a.saturating_add(b).max(-i64::MAX))
+        }
         (Numbers::F32(sum), Numbers::F32(more)) => each((sum, more), place, |a, b| a + b),
         (Numbers::F64(sum), Numbers::F64(more)) => each((sum, more), place, |a, b| a + b),
         _ => Err(Error::unsupported("bins of another type than in the first input")),
     }
+}
+
+/// Adds a number to that at a place, as [`add`] does; `None` where there is no such place.
+pub fn add_one(sum: &mut Numbers, at: usize, more: f64) -> Option<()> {
+    match sum {
+        Numbers::I8(all) => {
+            let cell = all.get_mut(at)?;
+            *cell = (i32::from(*cell).saturating_add(more as i32)).clamp(-127, 127) as i8;
+        }
+        Numbers::I16(all) => {
+            let cell = all.get_mut(at)?;
+            *cell = (i32::from(*cell).saturating_add(more as i32)).clamp(-32767, 32767) as i16;
+        }
+        Numbers::I32(all) => {
+            let cell = all.get_mut(at)?;
+            *cell = cell.saturating_add(more as i32).max(-i32::MAX);
+        }
+        Numbers::I64(all) => {
+            let cell = all.get_mut(at)?;
+            *cell = cell.saturating_add(more as i64).max(-i64::MAX);
+        }
+        Numbers::F32(all) => *all.get_mut(at)? += more as f32,
+        Numbers::F64(all) => *all.get_mut(at)? += more,
+        _ => return None,
+    }
+    Some(())
 }
 
 /// `count` zeros of the type of `like`.

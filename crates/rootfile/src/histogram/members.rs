@@ -1,7 +1,7 @@
 //! Members of objects: floating-point numbers, and arrays of them.
 
 use crate::array::Numbers;
-use crate::object::{ObjectRef, Value};
+use crate::object::{ObjectId, ObjectRef, Objects, Value};
 
 /// A floating-point member; `None` for one of another type.
 pub fn number(object: ObjectRef<'_>, name: &str) -> Option<f64> {
@@ -22,5 +22,13 @@ pub fn extra(object: ObjectRef<'_>, name: &str) -> Vec<f64> {
     match array.and_then(|array| array.member("fArray")) {
         Some(Value::Numbers(Numbers::F64(numbers))) => numbers.clone(),
         _ => Vec::new(),
+    }
+}
+
+/// Gives a `TArrayD` other numbers.
+pub fn set_extra(objects: &mut Objects, object: ObjectId, name: &str, numbers: Vec<f64>) {
+    let array = objects.get(object).pointed(name).ok().flatten().map(|array| array.id);
+    if let Some(array) = array {
+        objects.set(array, "fArray", Value::Numbers(Numbers::F64(numbers)));
     }
 }

@@ -1,4 +1,8 @@
 //! Histograms: their bins and the sums that they keep (ROOT: `TH1` and what derives from it).
 
+pub(crate) mod axis;
+pub(crate) mod buffer;
 pub(crate) mod cells;
+pub(crate) mod filled;
+mod limits;
 pub(crate) mod members;

@@ -147,6 +147,13 @@ impl Objects {
         self.objects[id.position()].values = members.into_iter().map(|(_, value)| value).collect();
     }
 
+    /// Gives a member of an object, or of its base classes, another value.
+    pub(crate) fn set(&mut self, id: ObjectId, name: &str, value: Value) {
+        if let Some((owner, member)) = self.get(id).position(name) {
+            self.objects[owner.position()].values[member] = value;
+        }
+    }
+
     /// Whether any of them is referred to more than once, or the record's own by another.
     pub fn are_shared(&self) -> bool {
         let mut seen = vec![false; self.objects.len()];

@@ -47,5 +47,5 @@ pub use key::KeyHead;
 pub use ntuple::{RNTupleOptions, RNTupleWriter, RealStorage};
 pub use schema::{EntryType, TableColumn};
 pub use table::{
-    Encode, Encoded, Finished, RecordPlace, Stored, TableWriter, Work, WritableObject,
+    Described, Encode, Encoded, Finished, RecordPlace, Stored, TableWriter, Work, WritableObject,
 };

@@ -10,6 +10,7 @@ use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::streamer::StreamerInfo;
 
 /// A run of entries of one column that is to be turned into compressed bytes.
 pub struct Work {
@@ -80,6 +81,11 @@ pub trait WritableObject: Send + Sync {
     /// time.
     fn write(&self, to: &mut Buffer);
 
+    /// What the files say of their classes that parts of it are copied from.
+    fn described(&self) -> Vec<&Described> {
+        Vec::new()
+    }
+
     /// Whether it may be compressed: an RNTuple's anchor may not.
     fn is_compressible(&self) -> bool {
         true
@@ -93,6 +99,14 @@ pub trait WritableObject: Send + Sync {
     fn stored(&self, _key_len: usize) -> Result<Option<Stored>> {
         Ok(None)
     }
+}
+
+/// The streamer infos of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    pub infos: Vec<StreamerInfo>,
+    /// Its address.
+    pub file: String,
 }
 
 /// The content of a record as another file has it.

@@ -7,15 +7,19 @@ use crate::error::{Error, Result};
 use crate::file::{File, ready};
 use crate::key::Key;
 use crate::known::{Known, Progress};
-use crate::object::ObjectRef;
+use crate::object::{ObjectId, ObjectRef};
 use crate::write::buffer::Buffer;
-use crate::write::table::WritableObject;
+use crate::write::table::{Described, WritableObject};
 
 /// The object of a key, with what has been changed of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CopiedObject {
     pub(super) class: String,
     pub(super) title: String,
+    /// The object within its record that is copied; `None` for the record's own.
+    pub(super) part: Option<ObjectId>,
+    /// What its file says of its classes.
+    pub(super) described: Option<Arc<Described>>,
     /// Its own record, and those of further objects that have been added to it.
     pub(super) records: Vec<Arc<SourceRecord>>,
     pub(super) edits: Edits,
@@ -40,9 +44,47 @@ impl CopiedObject {
             }
             let (class, title) = (key.class.clone(), key.title.clone());
             let records = vec![Arc::new(record)];
-            Ok(CopiedObject { class, title, records, edits: Edits::default() })
+            let edits = Edits::default();
+            Ok(CopiedObject { class, title, part: None, described: None, records, edits })
         };
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
+    }
+
+    /// The same with what its file says of its classes.
+    #[must_use]
+    pub fn with(self, described: Described) -> CopiedObject {
+        CopiedObject { described: Some(Arc::new(described)), ..self }
+    }
+
+    /// The object of a class at a position of the record, counted as [`Objects::iter`] has them.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is none, or no pointer leads to it: it is a part of another one.
+    ///
+    /// [`Objects::iter`]: crate::object::Objects::iter
+    pub fn part(self, position: usize, class: &str) -> Result<CopiedObject> {
+        let record = Arc::clone(&self.records[0]);
+        let found = record.objects.iter().nth(position);
+        let Some(object) = found.filter(|one| one.class() == class && record.is_part(one.id))
+        else {
+            let what = "an object that is a part of another one, which alone cannot be copied";
+            return Err(Error::unsupported(what).within(&self.class));
+        };
+        let title = object.string("fTitle").unwrap_or_default();
+        Ok(CopiedObject { class: object.class().into(), title, part: Some(object.id), ..self })
+    }
+
+    /// The same under another name, where the object knows its own.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> CopiedObject {
+        let record = Arc::clone(&self.records[0]);
+        let object = self.part.map_or(record.root(), |part| record.root().of(part));
+        if object.string("fName").is_ok_and(|known| known != name) {
+            let mut to = Buffer::default();
+            to.string(name);
+            self.edits.set_bytes((0, object), "fName", to);
+        }
+        self
     }
 
     /// Whether both are the same, byte for byte.
@@ -70,8 +112,16 @@ impl WritableObject for CopiedObject {
         Vec::new()
     }
 
+    fn described(&self) -> Vec<&Described> {
+        self.described.as_deref().into_iter().collect()
+    }
+
     fn write(&self, to: &mut Buffer) {
         let records = self.records.iter().map(|record| &**record).collect();
-        Copier::new(records, &self.edits).root(to);
+        let mut copier = Copier::new(records, &self.edits);
+        match self.part {
+            Some(part) => copier.only(part, to),
+            None => copier.root(to),
+        }
     }
 }

@@ -39,7 +39,7 @@ pub struct SourceRecord {
 pub(crate) type Object = (usize, ObjectId);
 
 /// What a copy changes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Edits {
     /// Bytes in place of those of a member, by its position in its object.
     pub members: BTreeMap<(Object, usize), Vec<u8>>,
@@ -94,6 +94,11 @@ impl SourceRecord {
 
     pub(crate) fn content(&self) -> &Bytes {
         &self.content
+    }
+
+    /// Whether a pointer leads to an object, so that it can be copied without what is around it.
+    pub(crate) fn is_part(&self, id: ObjectId) -> bool {
+        self.bodies.contains_key(&id)
     }
 
     /// The record's own object.
@@ -200,6 +205,17 @@ impl<'a> Copier<'a> {
     pub fn root(&mut self, to: &mut Buffer) {
         let len = self.records[0].content.len();
         self.copy(0, 0..len, 0, to);
+    }
+
+    /// Appends an object that a pointer of the first record leads to, as the record's own.
+    pub fn only(&mut self, id: ObjectId, to: &mut Buffer) {
+        let source = self.records[0];
+        let Some(mark) = source.bodies.get(&id) else { return self.root(to) };
+        let Mark { end, part: Marked::Object { body, .. }, .. } = source.marks[*mark] else {
+            return;
+        };
+        self.written = BTreeMap::from([((0, id), ROOT_REFERENCE)]);
+        self.copy(0, body..end, mark + 1, to);
     }
 
     /// Appends a pointer to an object: the object itself where it was not written yet.

@@ -421,7 +421,7 @@ impl CopiedTree {
         let SourceTree { tree, class, .. } = &*self.sources[0];
         let (class, title) = (class.clone(), tree.title.clone());
         let records = self.records.iter().map(|tree| tree.record.clone()).collect();
-        Ok(CopiedObject { class, title, records, edits })
+        Ok(CopiedObject { class, title, part: None, described: None, records, edits })
     }
 
     /// The object of a branch, and the record that has it.

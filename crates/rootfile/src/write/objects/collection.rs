@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::write::buffer::{BITS, Buffer};
-use crate::write::table::WritableObject;
+use crate::write::table::{Described, WritableObject};
 
 /// Objects in an order.
 #[derive(Clone)]
@@ -40,6 +40,10 @@ impl WritableObject for ObjectList {
     fn classes(&self) -> Vec<&str> {
         let items = self.items.iter().flat_map(|item| item.classes());
         [self.class()].into_iter().chain(items).collect()
+    }
+
+    fn described(&self) -> Vec<&Described> {
+        self.items.iter().flat_map(|item| item.described()).collect()
     }
 
     fn write(&self, to: &mut Buffer) {
@@ -81,6 +85,11 @@ impl WritableObject for ObjectMap {
     fn classes(&self) -> Vec<&str> {
         let items = self.items.iter().flat_map(|(key, value)| [key.classes(), value.classes()]);
         ["TMap"].into_iter().chain(items.flatten()).collect()
+    }
+
+    fn described(&self) -> Vec<&Described> {
+        let items = self.items.iter().flat_map(|(key, value)| [key.described(), value.described()]);
+        items.flatten().collect()
     }
 
     fn write(&self, to: &mut Buffer) {

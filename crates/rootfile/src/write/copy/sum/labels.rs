@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::members::set_real;
 use crate::error::{Error, Result};
-use crate::histogram::members::{extra, real};
+use crate::histogram::axis::{BINS_MAX, Bins};
 use crate::object::{ObjectId, ObjectRef};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::copy::record::{Edits, Object};
@@ -16,16 +15,11 @@ use crate::write::copy::record::{Edits, Object};
 const CAN_EXTEND: i64 = 1 << 1;
 /// The version of `TObject` that is written.
 const OBJECT_VERSION: u16 = 1;
-/// Bins of an axis at most.
-const BINS_MAX: usize = 1 << 24;
 
 /// An axis of a sum.
 #[derive(Debug)]
 pub struct SumAxis {
     pub name: &'static str,
-    pub bins: usize,
-    min: f64,
-    max: f64,
     /// The number of the bin of each label.
     labels: BTreeMap<String, usize>,
     can_extend: bool,
@@ -73,14 +67,9 @@ fn can_extend(axis: ObjectRef<'_>) -> bool {
 
 impl SumAxis {
     pub fn new(axis: ObjectRef<'_>, name: &'static str) -> Result<SumAxis> {
-        let bins = usize::try_from(axis.int("fNbins")?).ok().filter(|bins| *bins <= BINS_MAX);
-        let bins = bins.ok_or_else(|| Error::unsupported(format!("{name}: its number of bins")))?;
         let labels = of(axis)?.into_iter();
         Ok(SumAxis {
             name,
-            bins,
-            min: real(axis, "fXmin"),
-            max: real(axis, "fXmax"),
             labels: labels.filter_map(|(bin, label)| Some((label, bin.try_into().ok()?))).collect(),
             can_extend: can_extend(axis),
             added: Vec::new(),
@@ -97,25 +86,17 @@ impl SumAxis {
         self.labels.is_empty() || !self.can_extend
     }
 
-    pub fn centre(&self, axis: &[f64], bin: usize) -> f64 {
-        match axis {
-            [] => self.min + (self.max - self.min) * (bin as f64 - 0.5) / self.bins as f64,
-            edges => edges.get(bin).map_or(0.0, |high| (edges[bin - 1] + high) / 2.0),
-        }
-    }
-
-    /// How the bins of another input's axis, `their`, map to those of the sum.
+    /// How the bins of another input's axis map to those of the sum.
     ///
     /// # Errors
     /// `Unsupported` for other bins, and for other labels where the axis cannot be extended.
-    pub fn compare(&self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<AxisBins> {
-        let labels = of(their)?;
+    pub fn compare(&self, mine: &Bins, (axis, their): (ObjectRef<'_>, &Bins)) -> Result<AxisBins> {
+        let labels = of(axis)?;
         let is_here = |(bin, label): &(i64, String)| {
             self.labels.get(label).is_some_and(|here| *here as i64 == *bin)
         };
-        let count = usize::try_from(their.int("fNbins")?).unwrap_or(0);
         let same = labels.len() == self.labels.len() && labels.iter().all(is_here);
-        if same && count == self.bins {
+        if same && mine.count == their.count {
             if !self.is_larger {
                 check_bins(mine, their, self.name)?;
             }
@@ -129,13 +110,14 @@ impl SumAxis {
             let what = format!("{}: labels that are not in all inputs", self.name);
             return Err(Error::unsupported(what));
         }
-        if !(self.can_extend && can_extend(their)) {
+        if !(self.can_extend && can_extend(axis)) {
             let what = "other labels than in the first input, on an axis that cannot be extended";
             return Err(Error::unsupported(format!("{}: {what}", self.name)));
         }
+        let count = their.count;
         let mut bins: Vec<Option<BinLabel>> = Vec::new();
         bins.resize_with(count.min(BINS_MAX) + 2, || None);
-        for label in objects(their)? {
+        for label in objects(axis)? {
             let bin = usize::try_from(label.int("fUniqueID")?).unwrap_or(usize::MAX);
             let number = label.base_position("TObject");
             if let (Some(place), Some(number)) = (bins.get_mut(bin), number) {
@@ -149,7 +131,12 @@ impl SumAxis {
     ///
     /// # Errors
     /// `Unsupported` for a bin that has no label; `Limit`.
-    pub fn place(&mut self, bins: &AxisBins, bin: usize, record: usize) -> Result<(usize, bool)> {
+    pub fn place(
+        &mut self,
+        mine: &mut Bins,
+        (bins, bin): (&AxisBins, usize),
+        record: usize,
+    ) -> Result<(usize, bool)> {
         let labels = match bins {
             AxisBins::Same => return Ok((bin, false)),
             AxisBins::Labelled(labels) => labels,
@@ -157,7 +144,7 @@ impl SumAxis {
         let BinLabel { text, id, number } = match labels.get(bin) {
             Some(Some(label)) => label,
             _ if bin == 0 => return Ok((0, false)),
-            _ if bin + 1 == labels.len() => return Ok((self.bins + 1, false)),
+            _ if bin + 1 == labels.len() => return Ok((mine.count + 1, false)),
             _ => {
                 let what = format!("{}: bin {bin} has no label, where others have", self.name);
                 return Err(Error::unsupported(what));
@@ -167,12 +154,13 @@ impl SumAxis {
             return Ok((*place, false));
         }
         let place = self.labels.len() + 1;
-        let is_larger = place > self.bins;
+        let is_larger = place > mine.count;
         if is_larger {
-            self.bins = 2 * self.bins.max(1);
-            self.max = self.min + 2.0 * (self.max - self.min);
+            let Bins { count, min, max, .. } = &mut *mine;
+            *count = 2 * (*count).max(1);
+            *max = *min + 2.0 * (*max - *min);
             self.is_larger = true;
-            if self.bins > BINS_MAX {
+            if mine.count > BINS_MAX {
                 return Err(Error::limit(format!("{}: too many labels", self.name)));
             }
         }
@@ -187,10 +175,6 @@ impl SumAxis {
     }
 
     pub fn edit(&self, axis: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
-        if self.is_larger {
-            edits.set((0, axis), "fNbins", &[self.bins as i64])?;
-            set_real(axis, "fXmax", self.max, edits);
-        }
         // Axes of ROOT 4 have no list of labels.
         if self.added.is_empty() {
             return Ok(());
@@ -208,18 +192,15 @@ impl SumAxis {
     }
 }
 
-/// Checks that an axis has the same bins as that of the first input.
-fn check_bins(mine: ObjectRef<'_>, their: ObjectRef<'_>, name: &str) -> Result<()> {
-    for member in ["fNbins", "fXmin", "fXmax"] {
-        if mine.member(member) != their.member(member) {
-            let what = format!("{name}: other bins than in the first input ({member})");
-            return Err(Error::unsupported(what));
+/// Checks that an axis has the same bins as that of the first input, but for rounding.
+fn check_bins(mine: &Bins, their: &Bins, name: &str) -> Result<()> {
+    match mine.differs_in(their) {
+        None => Ok(()),
+        Some(what) => {
+            let said = format!("{name}: other {what} than in the first input");
+            Err(Error::unsupported(said))
         }
     }
-    if extra(mine, "fXbins") != extra(their, "fXbins") {
-        return Err(Error::unsupported(format!("{name}: other edges than in the first input")));
-    }
-    Ok(())
 }
 
 /// Checks that all axes of two histograms of many dimensions have the same bins and labels.
@@ -231,7 +212,7 @@ pub fn check_axes(mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<()> {
     for (at, (mine, their)) in
         mine.into_iter().flatten().zip(their.into_iter().flatten()).enumerate()
     {
-        check_bins(mine, their, &format!("axis {at}"))?;
+        check_bins(&Bins::of(mine)?, &Bins::of(their)?, &format!("axis {at}"))?;
         if of(mine)? != of(their)? {
             let what = format!("axis {at}: other labels than in the first input");
             return Err(Error::unsupported(what));

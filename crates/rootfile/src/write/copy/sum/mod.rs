@@ -63,8 +63,7 @@ impl ObjectSum {
     /// The sum of one object.
     ///
     /// # Errors
-    /// `Unsupported` for averages, histograms whose entries are still in a buffer, and classes
-    /// whose bins are no array.
+    /// `Unsupported` for averages, and for classes whose bins are no array.
     pub fn new(object: CopiedObject) -> Result<ObjectSum> {
         let kind = Kind::of(object.root())?;
         Ok(ObjectSum { object, kind })
@@ -84,12 +83,11 @@ impl ObjectSum {
         let next = self.object.records.len();
         let (mine, their) = (self.object.root(), other.root());
         let is_used = match &mut self.kind {
-            Kind::Histogram(sum) => sum.add((mine, their), next)?,
+            Kind::Histogram(sum) => sum.add(their, next)?,
             Kind::Efficiency(sums, weight) => {
                 let [passed, total] = histograms(their)?;
-                let [my_passed, my_total] = histograms(mine)?;
-                let passed = sums.0.add((my_passed, passed), next)?;
-                let total = sums.1.add((my_total, total), next)?;
+                let passed = sums.0.add(passed, next)?;
+                let total = sums.1.add(total, next)?;
                 let more = real(their, "fWeight");
                 *weight = *weight * more / (*weight + more);
                 passed | total

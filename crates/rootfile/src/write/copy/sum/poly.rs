@@ -1,10 +1,11 @@
 //! Histograms of polygons (ROOT: `TH2Poly::Merge`), of the same polygons in the same order.
 
-use super::histogram::{self, SUMS};
+use super::histogram;
 use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::histogram::cells;
+use crate::histogram::filled::SUMS;
 use crate::histogram::members::{extra, number, real};
 use crate::object::{ObjectRef, Value};
 use crate::write::buffer::Buffer;

@@ -24,6 +24,8 @@ pub struct SparseSum {
     places: BTreeMap<Vec<u8>, usize>,
     bins: Numbers,
     errors: Vec<f64>,
+    /// Cells of the largest chunk's arrays: ROOT takes the size of a chunk for the room in them.
+    room: usize,
     /// The array for errors, in another input's record, where the first one has none.
     errors_of: Option<Object>,
 }
@@ -37,6 +39,7 @@ impl SparseSum {
             places: BTreeMap::new(),
             bins: Numbers::F64(Vec::new()),
             errors: Vec::new(),
+            room: 0,
             errors_of: None,
         };
         sparse.add_bins(root)?;
@@ -78,6 +81,7 @@ impl SparseSum {
                 return Err(corrupt());
             }
             self.width = width;
+            self.room = self.room.max(content.len());
             let count = coordinates.len() / width;
             let content = cells::first(content, count).ok_or_else(corrupt)?;
             let errors = chunk.pointed("fSumw2")?.and_then(|array| array.member("fArray"));
@@ -121,16 +125,21 @@ impl SparseSum {
         let mut chunks = chunks(root)?.into_iter();
         let Some(chunk) = chunks.next() else { return Ok(()) };
         edits.dropped.extend(chunks.map(|chunk| (0, chunk.id)));
-        edits.set((0, root), "fChunkSize", &[count.max(root.int("fChunkSize")?)])?;
+        let room = self.room.max(self.places.len());
+        edits.set((0, root), "fChunkSize", &[room as i64])?;
         edits.set((0, chunk), "fCoordinatesSize", &[self.coordinates.len() as i64])?;
         let mut to = Buffer::default();
         to.bool(!self.coordinates.is_empty());
         to.bytes(&self.coordinates);
         edits.set_bytes((0, chunk), "fCoordinates", to);
         if let Some(content) = chunk.pointed("fContent")? {
-            edits.bodies.insert((0, content.id), array_of(&self.bins).into_vec());
+            let mut bins = self.bins.clone();
+            cells::extend(&mut bins, room);
+            edits.bodies.insert((0, content.id), array_of(&bins).into_vec());
         }
-        let errors = array_of(&Numbers::F64(self.errors.clone())).into_vec();
+        let mut errors = self.errors.clone();
+        errors.resize(if errors.is_empty() { 0 } else { room }, 0.0);
+        let errors = array_of(&Numbers::F64(errors)).into_vec();
         match (chunk.pointed("fSumw2")?, self.errors_of) {
             (Some(array), _) => {
                 edits.bodies.insert((0, array.id), errors);

@@ -1,0 +1,283 @@
+//! A histogram's bins and sums, and how a value is filled in (ROOT: `TH1::Fill`, `TProfile::Fill`).
+
+use super::axis::Bins;
+use super::cells::{self, reals};
+use super::members::{extra, number, real};
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+use crate::object::{ObjectId, ObjectRef, Value};
+
+/// Members of histograms that are added, beside the bins.
+pub(crate) const SUMS: [&str; 14] = [
+    "fEntries", "fTsumw", "fTsumw2", "fTsumwx", "fTsumwx2", "fTsumwy", "fTsumwy2", "fTsumwxy",
+    "fTsumwz", "fTsumwz2", "fTsumwxz", "fTsumwyz", "fTsumwt", "fTsumwt2",
+];
+/// Base classes that have the bins.
+const BINS: [&str; 6] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL64", "TArrayF", "TArrayD"];
+const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
+/// The bit of histograms that keep no errors of weights (ROOT: `TH1::kIsNotW`).
+const IS_NOT_WEIGHTED: i64 = 1 << 19;
+/// `TH1::fStatOverflows` where values outside the axes count in the sums.
+const CONSIDER_OVERFLOWS: i64 = 1;
+/// Cells of a histogram at most.
+const CELLS_MAX: usize = 1 << 27;
+
+/// A histogram or profile of one to three dimensions.
+#[derive(Debug, Clone)]
+pub(crate) struct Filled {
+    pub axes: Vec<Bins>,
+    /// The object and the number of its member that have the bins.
+    pub place: (ObjectId, usize),
+    pub bins: Numbers,
+    /// Sums of squared weights; of a profile of weights times squared values.
+    pub errors: Vec<f64>,
+    /// Of a profile: sums of weights of each bin, and of their squares.
+    pub bin_entries: Vec<f64>,
+    pub bin_errors: Vec<f64>,
+    /// Those of [`SUMS`] that the class has.
+    pub sums: Vec<(&'static str, f64)>,
+    pub is_profile: bool,
+    /// Values that a profile takes; equal where it takes all.
+    taken: [f64; 2],
+    is_not_weighted: bool,
+    considers_overflows: bool,
+}
+
+impl Filled {
+    /// What an object of a class that derives from `TH1` holds, but for what waits in its buffer.
+    ///
+    /// # Errors
+    /// `Unsupported` for classes whose bins are no array; `Corrupt`.
+    pub fn of(root: ObjectRef<'_>) -> Result<Filled> {
+        let (place, bins) = bins(root)?;
+        let axes = axes(root)?
+            .into_iter()
+            .map(|(name, axis)| Bins::of(axis).map_err(|error| error.within(name)));
+        let axes = axes.collect::<Result<Vec<Bins>>>()?;
+        let is_profile = root.member("fBinEntries").is_some();
+        let [low, high] = [["fYmin", "fYmax"], ["fZmin", "fZmax"], ["fTmin", "fTmax"]]
+            .get(axes.len() - 1)
+            .map_or([0.0; 2], |names| names.map(|name| real(root, name)));
+        let bits = root.int("fBits")?;
+        let sums = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
+        Ok(Filled {
+            axes,
+            place,
+            bins,
+            errors: extra(root, "fSumw2"),
+            bin_entries: extra(root, "fBinEntries"),
+            bin_errors: extra(root, "fBinSumw2"),
+            sums: sums.collect(),
+            is_profile,
+            taken: [low, high],
+            is_not_weighted: bits & IS_NOT_WEIGHTED != 0,
+            considers_overflows: root
+                .int("fStatOverflows")
+                .is_ok_and(|it| it == CONSIDER_OVERFLOWS),
+        })
+    }
+
+    /// Bins, those outside the axes included.
+    ///
+    /// # Errors
+    /// `Limit` for more than a histogram has.
+    pub fn cells(&self) -> Result<usize> {
+        let count = self.axes.iter().try_fold(1usize, |all, axis| all.checked_mul(axis.cells()));
+        let count = count.filter(|count| *count <= CELLS_MAX);
+        count.ok_or_else(|| Error::limit("a histogram of too many bins"))
+    }
+
+    /// Whether every axis has limits: one of a histogram that is still to choose them has none.
+    pub fn has_limits(&self) -> bool {
+        self.axes.iter().all(|axis| axis.min < axis.max)
+    }
+
+    /// Gives every array as many cells as the axes have.
+    ///
+    /// # Errors
+    /// As [`Filled::cells`].
+    pub fn resize(&mut self) -> Result<()> {
+        let count = self.cells()?;
+        cells::extend(&mut self.bins, count);
+        let profile = self.is_profile;
+        for (all, is_there) in [
+            (&mut self.errors, profile),
+            (&mut self.bin_entries, profile),
+            (&mut self.bin_errors, false),
+        ] {
+            if is_there || !all.is_empty() {
+                all.resize(count, 0.0);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn sum(&self, name: &str) -> f64 {
+        self.sums.iter().find(|(of, _)| *of == name).map_or(0.0, |(_, sum)| *sum)
+    }
+
+    /// Keeps squared weights from now on (ROOT: `TH1::Sumw2`, `TProfile::Sumw2`).
+    pub fn keep_errors(&mut self) {
+        let (errors, contents) = match self.is_profile {
+            true => (&mut self.bin_errors, self.bin_entries.clone()),
+            false => (&mut self.errors, reals(&self.bins)),
+        };
+        if errors.is_empty() {
+            *errors = contents.into_iter().map(f64::abs).collect();
+        }
+    }
+
+    pub fn keeps_errors(&self) -> bool {
+        !if self.is_profile { &self.bin_errors } else { &self.errors }.is_empty()
+    }
+
+    /// Fills in a value: where it is on each axis, and what a profile averages behind that.
+    ///
+    /// # Errors
+    /// `Corrupt` where the arrays are shorter than the axes say.
+    pub fn fill(&mut self, value: &[f64], weight: f64) -> Result<()> {
+        let dimensions = self.axes.len();
+        let averaged = value.get(dimensions).copied().filter(|_| self.is_profile);
+        let [low, high] = self.taken;
+        if let Some(averaged) = averaged
+            && low != high
+            && !(averaged >= low && averaged <= high)
+        {
+            return Ok(());
+        }
+        self.add_to("fEntries", 1.0);
+        let (mut cell, mut stride, mut is_within) = (0, 1, true);
+        for (axis, at) in self.axes.iter().zip(value) {
+            let bin = axis.find(*at);
+            is_within &= bin > 0 && bin <= axis.count;
+            cell += stride * bin;
+            stride *= axis.cells();
+        }
+        if weight != 1.0 && !self.is_not_weighted {
+            self.keep_errors();
+        }
+        let short = || Error::corrupt("arrays of a histogram that are shorter than its axes say");
+        cells::add_one(&mut self.bins, cell, weight * averaged.unwrap_or(1.0)).ok_or_else(short)?;
+        let square = averaged.map_or(weight * weight, |averaged| weight * averaged * averaged);
+        for (all, number) in [
+            (&mut self.errors, square),
+            (&mut self.bin_entries, weight),
+            (&mut self.bin_errors, weight * weight),
+        ] {
+            if !all.is_empty() {
+                *all.get_mut(cell).ok_or_else(short)? += number;
+            }
+        }
+        if is_within || self.considers_overflows {
+            self.add_moments(&value[..dimensions], averaged, weight);
+        }
+        Ok(())
+    }
+
+    fn add_to(&mut self, name: &str, number: f64) {
+        if let Some((_, sum)) = self.sums.iter_mut().find(|(of, _)| *of == name) {
+            *sum += number;
+        }
+    }
+
+    fn add_moments(&mut self, at: &[f64], averaged: Option<f64>, weight: f64) {
+        let [x, y, z] = [0, 1, 2].map(|axis| at.get(axis).copied().unwrap_or_default());
+        for (name, moment) in moments(weight, weight * weight, [x, y, z]) {
+            self.add_to(name, moment);
+        }
+        // The sums of what is averaged have the letter of the next axis, which lacks others.
+        let names = [["fTsumwy", "fTsumwy2"], ["fTsumwz", "fTsumwz2"], ["fTsumwt", "fTsumwt2"]];
+        if let (Some(averaged), Some([first, second])) = (averaged, names.get(at.len() - 1)) {
+            self.add_to(first, weight * averaged);
+            self.add_to(second, weight * averaged * averaged);
+        }
+    }
+
+    /// Whether each bin was filled: a profile's with values of zero have entries and no content.
+    pub fn cells_filled(&self) -> Vec<bool> {
+        let contents = reals(&self.bins);
+        let others = [&self.errors, &self.bin_entries, &self.bin_errors];
+        let is_filled = |at: usize| {
+            let others = others.iter().filter_map(|all| all.get(at));
+            others.chain([&contents[at]]).any(|number| *number != 0.0)
+        };
+        (0..contents.len()).map(is_filled).collect()
+    }
+
+    /// Nothing was filled in.
+    pub fn is_empty(&self) -> bool {
+        self.sum("fEntries") == 0.0 && !self.cells_filled().contains(&true)
+    }
+
+    /// The sums. Of a histogram whose bins were set, not filled, they are computed from the bins,
+    /// as in ROOT's `GetStats`; an axis has no centres where its labels may be extended.
+    pub fn statistics(&self, has_centres: impl Fn(usize) -> bool) -> Vec<(&'static str, f64)> {
+        let mut all = self.sums.clone();
+        let is_set = self.sum("fTsumw") == 0.0 && self.sum("fEntries") > 0.0;
+        if !is_set || self.is_profile {
+            return all;
+        }
+        for (at, content) in reals(&self.bins).iter().enumerate() {
+            let mut rest = at;
+            let (mut centres, mut is_within) = ([0.0; 3], true);
+            for (number, axis) in self.axes.iter().enumerate() {
+                let bin = rest % axis.cells();
+                rest /= axis.cells();
+                is_within &= bin > 0 && bin <= axis.count;
+                if is_within && has_centres(number) {
+                    centres[number] = axis.centre(bin);
+                }
+            }
+            if is_within {
+                let error = self.errors.get(at).copied().unwrap_or(content.abs());
+                let moments = moments(*content, error, centres);
+                for (name, sum) in &mut all {
+                    *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, m)| *m);
+                }
+            }
+        }
+        all
+    }
+}
+
+/// What a bin contributes to the members of [`SUMS`].
+fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11] {
+    [
+        ("fTsumw", w),
+        ("fTsumw2", error),
+        ("fTsumwx", w * x),
+        ("fTsumwx2", w * x * x),
+        ("fTsumwy", w * y),
+        ("fTsumwy2", w * y * y),
+        ("fTsumwxy", w * x * y),
+        ("fTsumwz", w * z),
+        ("fTsumwz2", w * z * z),
+        ("fTsumwxz", w * x * z),
+        ("fTsumwyz", w * y * z),
+    ]
+}
+
+/// The axes that a histogram has, as many as it has dimensions.
+pub(crate) fn axes(histogram: ObjectRef<'_>) -> Result<Vec<(&'static str, ObjectRef<'_>)>> {
+    let dimensions = match histogram {
+        of if of.base("TH3").is_some() => 3,
+        of if of.base("TH2").is_some() => 2,
+        _ => 1,
+    };
+    let axis = |name| match histogram.pointed(name)? {
+        Some(axis) => Ok((name, axis)),
+        None => Err(Error::corrupt(format!("a histogram without {name}"))),
+    };
+    AXES.into_iter().take(dimensions).map(axis).collect()
+}
+
+/// The object and the number of its member that have the bins, and the bins.
+fn bins(histogram: ObjectRef<'_>) -> Result<((ObjectId, usize), Numbers)> {
+    let found = BINS.into_iter().find_map(|class| {
+        let array = histogram.base(class)?;
+        let Some(Value::Numbers(numbers)) = array.member("fArray") else { return None };
+        Some((histogram.base_position(class)?, numbers.clone()))
+    });
+    let class = histogram.class();
+    found.ok_or_else(|| Error::unsupported(format!("the bins of an object of class {class}")))
+}
