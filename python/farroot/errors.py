@@ -17,6 +17,7 @@ __all__ = [
     "ConnectionFailedError",
     "CorruptError",
     "Error",
+    "ExistsError",
     "HiddenAliasWarning",
     "IgnoredArgumentWarning",
     "InvalidArgumentError",
@@ -62,6 +63,10 @@ class Error(Exception):
 
 class NotFoundError(Error, FileNotFoundError):
     """No such file."""
+
+
+class ExistsError(Error, FileExistsError):
+    """A file of that name is there already."""
 
 
 class KeyInFileError(Error, KeyError):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidArgumentError, UnsupportedError
+from . import _exact
 from .objects import WritableAxis, WritableHistogram, histogram_class
 
 _NAMES = ("xaxis", "yaxis", "zaxis")
@@ -30,6 +31,9 @@ def of_numpy(parts: Sequence[Any]) -> WritableHistogram | None:
     contents, *edges = parts
     if contents.shape != tuple(len(each) - 1 for each in edges):
         return None
+    _refuse_axes(len(edges))
+    contents = _exact.reals(contents, "the contents of a histogram")
+    edges = [_exact.reals(each, "the edges of a histogram") for each in edges]
     axes = [_axis(number, "", np.asarray(each)) for number, each in enumerate(edges)]
     values = contents.astype(np.float64)
     with_flow = np.pad(values, 1)
@@ -76,11 +80,12 @@ def of_uhi(histogram: Any) -> WritableHistogram:
     """A histogram of hist, boost_histogram, or anything that speaks UHI."""
     if histogram.kind not in ("COUNT", "MEAN"):
         raise UnsupportedError(f"histograms of kind {histogram.kind!r} have no class in ROOT")
+    _refuse_axes(len(histogram.axes))
     title = getattr(histogram, "title", getattr(histogram, "name", "")) or ""
     axes = [_uhi_axis(number, axis, histogram) for number, axis in enumerate(histogram.axes)]
     if histogram.kind == "MEAN":
         return _profile(histogram, str(title), axes)
-    inner = np.asarray(histogram.values())
+    inner = _exact.whole(histogram.values(), "the contents of a histogram")
     values = _with_flow(histogram.values, inner, histogram.axes)
     squares = None
     if _is_weighted(histogram):
@@ -114,16 +119,11 @@ def _is_weighted(histogram: Any) -> bool:
 def _with_flow(get: Any, inner: NDArray[Any], axes: Sequence[Any]) -> NDArray[Any]:
     """Contents with the bins below and above, of zeros where the library has none."""
     try:
-        full = np.asarray(get(flow=True))
+        full = get(flow=True)
     except TypeError:
         full = inner
-    dtype = full.dtype
-    if dtype.kind in "ub" or dtype.itemsize > 8 or dtype.kind not in "if" or dtype == np.float16:
-        dtype = np.dtype(np.float64)
-    if dtype == np.int64:
-        # As ROOT's own histograms of counts; whole numbers to 2^53 are the same.
-        dtype = np.dtype(np.float64)
-    padded = np.zeros([bins + 2 for bins in inner.shape], dtype=dtype)
+    full = _held(full)
+    padded = np.zeros([bins + 2 for bins in inner.shape], dtype=full.dtype)
     pairs = zip(axes, inner.shape, full.shape, strict=True)
     padded[tuple(_cells_of(axis, bins, has) for axis, bins, has in pairs)] = full
     return padded
@@ -145,6 +145,23 @@ def _cells_of(axis: Any, bins: int, has: int) -> slice:
     if has != bins + 1 or below is None:
         raise InvalidArgumentError(f"an axis of {bins} bins has {has} values with flow")
     return slice(0, has) if below else slice(1, 1 + has)
+
+
+def _held(contents: Any) -> NDArray[Any]:
+    """Contents of a type that ROOT's histograms hold: reals, where they have another."""
+    numbers = _exact.whole(contents, "the contents of a histogram")
+    is_kept = numbers.dtype.str[1:] in ("i1", "i2", "i4", "f4", "f8")
+    return numbers if is_kept else _exact.reals(numbers, "the contents of a histogram")
+
+
+def _refuse_axes(count: int) -> None:
+    """
+    Raises:
+        UnsupportedError: for more axes than ROOT's histograms have, or none.
+    """
+    if not 1 <= count <= len(_NAMES):
+        said = "project it to fewer axes, or write its values as a table"
+        raise UnsupportedError(f"a histogram of {count} axes, ROOT's have 1 to 3: {said}")
 
 
 def _uhi_axis(number: int, axis: Any, histogram: Any) -> WritableAxis:

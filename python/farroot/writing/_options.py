@@ -10,6 +10,7 @@ from .._progress import Wanted, is_wanted
 from .._uproot import IGNORED_WHEN_WRITING
 from ..compression import number_and_level
 from ..errors import ArgumentTypeError, InvalidArgumentError
+from ._ours import count, flag, text
 
 #: ROOT's number: ZSTD of ROOT's level 5.
 DEFAULT_COMPRESSION = 505
@@ -43,8 +44,11 @@ class Options:
         return cls(**{name: value for name, value in given.items() if name in known})
 
     def __post_init__(self) -> None:
-        if self.jagged not in ("counter", "vector"):
-            raise InvalidArgumentError(f'jagged is "counter" or "vector", not {self.jagged!r}')
+        text(self.title, "title")
+        is_vector(self.jagged)
+        cluster(self.cluster)
+        for name in ("reproducible", "keep_partial"):
+            flag(getattr(self, name), name)
         is_wanted(self.progress)
 
     def core(self) -> _core.FileOptions:
@@ -52,7 +56,7 @@ class Options:
         return _core.FileOptions(
             self.title,
             number_and_level(self.compression),
-            self.threads,
+            None if self.threads is None else count(self.threads, "threads"),
             size(self.memory, "memory"),
             self.reproducible,
             size(self.checkpoint, "checkpoint"),
@@ -79,17 +83,32 @@ def size(said: str | int | None, what: str) -> int | None:
     Raises:
         InvalidArgumentError: for what is no size.
     """
-    if said is None or isinstance(said, int):
-        return said
-    found = _core.StepSize(said).bytes
+    if said is None:
+        return None
+    if not isinstance(said, str):
+        return count(said, what)
+    found = _core.StepSize(text(said, what)).bytes
     if found is None:
         raise InvalidArgumentError(f'{what} is a size as "100 MB", not {said!r}')
     return found
+
+
+def is_vector(jagged: str) -> bool:
+    """Whether lists of numbers become vectors.
+
+    Raises:
+        InvalidArgumentError: where neither is said.
+    """
+    if not isinstance(jagged, str) or jagged not in ("counter", "vector"):
+        raise InvalidArgumentError(f'jagged is "counter" or "vector", not {jagged!r}')
+    return jagged == "vector"
 
 
 def cluster(said: str | int | None) -> tuple[int | None, int | None]:
     """Entries, or compressed bytes, of a cluster."""
     if said is None:
         return None, None
-    found = _core.StepSize(said)
+    if not isinstance(said, str):
+        return count(said, "cluster"), None
+    found = _core.StepSize(text(said, "cluster"))
     return found.entries, found.bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _frames, _types
+from ._ours import each_of, text
 from ._types import Type
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ def batches(data: Any) -> Iterator[dict[str, Any]]:
     Raises:
         ArgumentTypeError: for anything else.
     """
-    if isinstance(data, Iterator):
-        for batch in data:
+    if isinstance(data, Iterator) and not isinstance(data, io.IOBase):
+        for batch in each_of(data):
             yield from batches(batch)
     elif _is_stream(data):
         yield from _arrow.batches(data)
@@ -79,9 +81,7 @@ def _columns_of(data: Any) -> dict[str, Any]:
 
 
 def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"the name of a column is a string, not {name!r}")
-    return name
+    return text(name, "the name of a column")
 
 
 def is_table(what: Any) -> bool:

@@ -10,8 +10,9 @@ from .._shown import shown
 from .._uproot import taken
 from ..compression import Compression
 from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, UnsupportedError
-from . import tables
+from . import _options, tables
 from ._keys import DIRECTORY, Key, Keys
+from ._ours import by_caller, ours, text, texts
 from ._tables import COUNTER, Columns, batches, doc_of, docs_of, is_table, types_of
 from ._within import Within
 
@@ -64,6 +65,7 @@ class WritableDirectory(Within):
         return self._file.compression
 
     @compression.setter
+    @ours
     def compression(self, compression: object) -> None:
         self._file.compression = compression
 
@@ -126,6 +128,7 @@ class WritableDirectory(Within):
     def __contains__(self, where: object) -> bool:
         return isinstance(where, str) and self._find(where) is not None
 
+    @ours
     def classname_of(self, where: str) -> str:
         """The class of what is at that path."""
         return self._found(where)[1].classname
@@ -143,7 +146,7 @@ class WritableDirectory(Within):
         return None if key is None else (directory, key)
 
     def _found(self, where: str) -> tuple[WritableDirectory, Key]:
-        found = self._find(where)
+        found = self._find(text(where, "a name"))
         if found is None:
             there = ", ".join(repr(name) for name in self._keys.names()[:10])
             raise KeyInFileError(f"nothing at {where!r} in {self!r}; there is {there or 'nothing'}")
@@ -153,11 +156,13 @@ class WritableDirectory(Within):
         path = (*self._path, key.name)
         return WritableDirectory(self._file, path, self._keys.below[key.name])
 
+    @ours
     def get(self, where: str, default: Any = None) -> Any:
         """What is at that path, or the default."""
-        found = self._find(where)
+        found = self._find(text(where, "a name"))
         return default if found is None else self[where]
 
+    @ours
     def __getitem__(self, where: str) -> Any:
         """A directory, a table that is being written, or an object: that which was written, or
         read from the file as it was before.
@@ -167,7 +172,7 @@ class WritableDirectory(Within):
             ArgumentTypeError: a table of the file as it was: :func:`farroot.open` reads it.
         """
         self._file.ensure_open()
-        if not where.strip("/"):
+        if not text(where, "a name").strip("/"):
             return self
         directory, key = self._found(where)
         if key.classname == DIRECTORY:
@@ -181,6 +186,7 @@ class WritableDirectory(Within):
             raise ArgumentTypeError(f"{where!r} was there before, entries are not added: {advice}")
         return self._file.before("/".join((*directory._path, f"{key.name};{key.cycle}")))
 
+    @ours
     def __delitem__(self, where: str) -> None:
         """Takes an object that :func:`farroot.update` found out of its directory; of several
         cycles the last one. Its record is free then; baskets and pages of tables are not.
@@ -195,6 +201,7 @@ class WritableDirectory(Within):
 
     # What is written.
 
+    @ours
     def mkdir(self, name: str, *, initial_directory_bytes: int | None = None) -> WritableDirectory:
         """A directory, with those that its path names, made where it is not there.
 
@@ -203,7 +210,7 @@ class WritableDirectory(Within):
         """
         self._file.ensure_open()
         directory = self
-        for step in filter(None, name.split("/")):
+        for step in filter(None, text(name, "a name").split("/")):
             keys = directory._keys.directory(step)
             directory = WritableDirectory(self._file, (*directory._path, step), keys)
         if directory is not self:
@@ -212,28 +219,34 @@ class WritableDirectory(Within):
 
     def _place(self, where: str) -> tuple[WritableDirectory, str]:
         """The directory of a path, made where it is not there, and the name in it."""
-        before, _, name = where.strip("/").rpartition("/")
+        before, _, name = text(where, "a name").strip("/").rpartition("/")
         if not name:
             raise InvalidArgumentError(f"{where!r} is no name")
         return (self.mkdir(before) if before else self), name
 
+    @ours
     def __setitem__(self, where: str, what: Any) -> None:
-        self.update({where: what})
+        self._file.ensure_open()
+        self._assign(text(where, "a name"), what)
 
+    @ours
     def update(
         self, pairs: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any
     ) -> None:
         """Writes several things: names, which may be paths, and what is assigned to them."""
         self._file.ensure_open()
         together = pairs.items() if isinstance(pairs, Mapping) else pairs
-        for where, what in [*together, *more.items()]:
-            if isinstance(what, Mapping) and types_of(what) is not None:
-                said = "mkrntuple makes an RNTuple without entries"
-                raise InvalidArgumentError(f"types where {where!r} is to have entries: {said}")
-            if is_table(what):
-                self.mkrntuple(where, what)
-            else:
-                self._put(where, what)
+        for where, what in [*map(_pair, together), *more.items()]:
+            self._assign(where, what)
+
+    def _assign(self, where: str, what: Any) -> None:
+        if isinstance(what, Mapping) and types_of(what) is not None:
+            said = "mkrntuple makes an RNTuple without entries"
+            raise InvalidArgumentError(f"types where {where!r} is to have entries: {said}")
+        if is_table(what):
+            self.mkrntuple(where, what)
+        else:
+            self._put(where, what)
 
     def _put(self, where: str, what: Any) -> None:
         from .._by_root import NAME, is_pyroot, written_by_root
@@ -255,6 +268,7 @@ class WritableDirectory(Within):
         core.copy("/".join((*directory._path, name)), source._live(), at)
         directory._keys.add(name, source.classname_of(at), source[at])
 
+    @ours
     @taken
     def mktree(
         self,
@@ -289,23 +303,28 @@ class WritableDirectory(Within):
         Raises:
             UnsupportedError: for types that a tree cannot hold.
         """
-        title = title or doc_of(branch_types_or_data)
+        title = text(title, "title") or doc_of(branch_types_or_data)
+        said = texts(titles, "titles")
+        for function in (counter_name, field_name):
+            if not callable(function):
+                raise ArgumentTypeError(f"a function gives names to branches, not {function!r}")
+        is_vector = _options.is_vector(jagged or self._file.options["jagged"])
         options = {"title": title, "cluster": cluster, "jagged": jagged}
 
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
-            is_vector = (jagged or self._file.options["jagged"]) == "vector"
             names = tables.TreeNames(columns.types, counter_name, field_name, is_vector)
             names.refuse_collisions(columns.types)
             for counter in names.counters.values():
                 if counter in columns.types:
                     columns.types[counter] = COUNTER
-            core = self._file.make_tree("/".join(path), columns, names, titles or {}, options)
+            core = self._file.make_tree("/".join(path), columns, names, said, options)
             of_all = tables.Compressions(self.compression)
             return tables.Open(tables.WritableTree, path, core, columns, names, of_all)
 
         tree: WritableTree = self._make_table(name, branch_types_or_data, "TTree", make)
         return tree
 
+    @ours
     @taken
     def mkrntuple(
         self,
@@ -326,11 +345,13 @@ class WritableDirectory(Within):
             titles: The same of fields, by name.
             cluster: As for :func:`recreate`.
         """
-        options = {"title": description or doc_of(type_spec_or_data), "cluster": cluster}
+        title = text(description, "description") or doc_of(type_spec_or_data)
+        options = {"title": title, "cluster": cluster}
+        said = texts(titles, "titles")
 
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
             names = tables.TreeNames({}, _counter_name, _field_name)
-            core = self._file.make_ntuple("/".join(path), columns, titles or {}, options)
+            core = self._file.make_ntuple("/".join(path), columns, said, options)
             of_all = tables.Compressions(self.compression)
             return tables.Open(tables.WritableNTuple, path, core, columns, names, of_all)
 
@@ -367,6 +388,7 @@ class WritableDirectory(Within):
             made.add(batch)
         return made
 
+    @ours
     @taken
     def copy_from(
         self,
@@ -386,6 +408,9 @@ class WritableDirectory(Within):
             require_matches: Whether that nothing is copied is an error.
         """
         self._file.ensure_open()
+        if not hasattr(source, "classnames"):
+            kind = type(source).__name__
+            raise ArgumentTypeError(f"copy_from copies from a file that is open, not a {kind}")
         chosen = source.classnames(filter_name=filter_name, filter_classname=filter_classname)
         if not chosen and require_matches:
             raise InvalidArgumentError(f"nothing in {source!r} has a name like {filter_name!r}")
@@ -413,11 +438,20 @@ class WritableDirectory(Within):
                 raise why from None
 
 
+def _pair(pair: Any) -> tuple[str, Any]:
+    """A name, and what gets it."""
+    if isinstance(pair, (tuple, list)) and len(pair) == 2:
+        return text(pair[0], "a name"), pair[1]
+    raise ArgumentTypeError(f"update takes a dict, or pairs of a name and an object, not {pair!r}")
+
+
 def _renamed(path: str, rename: Any) -> str:
     if rename is None:
         return path
     if isinstance(rename, Mapping):
-        return str(rename.get(path, path))
+        return text(rename.get(path, path), "a name in rename")
     if callable(rename):
-        return str(rename(path))
+        with by_caller():
+            renamed = rename(path)
+        return text(renamed, "the result of rename")
     raise ArgumentTypeError(f"rename is a function or a dict, not {rename!r}")

@@ -11,7 +11,8 @@ from .. import _core
 from .._by_root import NAME, is_pyroot, is_uproots, written_by_root, written_by_uproot
 from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 from ..objects import Object
-from . import _histograms, _members
+from . import _exact, _histograms, _members
+from ._ours import count, ours, text
 from .objects import (
     AUTOMATIC,
     Copied,
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 
+@ours
 def to_writable(what: Any) -> Writable:
     """An object as one that can be written.
 
@@ -93,12 +95,16 @@ def _by_uproot(what: Any) -> Writable | None:
         return None
 
 
+@ours
 def to_TObjString(string: Any) -> Text:
-    return Text(str(string))
+    return string if isinstance(string, Text) else Text(text(string, "a TObjString"))
 
 
+@ours
 def to_TList(data: Any, name: str = "") -> ObjectList:
-    return ObjectList([_item(each) for each in data], name)
+    if isinstance(data, str):
+        raise ArgumentTypeError("a TList is made of objects, in a list")
+    return ObjectList([_item(each) for each in data], text(name, "a name"))
 
 
 def _item(what: Any) -> Writable:
@@ -107,6 +113,7 @@ def _item(what: Any) -> Writable:
     return to_writable(what)
 
 
+@ours
 def as_TGraph(
     df: Any,
     title: str = "",
@@ -123,6 +130,11 @@ def as_TGraph(
         title, xAxisLabel, yAxisLabel: What is shown on it.
         minY, maxY: Limits of y for drawing; ROOT chooses those that are not given.
     """
+    for each in (title, xAxisLabel, yAxisLabel):
+        text(each, "a title")
+    if not hasattr(df, "get"):
+        kind = type(df).__name__
+        raise ArgumentTypeError(f"a graph is made of a DataFrame or a dict of arrays, not a {kind}")
     both, sides = ("x_errors", "y_errors"), ("_low", "_high")
     found = [df.get(name) for name in ("x", "y")]
     if any(each is None for each in found):
@@ -138,16 +150,20 @@ def as_TGraph(
     errors = [df.get(name) for name in names]
     if any(each is None for each in errors):
         raise InvalidArgumentError(f"a {classname} has all of {', '.join(names)}")
-    y = _reals(found[1])
+    y = _reals(found[1], "y of a graph")
     if len(y) == 0:
         raise InvalidArgumentError("a graph without points is not written")
     shown = f"{title};{xAxisLabel};{yAxisLabel}" if xAxisLabel or yAxisLabel else title
-    low, high = (AUTOMATIC if each is None else float(each) for each in (minY, maxY))
-    return WritableGraph(
-        classname, shown, _reals(found[0]), y, [_reals(each) for each in errors], low, high
+    low, high = (
+        AUTOMATIC if limit is None else _exact.single(limit, name)
+        for limit, name in ((minY, "minY"), (maxY, "maxY"))
     )
+    x = _reals(found[0], "x of a graph")
+    spread = [_reals(each, "errors of a graph") for each in errors]
+    return WritableGraph(classname, shown, x, y, spread, low, high)
 
 
+@ours
 def to_TAxis(
     fName: str,
     fTitle: str,
@@ -159,9 +175,12 @@ def to_TAxis(
     **_: Any,
 ) -> WritableAxis:
     """An axis; further members of uproot's are taken, and left as ROOT has them at first."""
-    edges = np.empty(0) if fXbins is None else np.asarray(fXbins, dtype=np.float64)
+    edges = _reals(fXbins, "fXbins")
     labels = [] if fLabels is None else [item.text for item in fLabels.items]
-    return WritableAxis(fName, fTitle, int(fNbins), float(fXmin), float(fXmax), edges, labels)
+    bins = count(_exact.whole_number(fNbins, "fNbins"), "fNbins")
+    low, high = _exact.single(fXmin, "fXmin"), _exact.single(fXmax, "fXmax")
+    names = text(fName, "fName"), text(fTitle, "fTitle")
+    return WritableAxis(*names, bins, low, high, edges, labels)
 
 
 def _histogram(
@@ -171,12 +190,16 @@ def _histogram(
     data: Any,
     given: dict[str, Any],
 ) -> WritableHistogram:
-    cells = np.asarray(data)
+    cells = _exact.whole(data, "the contents of a histogram")
     cells = cells.astype(cells.dtype.newbyteorder("="))
-    axes = [given[f"f{letter}axis"] for letter in "XYZ"[:dimensions]]
-    reals = {name: _reals(given.get(name)) for name in ("fSumw2", "fBinEntries", "fBinSumw2")}
+    axes: list[Any] = [given.get(f"f{letter}axis") for letter in "XYZ"[:dimensions]]
+    if not all(isinstance(axis, WritableAxis) for axis in axes):
+        raise ArgumentTypeError(
+            f"fXaxis=... to f{'XYZ'[dimensions - 1]}axis=... are made by to_TAxis"
+        )
+    reals = {name: _reals(given.get(name), name) for name in ("fSumw2", "fBinEntries", "fBinSumw2")}
     found = {
-        name: float(value)
+        name: _exact.single(value, name)
         for name, value in given.items()
         if value is not None and (name == "fEntries" or name.startswith("fTsumw"))
     }
@@ -189,34 +212,40 @@ def _histogram(
         found,
         reals["fBinEntries"],
         reals["fBinSumw2"],
-        int(given.get("fErrorMode") or 0),
+        _exact.whole_number(given.get("fErrorMode") or 0, "fErrorMode"),
     )
 
 
-def _reals(what: Any) -> Any:
-    return np.empty(0) if what is None else np.asarray(what, dtype=np.float64)
+def _reals(what: Any, of: str) -> Any:
+    return np.empty(0) if what is None else _exact.reals(what, of)
 
 
+@ours
 def to_TH1x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     """``TH1D`` or another, by the type of ``data``, with members by their names in ROOT."""
     return _histogram(None, 1, fTitle, data, given)
 
 
+@ours
 def to_TH2x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram(None, 2, fTitle, data, given)
 
 
+@ours
 def to_TH3x(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram(None, 3, fTitle, data, given)
 
 
+@ours
 def to_TProfile(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram("TProfile", 1, fTitle, data, given)
 
 
+@ours
 def to_TProfile2D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram("TProfile2D", 2, fTitle, data, given)
 
 
+@ours
 def to_TProfile3D(fName: Any, fTitle: str, data: Any, **given: Any) -> WritableHistogram:
     return _histogram("TProfile3D", 3, fTitle, data, given)

@@ -16,6 +16,7 @@ from .._shown import shown
 from ..errors import InvalidArgumentError
 from ._columns import to_layout
 from ._frames import INDEX, FrameColumns
+from ._ours import by_caller, ours, text
 from ._tables import Columns, batches, is_counted, is_list, is_whole
 from ._within import Within
 
@@ -94,6 +95,7 @@ class WritableTable(Within):
         """Types of the columns, as Awkward spells them."""
         return {name: str(type_) for name, type_ in self._columns.types.items()}
 
+    @ours
     def extend(self, data: Any) -> None:
         """Adds entries. They may be few: what is written does not depend on it.
 
@@ -182,6 +184,7 @@ class WritableTree(WritableTable):
         return each if set(known.of_column.values()) - {known.of_all} else known.of_all
 
     @compression.setter
+    @ours
     def compression(self, compression: object) -> None:
         self._file.ensure_open()
         known = self._compressions
@@ -202,7 +205,7 @@ class WritableTree(WritableTable):
         return self._compressions.of_column.get(name, self._compressions.of_all)
 
     def __getitem__(self, where: str) -> WritableBranch:
-        if where not in self._columns.types:
+        if text(where, "the name of a branch") not in self._columns.types:
             raise InvalidArgumentError(f"there is no branch {where!r} in {self!r}")
         return WritableBranch(self, where, self._columns.types[where])
 
@@ -246,13 +249,17 @@ class TreeNames:
         first: dict[str, str] = {}
         for name, type_ in types.items():
             if is_counted(type_, is_vector):
-                self.counters[name] = counter = counter_name(name)
+                with by_caller():
+                    counter = counter_name(name)
+                self.counters[name] = text(counter, "the result of counter_name")
                 one = first.setdefault(counter, name)
                 self.alike += [(one, name)] if one != name else []
             content = type_.content if is_list(type_) else type_
             if isinstance(content, ak.types.RecordType):
                 for field in content.fields:
-                    self.fields[name, field] = field_name(name, field)
+                    with by_caller():
+                        branch = field_name(name, field)
+                    self.fields[name, field] = text(branch, "the result of field_name")
 
     def refuse_collisions(self, types: dict[str, Type]) -> None:
         """

@@ -15,10 +15,11 @@ from .._kinds import as_file
 from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .._uproot import taken
 from ..compression import Compression
-from ..errors import InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
+from ..errors import ExistsError, InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
 from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
+from ._ours import by_caller, ours
 from ._report import WriteReport
 from ._spool import Spool, place
 from ._streamers import described
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@ours
 @taken
 def recreate(
     path: Address | Any,
@@ -86,6 +88,7 @@ def recreate(
     return _begin(path, True, options)
 
 
+@ours
 def create(path: Address | Any, **options: Any) -> WritableDirectory:
     """As :func:`recreate`, with its options, of a file that is not there yet.
 
@@ -95,6 +98,7 @@ def create(path: Address | Any, **options: Any) -> WritableDirectory:
     return _begin(path, False, Options.of(options))
 
 
+@ours
 def update(path: Address | Any, **options: Any) -> WritableDirectory:
     """Adds to a file that is there, with the options of :func:`recreate`.
 
@@ -118,7 +122,7 @@ def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
         if spool is not None:
             spool.close()
         said = "farroot.recreate replaces it, farroot.update adds to it"
-        raise FileExistsError(f"{path!r} is there: {said}")
+        raise ExistsError(f"{path!r} is there: {said}")
     core = _core.FileOutput.create(address, overwrite, options.core())
     return WritableFile(address, core, options, spool).root_directory
 
@@ -171,6 +175,7 @@ class WritableFile:
         return self._compression
 
     @compression.setter
+    @ours
     def compression(self, compression: object) -> None:
         self._compression = compressions.of(compression)
 
@@ -203,6 +208,7 @@ class WritableFile:
         if self._closed:
             raise InvalidArgumentError(f"{self!r} has been closed")
 
+    @ours
     def close(self) -> None:
         """Writes what is left and gives the file its name: before, there is no such file.
 
@@ -240,7 +246,8 @@ class WritableFile:
 
         def tell() -> None:
             entries, size = self.core.progress()
-            telling.tell(entries=entries, bytes=size)
+            with by_caller():
+                telling.tell(entries=entries, bytes=size)
 
         with while_waiting(tell):
             result = function()
@@ -275,6 +282,7 @@ class WritableFile:
         warn(f"{self._address} {said}", UnfinishedWarning)
         self.abandon()
 
+    @ours
     def update_streamers(self, streamers: Any) -> None:
         """Adds descriptions of classes (ROOT: ``TStreamerInfo``). What is written needs none: it
         brings its own.
