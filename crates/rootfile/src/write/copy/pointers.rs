@@ -149,6 +149,7 @@ impl Classes<'_> {
             Item::Object(class) => self.is_free_class(*class),
             Item::Pointer => false,
             Item::Collection(collection) => self.is_free_collection(collection),
+            Item::Array(item, _) => self.is_free_item(item),
         }
     }
 }
