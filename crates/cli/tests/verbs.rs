@@ -123,16 +123,24 @@ fn check_prints_what_is_wrong_with_a_file() {
     let wrong = folder.path().join("wrong.root").display().to_string();
     std::fs::write(&wrong, bytes).expect("a folder");
     assert_eq!(printed(&["ls", &wrong]), printed(&["ls", &file()]));
-    let output = farroot(&["check", &file(), &wrong]);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.starts_with(&format!("{wrong}: byte ")), "{text}");
+    let text = printed(&["check", &file(), &wrong]);
+    assert!(text.starts_with(&format!("{wrong}: byte 24: unusual: ")), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
+    let mut bytes = std::fs::read(file()).expect("the file");
+    bytes.truncate(bytes.len() - 1);
+    let cut = folder.path().join("cut.root").display().to_string();
+    std::fs::write(&cut, bytes).expect("a folder");
+    let output = farroot(&["check", &cut]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "farroot: one finding\n");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with(&format!("{cut}: byte ")) && text.contains(": broken: "), "{text}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.starts_with("farroot: ") && text.contains("broken"), "{text}");
     let output = farroot(&["check", &wrong, "--json"]);
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(line["file"], wrong);
     assert!(line["offset"].is_u64() && line["what"].is_string(), "{line}");
+    assert_eq!(line["severity"], "unusual");
 }
 
 #[test]

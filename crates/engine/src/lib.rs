@@ -60,7 +60,7 @@ pub use rootfile::array::{
 };
 pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::types::told_apart;
-pub use rootfile::write::check::Finding;
+pub use rootfile::write::check::{Finding, Severity};
 pub use rootfile::write::copy::CopiedObject;
 pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};
 pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};

@@ -302,9 +302,9 @@ async fn reopened(
     let file = session.open(address, Speculation::Eager).await?;
     let existing = file.reading(|_, known| Existing::read(known)).await?;
     if existing.end() != len {
-        let text = format!("the file has {len} bytes, and says that it ends at {}", existing.end());
-        let error = Error::new(ErrorKind::Unsupported, text).with_url(file.url());
-        return Err(error.with_advice("copy what is in it into a new file"));
+        let text = format!("the file had {len} bytes, and now has {}", existing.end());
+        let error = Error::new(ErrorKind::Changed, text).with_url(file.url());
+        return Err(error.with_advice("another program writes to it: wait for its end"));
     }
     let Stamp { datime, .. } = Stamp::new(options.reproducible)?;
     FileWriter::reopen(existing, datime).located(file.url())

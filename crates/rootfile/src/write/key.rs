@@ -5,6 +5,8 @@ use crate::error::{Error, Result};
 
 /// Offsets above this need eight bytes (ROOT: `TFile::kStartBigFile`).
 pub const BIG: u64 = 2_000_000_000;
+/// A free stretch has no fewer bytes: it begins with its length.
+pub const GAP_MIN: u64 = 4;
 
 /// Bytes of a key without its three strings, with offsets of four and of eight bytes.
 const LEN_SHORT: usize = 26;

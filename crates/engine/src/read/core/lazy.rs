@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::alike::{ColumnTypes, TypeRule};
 use super::steps::Step;
 use super::table::Columns;
-use remote::Result;
+use remote::{Error, ErrorKind, Result};
 
 /// The rules beside reading ahead, each of which can be left out to see what it brings: then
 /// neither is what an earlier reader touched believed, nor is what this one touches kept.
@@ -73,6 +73,11 @@ impl dyn Columns {
     ) -> Result<LazyBatches> {
         let end = entries.end.min(self.num_entries());
         let entries = entries.start.min(end)..end;
+        if !self.names().is_empty() && *self.entries_stored().end() < entries.end {
+            let what = format!("no column has bytes for entry {}", end - 1);
+            let error = Error::new(ErrorKind::Corrupt, format!("{what}: {}", self.path()));
+            return Err(error.with_url(self.file().url()));
+        }
         let step = self.step_entries_of(step, entries.end - entries.start).await?;
         let reader = self.lazily(entries, step, learning).await?;
         let state = Mutex::new(State { reader, present: 0..0 });

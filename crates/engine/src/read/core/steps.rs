@@ -8,6 +8,10 @@ use remote::{Error, ErrorKind, Result};
 /// batch are sent for long before all of it is decided, and few enough calls of the predicate.
 const WINDOW_BYTES: f64 = 2e6;
 
+/// How many steps of a read are planned at one time. How many there are in all is a number that the
+/// caller or the file chooses, and each takes memory.
+pub(crate) const STEPS_PLANNED: u64 = 1 << 16;
+
 /// Where a read stands among others.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadPriority {
@@ -68,6 +72,9 @@ impl Step {
 /// and, last, the end.
 pub(crate) fn windows_starts(batches: &[u64], bytes_per_entry: f64) -> Vec<u64> {
     let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);
+    let total = batches.last().zip(batches.first()).map_or(0, |(end, start)| end - start);
+    // The file says how many bytes an entry has: windows take memory, too.
+    let step = step.max(total / STEPS_PLANNED);
     let mut starts: Vec<u64> = batches.first().copied().into_iter().collect();
     for pair in batches.windows(2) {
         let mut start = pair[0];
@@ -106,7 +113,15 @@ pub(crate) fn with_borders(borders: &[u64], inside: impl Iterator<Item = u64>) -
 
 #[cfg(test)]
 mod tests {
-    use super::borders;
+    use super::{STEPS_PLANNED, borders, windows_starts};
+
+    #[test]
+    fn windows_are_few_whatever_the_file_says_of_the_size_of_entries() {
+        let starts = windows_starts(&[0, 1 << 31], 1e300);
+        assert!(starts.len() as u64 <= STEPS_PLANNED + 1, "{}", starts.len());
+        assert_eq!((starts[0], starts.last()), (0, Some(&(1 << 31))));
+        assert_eq!(windows_starts(&[0, 4, 6], 1e6), [0, 2, 4, 6]);
+    }
 
     #[test]
     fn steps_end_with_clusters_where_these_are_not_too_small_or_too_large() {

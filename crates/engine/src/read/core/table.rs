@@ -1,7 +1,7 @@
 //! What all tables can do, whatever they are, and columns of them.
 
 use std::any::Any;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -16,7 +16,7 @@ use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
 use super::names::NameList;
 use super::request::{ColumnRequest, ColumnSpec};
-use super::steps::{ReadPriority, Step};
+use super::steps::{ReadPriority, STEPS_PLANNED, Step};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
@@ -183,6 +183,16 @@ pub trait Columns: Any + Send + Sync {
         Ok(entries.start.min(end)..end)
     }
 
+    /// Up to which entry all of the columns have bytes in the file, and up to which some have.
+    fn entries_stored(&self) -> RangeInclusive<u64> {
+        self.num_entries()..=self.num_entries()
+    }
+
+    /// Whether steps are planned before the first of them is read.
+    fn plans_steps(&self) -> bool {
+        true
+    }
+
     /// Bytes that an entry of columns of one table takes decoded.
     ///
     /// # Errors
@@ -308,6 +318,27 @@ impl dyn Columns {
         self.step_entries_of(step, self.num_entries()).await
     }
 
+    /// Of how many of these entries the steps are planned at one time; `None` where all of them are.
+    ///
+    /// # Errors
+    /// As [`Columns::steps`].
+    pub(crate) async fn planned_at_once(
+        &self,
+        entries: &Range<u64>,
+        step: Step,
+    ) -> Result<Option<u64>> {
+        let total = entries.end.saturating_sub(entries.start);
+        if step == Step::Whole || total <= STEPS_PLANNED || !self.plans_steps() {
+            return Ok(None);
+        }
+        let length = match step {
+            Step::Entries(length) => length.max(1),
+            Step::Whole | Step::Bytes(_) => self.step_entries_of(step, total).await?,
+        };
+        let planned = length.saturating_mul(STEPS_PLANNED);
+        Ok((total > planned).then_some(planned))
+    }
+
     /// The first of the steps in which entries are read; `None` where there are none.
     pub(crate) async fn first_step(
         &self,
@@ -317,6 +348,10 @@ impl dyn Columns {
         if entries.is_empty() {
             return Ok(None);
         }
+        let entries = match self.planned_at_once(&entries, step).await? {
+            Some(count) => entries.start..entries.start.saturating_add(count).min(entries.end),
+            None => entries,
+        };
         let starts = self.steps(entries, step).await?;
         Ok(starts.first_chunk().map(|[start, end]| *start..*end))
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use remote::{Error, ErrorKind, Result};
-pub use rootfile::write::check::Finding;
+pub use rootfile::write::check::{Finding, Severity};
 use rootfile::write::check::check;
 
 use crate::read::file::session::Session;

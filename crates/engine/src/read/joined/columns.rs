@@ -1,18 +1,18 @@
 //! Joined columns as columns, and a cut on any.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
 use super::{Joined, cutting, lazy, run};
-use crate::read::core::batches::Batches;
+use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
-use crate::read::core::steps::{ReadPriority, Step, borders};
+use crate::read::core::steps::{ReadPriority, Step, borders, forwards};
 use crate::read::core::table::{Columns, Table};
 use remote::Result;
 
@@ -48,6 +48,13 @@ impl Columns for Joined {
 
     fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
         self.outlines_of(entries).boxed()
+    }
+
+    fn entries_stored(&self) -> RangeInclusive<u64> {
+        let all = self.num_entries()..=self.num_entries();
+        // Entries that a friend lacks are none of the file's faults.
+        let own = self.lists().ok().and_then(|(lists, _)| Some(lists.first()?.entries_stored()));
+        own.filter(|own| !own.is_empty()).unwrap_or(all)
     }
 
     fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
@@ -134,9 +141,28 @@ impl dyn Columns {
         self.start_where(cut, entries, step, ReadPriority::FIRST).await
     }
 
-    /// As [`Columns::batches`](Self::batches). Columns that cannot decide for themselves are read
-    /// as a join of one table, whose cut sends its pipelines the survivors.
+    /// As [`Columns::batches`](Self::batches). Of many steps some are planned at one time.
     pub(crate) async fn start_where(
+        &self,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: ReadPriority,
+    ) -> Result<Batches> {
+        forwards(&entries)?;
+        let covered = self.covered(entries.clone())?;
+        match self.planned_at_once(&covered, step).await? {
+            Some(count) => {
+                let part = Part { entries: covered, count, step, rank };
+                part.start(self.boxed(), cut.cloned()).await
+            }
+            None => self.start_planned(cut, entries, step, rank).await,
+        }
+    }
+
+    /// Columns that cannot decide for themselves are read as a join of one table, whose cut sends
+    /// its pipelines the survivors.
+    async fn start_planned(
         &self,
         cut: Option<&Cut>,
         entries: Range<u64>,
@@ -151,5 +177,51 @@ impl dyn Columns {
                 cutting::start(&Joined::of(self.boxed()), cut, starts, rank).await
             }
         }
+    }
+}
+
+/// A read that is planned and read part by part.
+struct Part {
+    entries: Range<u64>,
+    /// Entries of a part.
+    count: u64,
+    step: Step,
+    rank: ReadPriority,
+}
+
+impl Part {
+    /// Starts with the first part; its errors are those of the call.
+    async fn start(self, columns: Box<dyn Columns>, cut: Option<Cut>) -> Result<Batches> {
+        let Part { entries, count, step, rank } = self;
+        let part = move |start: u64| start..start.saturating_add(count).min(entries.end);
+        let mut present = part(entries.start);
+        let first = columns.start_planned(cut.as_ref(), present.clone(), step, rank).await?;
+        let remote = columns.file().remote().clone();
+        let batches = Batches::start(&remote, async move |mut output: BatchSender| {
+            let mut batches = first;
+            loop {
+                while let Some(batch) = batches.next_unreported().await {
+                    if !output.hand_over(batch?).await {
+                        return Ok(());
+                    }
+                }
+                present = part(present.end);
+                if present.is_empty() {
+                    return Ok(());
+                }
+                let next = columns.start_planned(cut.as_ref(), present.clone(), step, rank);
+                batches = next.await?;
+            }
+        });
+        let steps = match step {
+            Step::Entries(length) => {
+                usize::try_from((entries.end - entries.start).div_ceil(length.max(1))).ok()
+            }
+            Step::Whole | Step::Bytes(_) => None,
+        };
+        Ok(match steps {
+            Some(steps) => batches.in_steps(steps),
+            None => batches,
+        })
     }
 }

@@ -461,6 +461,11 @@ impl Columns for ChainColumns {
         self.all_outlines(entries).boxed()
     }
 
+    /// Each table plans its own.
+    fn plans_steps(&self) -> bool {
+        false
+    }
+
     fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
         self.lead.step_entries_of(step, total)
     }

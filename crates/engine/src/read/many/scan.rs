@@ -394,6 +394,8 @@ impl Started {
             return Ok(());
         }
         let step = match reach {
+            // Behind what is stored there is no step that can be read.
+            Reach::Place if self.left.start >= *self.selected.entries_stored().start() => Ok(None),
             Reach::Place => self.selected.first_step(self.left.clone(), scan.step).await,
             _ => Ok(None),
         };

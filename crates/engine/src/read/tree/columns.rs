@@ -1,7 +1,7 @@
 //! A tree as a table, and columns of it.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -187,6 +187,14 @@ impl Columns for TreeColumns {
     fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
         let end = entries.end.min(plan::entries_there(self.tree.metadata(), &self.columns));
         Ok(entries.start.min(end)..end)
+    }
+
+    fn entries_stored(&self) -> RangeInclusive<u64> {
+        let tree = self.tree.metadata();
+        let stored = self.columns.iter().map(|column| plan::entries_stored(tree, column));
+        let (least, most) =
+            stored.fold((u64::MAX, 0), |(least, most), end| (end.min(least), end.max(most)));
+        if self.columns.is_empty() { tree.entries..=tree.entries } else { least..=most }
     }
 
     fn bytes_per_entry(&self) -> BoxFuture<'_, Result<f64>> {

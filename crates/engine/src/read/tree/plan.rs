@@ -89,6 +89,12 @@ pub(crate) fn entries_there(tree: &Tree, columns: &[Column]) -> u64 {
     branches.fold(tree.entries, u64::max)
 }
 
+/// Up to which entry a column has baskets.
+pub(crate) fn entries_stored(tree: &Tree, column: &Column) -> u64 {
+    let baskets = &tree.branches[column.branch.0 as usize].baskets;
+    baskets.last().map_or(0, |basket| basket.entries.end)
+}
+
 /// First entries of the batches and, last, the end.
 fn starts(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Vec<u64> {
     let there = entries_there(tree, columns);

@@ -69,7 +69,7 @@ impl<'a> Basket<'a> {
                 let read = Self::stored(record, Some(range.start), entries, codecs);
                 read.map_err(|error| error.at(range.start))
             }
-            BasketPlace::Embedded(bytes) if bytes.is_empty() => Ok(Self::nothing(entries)),
+            BasketPlace::Embedded(bytes) if bytes.is_empty() => Self::nothing(entries),
             BasketPlace::Embedded(bytes) => Self::embedded(bytes, entries),
         }
     }
@@ -129,8 +129,12 @@ impl<'a> Basket<'a> {
     }
 
     /// Entries of before there was the branch.
-    pub fn nothing(entries: usize) -> Basket<'a> {
-        Basket { is_nothing: true, ..Self::of(&[], Some(vec![0; entries + 1]), entries) }
+    ///
+    /// # Errors
+    /// `Limit` where there is no memory for their offsets.
+    pub fn nothing(entries: usize) -> Result<Basket<'a>> {
+        let offsets = memory::filled(0, entries.saturating_add(1))?;
+        Ok(Basket { is_nothing: true, ..Self::of(&[], Some(offsets), entries) })
     }
 
     fn of(data: &'a [u8], entry_offsets: Option<Vec<u32>>, entries: usize) -> Basket<'a> {

@@ -711,7 +711,7 @@ fn leaves_that_another_branch_counts() {
 /// Entries from before there was the branch: lists without items, and counts of none.
 #[test]
 fn entries_that_were_not_written_hold_nothing() {
-    let nothing = Basket::nothing(3);
+    let nothing = Basket::nothing(3).unwrap();
     let bare = Entry::Items { header: 0, counted: false };
     let float = Layout::number(Number::F32);
     let lists = decode(&interpretation(float, bare), &nothing, 1..3).unwrap();

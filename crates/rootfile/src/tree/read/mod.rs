@@ -335,6 +335,9 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
     })
 }
 
+/// A basket counts its entries in four bytes (`TBasket::fNevBuf`).
+const BASKET_ENTRIES_MAX: u64 = i32::MAX as u64;
+
 /// The baskets of a branch, up to the first one whose place or entries cannot be: then they cover
 /// fewer entries than the branch says it has, which is an error when these are read. Those in
 /// another file have no place in this one.
@@ -380,7 +383,8 @@ fn baskets(
                 _ => break,
             },
         };
-        if end < start {
+        let is_counted = !matches!(&place, BasketPlace::Embedded(bytes) if bytes.is_empty());
+        if end < start || is_counted && end - start > BASKET_ENTRIES_MAX {
             break;
         }
         if end > start {

@@ -25,11 +25,11 @@ impl Check<'_> {
         let (begin, name_len) = (header.begin, header.name_len);
         let (infos, infos_len) = (header.infos_offset, header.info_len);
         if infos == 0 {
-            self.find(37, "no streamer infos: other readers than ROOT do not know the classes");
+            self.unusual(37, "no streamer infos: other readers than ROOT do not know the classes");
         } else if let Some(key) = self.uses(infos, infos_len, "TList", 37)
             && key.name != "StreamerInfo"
         {
-            self.find(infos, format!("streamer infos that are called \"{}\"", key.name));
+            self.unusual(infos, format!("streamer infos that are called \"{}\"", key.name));
         }
         self.used.insert(begin);
         let mut places = vec![Place { path: String::new(), offset: begin, name_len }];
@@ -43,7 +43,7 @@ impl Check<'_> {
                     places.push(Place { path, offset: key.offset, name_len: key.key_len });
                 } else {
                     let what = format!("the directory \"{}\" is in several", key.name);
-                    self.find(key.offset, what);
+                    self.unusual(key.offset, what);
                 }
             }
         }
@@ -57,12 +57,12 @@ impl Check<'_> {
         let record = match DirectoryRecord::read(&mut Cursor::new(&content, start)) {
             Ok(record) => record,
             Err(error) => {
-                self.find(start, error.to_string());
+                self.broken(start, error.to_string());
                 return Vec::new();
             }
         };
         if let Err(error) = record.check(*offset, *name_len) {
-            self.find(start, error.to_string());
+            self.broken(start, error.to_string());
         }
         if (record.keys_offset, record.keys_len) == (0, 0) {
             // A directory that nothing was ever put into.
@@ -74,16 +74,20 @@ impl Check<'_> {
         };
         if own.directory_offset != *offset {
             let what = format!("the list of the directory at {offset} says that it is that at");
-            self.find(own.offset, format!("{what} {}", own.directory_offset));
+            self.unusual(own.offset, format!("{what} {}", own.directory_offset));
         }
         let list = self.record_of(&own).unwrap_or_default();
-        let keys = match images(&own, &list) {
-            Ok(keys) => keys,
+        let (keys, left) = match images(&own, &list) {
+            Ok(images) => images,
             Err(error) => {
-                self.find(own.offset, error.to_string());
+                self.broken(own.offset, error.to_string());
                 return Vec::new();
             }
         };
+        if left > 0 {
+            let count = keys.len();
+            self.wasteful(own.offset, format!("{left} bytes behind a list of {count} keys"));
+        }
         self.cycles(own.offset, &keys);
         keys.iter().for_each(|(key, image)| self.image(key, image, *offset, own.offset));
         keys.into_iter().map(|(key, _)| key).collect()
@@ -96,9 +100,12 @@ impl Check<'_> {
             // A negative cycle is that of a key to be kept.
             let cycle = (key.cycle as i16).unsigned_abs();
             let before = last.insert(&key.name, cycle);
-            if cycle == 0 || before.is_some_and(|before| before <= cycle) {
-                let what = format!("cycle {cycle} of \"{}\" behind cycle {before:?}", key.name);
-                self.find(list, what);
+            let before = before.filter(|before| cycle == 0 || *before <= cycle);
+            if let Some(before) = before {
+                let what = format!("cycle {cycle} of \"{}\" behind cycle {before}", key.name);
+                self.unusual(list, format!("{what}: ROOT finds the first"));
+            } else if cycle == 0 {
+                self.unusual(list, format!("\"{}\" without a cycle", key.name));
             }
         }
     }
@@ -107,19 +114,19 @@ impl Check<'_> {
     fn image(&mut self, key: &Key, image: &Bytes, directory: u64, list: u64) {
         let name = &key.name;
         if matches!(&*key.class, "TBasket" | "RBlob") {
-            return self.find(list, format!("a {} \"{name}\" is listed", key.class));
+            return self.unusual(list, format!("a {} \"{name}\" is listed", key.class));
         }
         if key.key_len != image.len() as u64 {
             let len = image.len();
-            self.find(list, format!("the key of \"{name}\" has {len} bytes, says {}", key.key_len));
+            self.unusual(list, format!("the key of \"{name}\" has {len} bytes, says {}", key.key_len));
         }
         if key.directory_offset != directory {
             let other = key.directory_offset;
-            self.find(list, format!("\"{name}\" says that it is in the directory at {other}"));
+            self.unusual(list, format!("\"{name}\" says that it is in the directory at {other}"));
         }
         let record = self.bytes_of(key.offset..key.offset.saturating_add(image.len() as u64));
         if record.as_ref() != Some(image) {
-            self.find(list, format!("the key of \"{name}\" is not that of its record"));
+            self.unusual(list, format!("the key of \"{name}\" is not that of its record"));
         }
         let class = if key.is_directory() { "TDirectory" } else { &key.class };
         self.uses(key.offset, key.record_len, class, list);
@@ -136,8 +143,8 @@ impl Check<'_> {
     }
 }
 
-/// The keys of a list, and the bytes of each.
-fn images(own: &Key, list: &Bytes) -> Result<Vec<(Key, Bytes)>> {
+/// The keys of a list with the bytes of each, and how many bytes are left behind them.
+fn images(own: &Key, list: &Bytes) -> Result<(Vec<(Key, Bytes)>, usize)> {
     let mut cursor = Cursor::new(list, own.offset);
     cursor.skip(own.key_len as usize)?;
     let count = cursor.count(crate::key::KEY_LEN_MIN)?;
@@ -147,8 +154,5 @@ fn images(own: &Key, list: &Bytes) -> Result<Vec<(Key, Bytes)>> {
         let key = Key::read(&mut cursor)?;
         keys.push((key, list.slice(start..cursor.position())));
     }
-    match cursor.remaining() {
-        0 => Ok(keys),
-        left => Err(cursor.corrupt(format!("{left} bytes behind a list of {count} keys"))),
-    }
+    Ok((keys, cursor.remaining()))
 }

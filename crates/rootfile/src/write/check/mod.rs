@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::key::Key;
 use crate::known::{Known, Progress};
@@ -30,17 +30,45 @@ use crate::known::{Known, Progress};
 /// Further findings are not looked for.
 const FINDINGS_MAX: usize = 1000;
 
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// ROOT writes it otherwise, and reads it all the same.
+    Unusual,
+    /// Bytes that nothing needs.
+    Wasteful,
+    /// A reader fails at it or gets other values, or the next writer writes over data.
+    Broken,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Unusual => "unusual",
+            Severity::Wasteful => "wasteful",
+            Severity::Broken => "broken",
+        })
+    }
+}
+
 /// Something that a file should not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
+    pub severity: Severity,
     /// The byte that it is about.
     pub offset: u64,
     pub what: String,
 }
 
+impl Finding {
+    fn broken(offset: u64, error: &Error) -> Self {
+        Finding { severity: Severity::Broken, offset, what: error.to_string() }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.offset, self.what)
+        write!(f, "byte {}: {}: {}", self.offset, self.severity, self.what)
     }
 }
 
@@ -52,7 +80,7 @@ pub fn check(bytes: &Bytes) -> Vec<Finding> {
     let file = match File::open(&known) {
         Ok(Progress::Ready(file)) => file,
         Ok(Progress::NeedsData(_)) => return vec![lacking(0)],
-        Err(error) => return vec![Finding { offset: 0, what: error.to_string() }],
+        Err(error) => return vec![Finding::broken(0, &error)],
     };
     let mut check = Check {
         bytes,
@@ -65,8 +93,8 @@ pub fn check(bytes: &Bytes) -> Vec<Finding> {
     };
     check.header();
     check.chain();
-    check.free();
     check.directories();
+    check.free();
     check.unused();
     check.findings.truncate(FINDINGS_MAX);
     check.findings
@@ -87,9 +115,32 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn find(&mut self, offset: u64, what: impl Into<String>) {
-        if self.findings.len() < FINDINGS_MAX {
-            self.findings.push(Finding { offset, what: what.into() });
+    fn find(&mut self, severity: Severity, offset: u64, what: impl Into<String>) {
+        let finding = Finding { severity, offset, what: what.into() };
+        // An object says the same of each of many parts.
+        if self.findings.len() < FINDINGS_MAX && self.findings.last() != Some(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    fn broken(&mut self, offset: u64, what: impl Into<String>) {
+        self.find(Severity::Broken, offset, what);
+    }
+
+    fn wasteful(&mut self, offset: u64, what: impl Into<String>) {
+        self.find(Severity::Wasteful, offset, what);
+    }
+
+    fn unusual(&mut self, offset: u64, what: impl Into<String>) {
+        self.find(Severity::Unusual, offset, what);
+    }
+
+    /// An error of reading something: of bytes that contradict each other, or of what this version
+    /// or any reader does not know.
+    fn failed(&mut self, offset: u64, error: &Error, what: impl Into<String>) {
+        match error.kind {
+            ErrorKind::Unsupported(_) | ErrorKind::Limit(_) => self.unusual(offset, what),
+            _ => self.broken(offset, what),
         }
     }
 
@@ -102,7 +153,7 @@ impl Check<'_> {
                 None
             }
             Err(error) => {
-                self.find(offset, error.to_string());
+                self.failed(offset, &error, error.to_string());
                 None
             }
         }
@@ -121,23 +172,31 @@ impl Check<'_> {
     /// A record of that class that something at `from` leads to. The file's own records are of
     /// the class of the first, whatever that is.
     fn uses(&mut self, offset: u64, len: u64, class: &str, from: u64) -> Option<Key> {
-        let found = self.records.get(&offset).cloned();
+        let found = self.records.get(&offset).cloned().or_else(|| self.key_at(offset, len));
         let own = self.records.get(&self.file.header.begin).map(|key| key.class.clone());
         let is_one = |key: &Key| {
             // RNTuples that are a file of their own leave the class out.
             let is_own = key.class.is_empty() || Some(&key.class) == own.as_ref();
             key.class == class || class == "TFile" && is_own
         };
-        let Some(key) = found.filter(|key| is_one(key) && key.record_len == len) else {
-            self.find(from, format!("no {class} of {len} bytes at {offset}, where one should be"));
+        let Some(key) = found.filter(|key| key.record_len == len) else {
+            self.broken(from, format!("no {class} of {len} bytes at {offset}, where one should be"));
             return None;
         };
+        if !is_one(&key) {
+            let other = &key.class;
+            self.unusual(offset, format!("a record of class \"{other}\" where a {class} should be"));
+        }
         self.used.insert(offset);
         Some(key)
+    }
+
+    /// The key of a record that something leads to, where the chain of records does not.
+    fn key_at(&self, offset: u64, len: u64) -> Option<Key> {
+        Key::of_record(&self.bytes_of(offset..offset.checked_add(len)?)?, offset).ok()
     }
 }
 
 fn lacking(offset: u64) -> Finding {
-    let what = Error::corrupt("something lies behind the end of the file").to_string();
-    Finding { offset, what }
+    Finding::broken(offset, &Error::corrupt("something lies behind the end of the file"))
 }

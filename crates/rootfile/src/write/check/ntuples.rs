@@ -65,7 +65,7 @@ impl Check<'_> {
             if !pages.suppressed && expected.is_some_and(|expected| expected != elements) {
                 let range = &cluster.entries;
                 let what = format!("{elements} elements of column {at} in entries {range:?}");
-                self.find(0, format!("{path}: {what}"));
+                self.broken(0, format!("{path}: {what}"));
             }
             if pages.elsewhere.is_none() {
                 pages.pages.iter().for_each(|page| self.page(path, page));
@@ -84,7 +84,7 @@ impl Check<'_> {
         }
         let Some((covered, checksum)) = stored.split_last_chunk::<CHECKSUM_LEN>() else { return };
         if XxHash3_64::oneshot(covered) != u64::from_le_bytes(*checksum) {
-            self.find(page.range.start, format!("{path}: a page with another checksum"));
+            self.broken(page.range.start, format!("{path}: a page with another checksum"));
         }
     }
 
@@ -102,7 +102,7 @@ impl Check<'_> {
             Some(at) => {
                 self.used.insert(at);
             }
-            None => self.find(range.start, format!("{path}: bytes {range:?} are in no RBlob")),
+            None => self.unusual(range.start, format!("{path}: bytes {range:?} are in no RBlob")),
         }
     }
 }

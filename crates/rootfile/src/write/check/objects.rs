@@ -14,16 +14,18 @@ impl Check<'_> {
         let Some(record) = self.record_of(key) else { return };
         let objects = match self.file.object_in(key, &record, &Alone, &Opaque::new()) {
             Ok(objects) => objects,
-            Err(error) => return self.find(key.offset, format!("{path}: {error}")),
+            Err(error) => return self.failed(key.offset, &error, format!("{path}: {error}")),
         };
         for unread in objects.unread_objects() {
-            let why = unread.unread().map(|unread| unread.why.to_string()).unwrap_or_default();
-            self.find(key.offset, format!("{path}: a {} is not read: {why}", unread.class()));
+            let Some(unread_for) = unread.unread() else { continue };
+            let why = &unread_for.why;
+            let what = format!("{path}: a {} is not read: {why}", unread.class());
+            self.failed(key.offset, why, what);
         }
         let classes: BTreeSet<&str> = objects.iter().map(|object| object.class()).collect();
         for class in classes {
             if !self.is_described(class) {
-                self.find(key.offset, format!("{path}: no streamer info of {class}"));
+                self.unusual(key.offset, format!("{path}: no streamer info of {class}"));
             }
         }
     }

@@ -84,7 +84,7 @@ fn faults_of_the_header_and_of_what_is_free() {
 fn faults_of_records() {
     let good = small();
     let newer = record(&good, TEXT, 1);
-    planted(&good, "a record of 0 bytes", |bad| put(bad, newer, 0));
+    planted(&good, "no record says what the bytes up to", |bad| put(bad, newer, 0));
     planted(&good, "that says that it is at", |bad| put(bad, newer + 18, 5000));
     planted(&good, "bytes of TObjString \"text\" stored in", |bad| put(bad, newer + 6, 3));
     planted(&good, "free bytes that the list of what is free lacks", |bad| {

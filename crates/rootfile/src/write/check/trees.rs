@@ -28,18 +28,18 @@ impl Check<'_> {
             let leaf = branch.leaves.first().map_or(0, |leaf| leaf.maximum);
             if sum.count_max.is_some_and(|max| max > leaf) {
                 let max = sum.count_max.unwrap_or_default();
-                self.find(key.offset, format!("{path}: a count of {max}, its leaf says {leaf}"));
+                self.broken(key.offset, format!("{path}: a count of {max}, its leaf says {leaf}"));
             }
             if branch.entries > tree.entries {
                 let (here, there) = (branch.entries, tree.entries);
-                self.find(key.offset, format!("{path}: {here} entries in a tree of {there}"));
+                self.unusual(key.offset, format!("{path}: {here} entries in a tree of {there}"));
             }
         }
         let starts = &tree.cluster_starts;
         if starts.windows(2).any(|pair| pair[0] >= pair[1])
             || starts.last().is_some_and(|last| *last > 0 && *last >= tree.entries)
         {
-            self.find(key.offset, format!("{path}: clusters at {starts:?} of {}", tree.entries));
+            self.unusual(key.offset, format!("{path}: clusters at {starts:?} of {}", tree.entries));
         }
     }
 
@@ -59,20 +59,20 @@ impl Check<'_> {
         for basket in &branch.baskets {
             if basket.entries.start != next || basket.entries.end < next {
                 let entries = &basket.entries;
-                self.find(tree.offset, format!("{path}: a basket of {entries:?} behind {next}"));
+                self.broken(tree.offset, format!("{path}: a basket of {entries:?} behind {next}"));
             }
             next = basket.entries.end;
             self.basket(path, branch, basket, &mut sum, codecs);
         }
         if !branch.baskets.is_empty() && next != branch.first_entry.saturating_add(branch.entries) {
             let entries = branch.entries;
-            self.find(tree.offset, format!("{path}: baskets up to {next} of {entries} entries"));
+            self.broken(tree.offset, format!("{path}: baskets up to {next} of {entries} entries"));
         }
         let all_stored = branch.baskets.iter().all(|basket| basket.place.stored().is_some());
         let said = (branch.total_bytes, branch.zip_bytes);
         if all_stored && !branch.baskets.is_empty() && said != (sum.total, sum.zip) {
             let sums = (sum.total, sum.zip);
-            self.find(
+            self.unusual(
                 tree.offset,
                 format!("{path}: (fTotBytes, fZipBytes) {said:?}, are {sums:?}"),
             );
@@ -93,7 +93,7 @@ impl Check<'_> {
             let len = range.end.saturating_sub(range.start);
             let Some(key) = self.uses(range.start, len, "TBasket", range.start) else { return };
             if key.name != branch.name {
-                self.find(key.offset, format!("{path}: a basket of \"{}\"", key.name));
+                self.unusual(key.offset, format!("{path}: a basket of \"{}\"", key.name));
             }
             sum.total += key.content_len + key.key_len;
             sum.zip += key.record_len;
@@ -102,7 +102,7 @@ impl Check<'_> {
         let offset = basket.place.stored().map_or(0, |range| range.start);
         let read = match Basket::read(basket, &record, codecs) {
             Ok(read) => read,
-            Err(error) => return self.find(offset, format!("{path}: {error}")),
+            Err(error) => return self.failed(offset, &error, format!("{path}: {error}")),
         };
         if let Some(max) = &mut sum.count_max {
             let size = read.data.len().checked_div(read.entries).unwrap_or(0);
@@ -111,7 +111,7 @@ impl Check<'_> {
         let has_offsets = read.entry_offsets.is_some();
         let of_objects = branch.leaves.is_empty();
         if has_offsets && branch.entry_offset_len == 0 && !of_objects {
-            self.find(offset, format!("{path}: entry offsets in a branch of fEntryOffsetLen 0"));
+            self.unusual(offset, format!("{path}: entry offsets in a branch of fEntryOffsetLen 0"));
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Existing {
     /// Free stretches in front of the end, half open.
     pub(super) free: Vec<Range<u64>>,
     pub(super) infos: Vec<StreamerInfo>,
+    /// Bytes that lie behind the end.
+    pub(super) stale: u64,
 }
 
 /// A directory of a file that is to be written further.
@@ -98,6 +100,7 @@ impl Existing {
             directories,
             free: free_stretches(&free, header)?,
             infos: file.classes.streamers.infos_of_file().cloned().collect(),
+            stale: known.size().map_or(0, |size| size - header.end),
             header: file.header,
         }))
     }
@@ -107,9 +110,10 @@ impl Existing {
         &self.name
     }
 
-    /// Where writing goes on: the end of what is there.
+    /// Where writing goes on: behind all bytes that are there. ROOT makes no file shorter, so that
+    /// old bytes may lie behind the end that the header names; these become free.
     pub fn end(&self) -> u64 {
-        self.header.end
+        self.header.end + self.stale
     }
 }
 

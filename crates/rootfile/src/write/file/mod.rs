@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
 use super::infos::Infos;
-use super::key::KeyHead;
+use super::key::{GAP_MIN, KeyHead};
 use super::table::{Encoded, RecordPlace, Stored, TableWriter, Work, WritableObject};
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -204,7 +204,8 @@ impl FileWriter {
     /// # Errors
     /// `Unsupported` where the file describes a class of ROOT otherwise than ROOT does.
     pub fn reopen(existing: Existing, datime: u32) -> Result<Self> {
-        let Existing { header, name, title, directories, free, infos } = existing;
+        let end = existing.end();
+        let Existing { header, name, title, directories, mut free, infos, .. } = existing;
         let algorithm = Compression::of_number(u32::try_from(header.compress).unwrap_or(0));
         let options = FileOptions {
             name,
@@ -216,8 +217,14 @@ impl FileWriter {
         let mut file = FileWriter::new(options)?;
         file.writes.clear();
         file.infos.copy(&infos, "the file").map_err(|error| error.within("update"))?;
-        file.end = header.end;
+        file.end = end;
         file.version = header.version;
+        if end > header.end {
+            // A free stretch begins with its length, for which fewer bytes have no room.
+            let lacking = GAP_MIN.saturating_sub(end - header.end);
+            file.emit((0..lacking).map(|_| Bytes::from_static(&[0])), false);
+            free.push(header.end..file.end);
+        }
         file.free = Free::new(free);
         file.old = Some(Old {
             end: header.end,
