@@ -138,7 +138,7 @@ fn all_at_once(
 pub fn told_apart(members: Vec<(String, Vec<String>)>) -> Vec<(usize, String)> {
     let members: Vec<(&str, &[String])> =
         members.iter().map(|(name, bases)| (&**name, &bases[..])).collect();
-    engine::told_apart(&members)
+    engine::told_apart_from_first(&members)
 }
 
 /// An object of `std::complex` as the number that it is.

@@ -26,7 +26,14 @@ NAMES = ["int32", "jagged", "text"]
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[str]:
     """``farroot serve`` in a process of its own; gives ``host:port`` for both protocols."""
-    command = [sys.executable, "-m", "farroot", "serve", str(folder), "--port", "0", *options]
+    with started("serve", str(folder), *options) as host:
+        yield host
+
+
+@contextmanager
+def started(*words: str) -> Iterator[str]:
+    """A server of the command's in a process of its own; gives ``host:port``."""
+    command = [sys.executable, "-m", "farroot", *words, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

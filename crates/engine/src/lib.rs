@@ -59,7 +59,7 @@ pub use rootfile::array::{
     Array, ArrayParameter, ListRef, Lists, Number, Numbers, Offsets, Primitive,
 };
 pub use rootfile::array::{RecordRef, ValueRef};
-pub use rootfile::types::told_apart;
+pub use rootfile::types::told_apart_from_first;
 pub use rootfile::write::check::{Finding, Severity};
 pub use rootfile::write::copy::CopiedObject;
 pub use rootfile::write::ntuple::{RNTupleOptions, RealStorage};

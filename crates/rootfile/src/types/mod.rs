@@ -9,4 +9,4 @@ pub mod reduced;
 pub mod scalar;
 pub(crate) mod special;
 
-pub use names::told_apart;
+pub use names::{told_apart, told_apart_from_first};

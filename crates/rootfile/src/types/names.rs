@@ -95,6 +95,19 @@ pub fn told_apart(members: &[(&str, &[String])]) -> Vec<(usize, String)> {
     others
 }
 
+/// As [`told_apart`], where programs know one of the members by its name alone: as in ROOT and
+/// uproot that is the class's own or, without one, the first. It keeps its name.
+pub fn told_apart_from_first(members: &[(&str, &[String])]) -> Vec<(usize, String)> {
+    let known = |name: &str| {
+        let same = || members.iter().enumerate().filter(move |(_, member)| member.0 == name);
+        let own = same().find(|(_, member)| member.1.is_empty());
+        own.or_else(|| same().next()).map(|(at, _)| at)
+    };
+    let mut others = told_apart(members);
+    others.retain(|(at, _)| known(members[*at].0) != Some(*at));
+    others
+}
+
 /// A name for each of several base classes, nearest first, in front.
 fn spelled_apart(name: &str, mut bases: Vec<&[String]>) -> Vec<String> {
     // What all have in common distinguishes nothing.

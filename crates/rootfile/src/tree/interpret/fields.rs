@@ -1,6 +1,6 @@
 //! What the fields of objects are called, those of base classes included.
 
-use crate::types::names::told_apart;
+use crate::types::names::told_apart_from_first;
 
 /// Names of the fields of a record, in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,7 +44,7 @@ impl FieldNames {
     /// Gives members of one name different ones.
     pub(super) fn tell_apart(&mut self) {
         let members = self.0.iter().map(|field| (&*field.member, &field.bases[..]));
-        for (at, name) in told_apart(&members.collect::<Vec<_>>()) {
+        for (at, name) in told_apart_from_first(&members.collect::<Vec<_>>()) {
             self.0[at].told_apart = Some(name);
         }
     }

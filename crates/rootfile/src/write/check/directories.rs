@@ -118,7 +118,10 @@ impl Check<'_> {
         }
         if key.key_len != image.len() as u64 {
             let len = image.len();
-            self.unusual(list, format!("the key of \"{name}\" has {len} bytes, says {}", key.key_len));
+            self.unusual(
+                list,
+                format!("the key of \"{name}\" has {len} bytes, says {}", key.key_len),
+            );
         }
         if key.directory_offset != directory {
             let other = key.directory_offset;

@@ -180,12 +180,18 @@ impl Check<'_> {
             key.class == class || class == "TFile" && is_own
         };
         let Some(key) = found.filter(|key| key.record_len == len) else {
-            self.broken(from, format!("no {class} of {len} bytes at {offset}, where one should be"));
+            self.broken(
+                from,
+                format!("no {class} of {len} bytes at {offset}, where one should be"),
+            );
             return None;
         };
         if !is_one(&key) {
             let other = &key.class;
-            self.unusual(offset, format!("a record of class \"{other}\" where a {class} should be"));
+            self.unusual(
+                offset,
+                format!("a record of class \"{other}\" where a {class} should be"),
+            );
         }
         self.used.insert(offset);
         Some(key)

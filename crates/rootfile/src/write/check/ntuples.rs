@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use twox_hash::XxHash3_64;
 
-use super::Check;
+use super::{Check, Severity};
 use crate::key::Key;
 use crate::ntuple::anchor::WITH_ATTRIBUTE_SETS;
 use crate::ntuple::{Cluster, Page, RNTuple, Role};
@@ -35,7 +35,11 @@ impl Check<'_> {
         if ntuple.anchor.version >= WITH_ATTRIBUTE_SETS && !ntuple.has_attribute_list {
             let version = ntuple.anchor.version.map(|part| part.to_string()).join(".");
             let what = "but its footer has no list of attribute sets";
-            self.find(anchor, format!("{path}: of format version {version}, {what}"));
+            self.find(
+                Severity::Broken,
+                anchor,
+                format!("{path}: of format version {version}, {what}"),
+            );
         }
         for link in [&ntuple.anchor.header, &ntuple.anchor.footer] {
             self.envelope(path, anchor, ntuple, &link.range);

@@ -94,7 +94,10 @@ impl Check<'_> {
         };
         let Key { class, name, .. } = &key;
         if key.offset != at {
-            self.unusual(at, format!("a {class} \"{name}\" that says that it is at {}", key.offset));
+            self.unusual(
+                at,
+                format!("a {class} \"{name}\" that says that it is at {}", key.offset),
+            );
         }
         if key.key_len > len {
             self.broken(at, format!("a {class} \"{name}\" whose key is longer than it is"));
