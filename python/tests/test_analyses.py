@@ -7,6 +7,7 @@ Each runs three times: with uproot, on a local disk; with farroot, on a server, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,18 @@ def for_farroot(program: str) -> str:
     return program
 
 
+def alike(ours: Any, theirs: Any) -> bool:
+    """Equal, but for the last digits of reals: a cosine of 32 bits is not rounded in the same way
+    by all libraries."""
+    if isinstance(theirs, dict):
+        return list(ours) == list(theirs) and all(alike(ours[key], theirs[key]) for key in theirs)
+    if isinstance(theirs, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(alike, ours, theirs))
+    if isinstance(theirs, float):
+        return math.isclose(ours, theirs, rel_tol=1e-6) or (ours != ours and theirs != theirs)
+    return bool(ours == theirs)
+
+
 def nothing() -> None:
     """The check of an analysis without further packages."""
 
@@ -123,7 +136,7 @@ def test_an_analysis_gives_the_same(path: Path, data: Path, host: str) -> None:
     assert program.count(IMPORT) == 1
     expected = result(program, f"{data}/")
     with farroot.reporting() as report:
-        assert result(for_farroot(program), f"root://{host}//") == expected
+        assert alike(result(for_farroot(program), f"root://{host}//"), expected)
     assert report["bytes_received"] > 0
     with farroot.reporting() as report, farroot.install():
         assert result(program, f"root://{host}//") == expected

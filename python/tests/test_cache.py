@@ -64,7 +64,7 @@ def files(tmp_path: Path) -> Path:
 def test_what_one_process_has_read_is_there_for_the_next(files: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     with serving(files) as host:
-        address = f"root://{MARKER}@{host}//f.root?authz={MARKER}:t"
+        address = f"root://{MARKER}@{host}//f.root:t?authz={MARKER}"
         first = read(address, folder)
         second = read(address, folder)
         # The open, and with it the first bytes.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use remote::{Error, ErrorKind, Result};
+pub use rootfile::write::check::Finding;
 use rootfile::write::check::check;
-pub use rootfile::write::check::{Finding, Severity};
 
 use crate::read::file::session::Session;
 

@@ -54,7 +54,8 @@ impl Expressions {
                 Meaning::Formula(formula) => formula,
                 Meaning::Alias(formula) => Formula::parse_in(&formula, Grammar::Root)?,
             };
-            let program = reads.program(session, scope, formula, &[text.clone()]).await?;
+            let program =
+                reads.program(session, scope, formula, std::slice::from_ref(text)).await?;
             wanted.push(Wanted::Computed(text.clone(), Arc::new(program)));
         }
         let has_formulas = wanted.iter().any(|one| matches!(one, Wanted::Computed(..)));

@@ -50,7 +50,7 @@ pub(crate) async fn skim(
         }
         Way::Encoded(why) if options.keep_rest => {
             let text = "other objects are kept where baskets or pages are copied";
-            let why = why.map_or_else(|| "this is another kind of table".to_owned(), |why| why);
+            let why = why.unwrap_or_else(|| "this is another kind of table".to_owned());
             Err(Error::new(ErrorKind::Unsupported, format!("{text}: {why}")))
         }
         Way::Encoded(why) => {

@@ -23,14 +23,14 @@ fn chain(length: usize, at: usize) -> (Vec<u8>, Vec<usize>) {
     let counted = |size: usize| (size as u32 | 0x4000_0000).to_be_bytes();
     let class = (at + 4) as u32 + KEY_LEN as u32 + 2;
     let (mut bytes, mut places) = (Vec::new(), Vec::new());
-    for n in 0..length {
+    for (n, size) in sizes[..length].iter().enumerate() {
         places.push(at + bytes.len());
-        bytes.extend(counted(sizes[n] - 4));
+        bytes.extend(counted(size - 4));
         match n {
             0 => bytes.extend(*b"\xff\xff\xff\xffNode\0"),
             _ => bytes.extend((class | 0x8000_0000).to_be_bytes()),
         }
-        bytes.extend(counted(sizes[n] - 4 - tag(n) - 4));
+        bytes.extend(counted(size - 4 - tag(n) - 4));
         bytes.extend(1u16.to_be_bytes());
     }
     bytes.extend([0; 4]);
