@@ -48,7 +48,7 @@ pub struct TableOutput {
 /// The object at a path of a file, as it is there, to be put into another one.
 ///
 /// # Errors
-/// `Unsupported` for tables and directories, and for objects that cannot be read in all their parts.
+/// `Unsupported` for tables and directories, and for objects that cannot be read in all parts.
 pub async fn copied(source: &File, from: &str) -> Result<CopiedObject> {
     let key = source.key(from).await?;
     if !source.format().is_object(&key) {

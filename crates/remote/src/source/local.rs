@@ -63,9 +63,9 @@ struct OpenFile {
     info: FileInfo,
 }
 
-/// Files that are open, at most as many as [`files_open`] says: the system lets a process have so many, and
-/// readers have more. One that was used long ago is closed, and opened again for its next read; the
-/// driver then compares what it is with what it was.
+/// Files that are open, at most as many as [`files_open`] says: the system lets a process have so
+/// many, and readers have more. A file that was used long ago is closed, and opened again for its
+/// next read; the driver then compares its identity with the one before.
 #[derive(Debug, Default)]
 struct OpenFiles {
     /// By the driver's tag for the file, with the time of the last use.

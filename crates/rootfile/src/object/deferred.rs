@@ -7,35 +7,12 @@
 //! classes in these bytes is told apart by position: a class's name is looked up in the bytes, and
 //! an object has its identity from the first that refers to it.
 
-use std::collections::BTreeMap;
-
-use super::reader::{ClassRef, ObjectReader, Reference};
+use super::queue::{ClassRef, DeferredObject};
+use super::reader::{ObjectReader, Reference};
 use super::{ObjectId, Value};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::types::framing::{MAP_OFFSET, NEW_CLASS};
-
-/// Objects that are read by native recursion; those deeper are read later.
-pub(super) const DEPTH_AT_ONCE: u32 = 64;
-
-/// What is to be read later.
-#[derive(Debug, Default)]
-pub(super) struct Deferred {
-    objects: Vec<DeferredObject>,
-    /// Objects that something refers to and that have not been met, by their references.
-    expected: BTreeMap<u32, ObjectId>,
-    /// Whether any were deferred.
-    any: bool,
-}
-
-#[derive(Debug)]
-struct DeferredObject {
-    id: ObjectId,
-    class: ClassRef,
-    /// Where its bytes are in the record.
-    at: usize,
-    len: usize,
-}
 
 impl ObjectReader<'_> {
     /// Leaves all bytes of a cursor, which are those of an object, for later.

@@ -8,6 +8,7 @@ pub(crate) mod marks;
 mod memberwise;
 mod numbers;
 mod pointer;
+mod queue;
 mod reader;
 mod special;
 

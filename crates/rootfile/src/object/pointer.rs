@@ -2,7 +2,8 @@
 
 use super::Value;
 use super::marks::Marked;
-use super::reader::{ClassRef, ObjectReader, Reference};
+use super::queue::ClassRef;
+use super::reader::{ObjectReader, Reference};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::memory;

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::branches::Extent;
-use super::deferred::{DEPTH_AT_ONCE, Deferred};
 use super::marks::{Marked, Marks};
 use super::numbers::{scalar, scalars};
+use super::queue::{ClassRef, DEPTH_AT_ONCE, Deferred};
 use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
@@ -166,13 +166,6 @@ impl ObjectHeader {
 pub(super) struct Start<'a> {
     cursor: Cursor<'a>,
     marks: usize,
-}
-
-/// A class by its name, and what is known of it.
-#[derive(Debug, Clone)]
-pub(super) struct ClassRef {
-    pub name: Arc<str>,
-    pub id: Option<ClassId>,
 }
 
 #[derive(Debug, Clone)]

@@ -63,9 +63,9 @@ fn is_of_word(letter: char) -> bool {
 }
 
 /// Names that tell members apart which have one name: by base classes in front, as `Base::x`, no
-/// more of them than are needed. A member of the class itself keeps its name. Each member comes with
-/// the base classes that it came through, the nearest first; the result is for the members that
-/// need another name, by position.
+/// more of them than are needed. A member of the class itself keeps its name. Each member comes
+/// with the base classes that it came through, the nearest first; the result is for the members
+/// that need another name, by position.
 pub fn told_apart(members: &[(&str, &[String])]) -> Vec<(usize, String)> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, (name, _)) in members.iter().enumerate() {

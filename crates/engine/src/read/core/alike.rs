@@ -4,7 +4,6 @@ use remote::{Error, ErrorKind, Result};
 use rootfile::Array;
 
 use super::columns::{Batch, datashape};
-use super::table::Columns;
 use crate::located::unlocated;
 
 /// What becomes of a column that has another type in some of several tables. No entry is rounded:
@@ -29,6 +28,14 @@ pub struct ColumnTypes {
     own: Vec<(String, bool)>,
 }
 
+/// The columns of a table by name, without entries, and where the table is.
+#[derive(Debug, Clone)]
+pub struct TableTypes<'a> {
+    pub columns: Vec<(String, Array)>,
+    pub path: &'a str,
+    pub url: &'a str,
+}
+
 /// The type of a column so far.
 #[derive(Debug, Clone)]
 struct KnownType {
@@ -42,9 +49,14 @@ impl ColumnTypes {
         ColumnTypes { rule, ..ColumnTypes::default() }
     }
 
+    /// Whether tables are compared; else [`ColumnTypes::begin`] need not be called.
+    pub fn compare(&self) -> bool {
+        self.rule != TypeRule::Own
+    }
+
     /// Types that begin with those of a first table.
-    pub fn of(rule: TypeRule, first: &dyn Columns) -> Self {
-        let known = first.empty().into_iter().map(|(_, empty)| KnownType::of(empty, first));
+    pub fn of(rule: TypeRule, first: &TableTypes<'_>) -> Self {
+        let known = first.columns.iter().map(|(_, empty)| KnownType::of(empty.clone(), first));
         ColumnTypes { rule, known: known.collect(), own: Vec::new() }
     }
 
@@ -52,26 +64,25 @@ impl ColumnTypes {
     ///
     /// # Errors
     /// `Unsupported` with the file, the column and both types where these do not go together.
-    pub fn begin(&mut self, columns: &dyn Columns) -> Result<()> {
-        if self.rule == TypeRule::Own {
+    pub fn begin(&mut self, table: &TableTypes<'_>) -> Result<()> {
+        if !self.compare() {
             return Ok(());
         }
-        let all = columns.empty();
         if self.known.is_empty() {
-            *self = ColumnTypes::of(self.rule, columns);
+            *self = ColumnTypes::of(self.rule, table);
         }
         self.own.clear();
-        for (known, (name, empty)) in self.known.iter_mut().zip(all) {
-            let common = known.empty.common_type(&empty);
+        for (known, (name, empty)) in self.known.iter_mut().zip(&table.columns) {
+            let common = known.empty.common_type(empty);
             let common = common.filter(|common| {
                 self.rule == TypeRule::Common || *common == known.empty.empty_like()
             });
             let Some(common) = common else {
-                return Err(known.differs(self.rule, columns, (&name, &empty)));
+                return Err(known.differs(self.rule, table, (name, empty)));
             };
-            self.own.push((name, common != empty));
+            self.own.push((name.clone(), common != *empty));
             if common != known.empty {
-                *known = KnownType::of(common, columns);
+                *known = KnownType::of(common, table);
             }
         }
         Ok(())
@@ -127,25 +138,25 @@ impl ColumnTypes {
 }
 
 impl KnownType {
-    fn of(empty: Array, columns: &dyn Columns) -> KnownType {
-        KnownType { empty, url: columns.file().url().to_owned() }
+    fn of(empty: Array, table: &TableTypes<'_>) -> KnownType {
+        KnownType { empty, url: table.url.to_owned() }
     }
 
     fn differs(
         &self,
         rule: TypeRule,
-        columns: &dyn Columns,
+        table: &TableTypes<'_>,
         (name, empty): (&str, &Array),
     ) -> Error {
         let (own, known) = (datashape(empty), datashape(&self.empty));
-        let path = columns.path();
+        let path = table.path;
         let why = match rule {
             TypeRule::First => "which does not hold it exactly",
             TypeRule::Own | TypeRule::Common => "and no type holds both exactly",
         };
         let what =
             format!("{path}: column {name} is {own} here and {known} in {}, {why}", self.url);
-        let error = Error::new(ErrorKind::Unsupported, what).with_url(columns.file().url());
+        let error = Error::new(ErrorKind::Unsupported, what).with_url(table.url);
         match (rule, self.empty.common_type(empty)) {
             (TypeRule::First, Some(common)) if common == *empty => {
                 error.with_advice("name a file with the wider type first")

@@ -116,7 +116,7 @@ impl LazyBatches {
             drop(state);
             let declared = self.columns.pick(&[column]);
             let mut batch = declared.read(entries).await?;
-            let types = ColumnTypes::of(TypeRule::First, &*declared);
+            let types = ColumnTypes::of(TypeRule::First, &declared.types());
             return types.declared(batch.columns.swap_remove(0));
         }
         state.reader.touch(column, entries).await

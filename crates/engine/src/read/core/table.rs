@@ -8,6 +8,7 @@ use futures::future::{BoxFuture, FutureExt, ready};
 use rootfile::Array;
 use rootfile::tree::{FriendPlace, TreeIndex};
 
+use super::alike::TableTypes;
 use super::batches::Batches;
 use super::columns::Batch;
 use super::cut::{Cut, SurvivorFeed};
@@ -298,6 +299,11 @@ impl dyn Columns {
         self.pick(&[at]).empty().swap_remove(0).1
     }
 
+    /// Names and types of the columns, to compare with those of other tables.
+    pub fn types(&self) -> TableTypes<'_> {
+        TableTypes { columns: self.empty(), path: self.path(), url: self.file().url() }
+    }
+
     /// As [`Columns::footprints`], of columns of one table.
     ///
     /// # Errors
@@ -318,7 +324,7 @@ impl dyn Columns {
         self.step_entries_of(step, self.num_entries()).await
     }
 
-    /// Of how many of these entries the steps are planned at one time; `None` where all of them are.
+    /// Entries whose steps are planned at one time, of these; `None` where all of them are.
     ///
     /// # Errors
     /// As [`Columns::steps`].

@@ -329,7 +329,7 @@ impl ChainColumns {
         types: &mut ColumnTypes,
     ) -> Result<LazyBatches> {
         let columns = self.of_table(&place).await?;
-        types.begin(&*columns)?;
+        types.begin(&columns.types())?;
         columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await
     }
 
@@ -358,7 +358,7 @@ impl ChainColumns {
         let (session, remote) =
             (self.chain.inner.session.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
-        let types = ColumnTypes::of(TypeRule::Common, &*self.lead);
+        let types = ColumnTypes::of(TypeRule::Common, &self.lead.types());
         Batches::start(&remote, async move |mut output: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
@@ -504,7 +504,7 @@ impl Columns for ChainColumns {
             left: self.places(&entries).into(),
             columns: self.clone(),
             // Whoever declares the columns before they are read has the types of the first table.
-            types: ColumnTypes::of(TypeRule::First, &*self.lead),
+            types: ColumnTypes::of(TypeRule::First, &self.lead.types()),
             step: Step::Entries(step),
             present: None,
         });

@@ -291,7 +291,9 @@ impl ScanBatches {
                 Ok(Begun::Failed(skipped)) => self.scan.on_error.report(skipped),
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
-                    if let Err(error) = self.types.begin(&*started.selected) {
+                    if self.types.compare()
+                        && let Err(error) = self.types.begin(&started.selected.types())
+                    {
                         if matches!(self.scan.on_error, OnError::Raise) {
                             return Some(Err(self.give_up(error)));
                         }

@@ -158,8 +158,9 @@ impl RNTuple {
     /// The columns that `patterns` name: paths, or globs over them.
     ///
     /// # Errors
-    /// `NotInFile` for a pattern that no field matches; as [`RNTuple::column`] for one that is named. A
-    /// glob names fields at the top where it matches there, and passes over what cannot be read.
+    /// `NotInFile` for a pattern that no field matches; as [`RNTuple::column`] for one that is
+    /// named. A glob names fields at the top where it matches there, and passes over fields that
+    /// cannot be read.
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<FieldColumn>> {
         let mut columns: Vec<FieldColumn> = Vec::new();
         for pattern in patterns {

@@ -73,8 +73,8 @@ impl Interpretation {
         let interpretation = Interpretation::of_type(tree, branch, classes)?;
         let this = &tree.branches[branch.0 as usize];
         check_place(this)?;
-        // Below a branch with values of its own ROOT fills nothing by itself. Other branches without
-        // entries are empty, as in uproot.
+        // Below a branch with values of its own ROOT fills nothing by itself. Other branches
+        // without entries are empty, as in uproot.
         let parent = this.parent.and_then(|parent| tree.branches.get(parent.0 as usize));
         let is_below_values = parent.is_some_and(|one| matches!(one.kind, BranchKind::Plain));
         if is_below_values && this.entries == 0 && this.baskets.is_empty() && tree.entries > 0 {

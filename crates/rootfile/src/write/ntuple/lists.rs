@@ -102,8 +102,8 @@ pub(in crate::write) struct Group {
     pub link: EnvelopeLink,
 }
 
-/// The footer's envelope, of an RNTuple of that version of the format. `extension` is the record frame of the fields that were added while
-/// the RNTuple was written; `None` without such fields.
+/// The footer's envelope, of an RNTuple of that version of the format. `extension` is the record
+/// frame of the fields that were added while the RNTuple was written; `None` without such fields.
 pub(in crate::write) fn footer(
     version: [u16; 4],
     header_checksum: u64,
