@@ -23,6 +23,7 @@ from ._core_ranges import open_bytes as open_bytes
 from ._core_ranges import servers as servers
 from ._core_ranges import watch as watch
 from ._core_writing import Array as Array
+from ._core_writing import CopiedObject as CopiedObject
 from ._core_writing import FileOptions as FileOptions
 from ._core_writing import FileOutput as FileOutput
 from ._core_writing import TableOutput as TableOutput
@@ -42,6 +43,7 @@ __all__ = [
     "ColumnPages",
     "ColumnRequest",
     "Contents",
+    "CopiedObject",
     "CopyProgress",
     "Decision",
     "File",

@@ -170,7 +170,7 @@ def by_array(case: Case) -> Values | None:
     return {name: _list(table[name].array(**_ranged(case))) for name in case.columns}
 
 
-def by_arrays(case: Case, library: str = "ak") -> Values:
+def by_arrays(case: Case, library: Any = "ak") -> Values:
     table = farroot.open(case.address)
     found = table.arrays(case.columns, cut=case.cut, library=library, **_ranged(case))
     return to_values(found, case.columns)

@@ -158,7 +158,8 @@ def _described(path: str) -> None:
 
     file = farroot.open(path)
     file.map()
-    for name in file.keys():
+    names = file.keys()
+    for name in names:
         with suppress(farroot.Error):
             str(file[name])
     for table in _tables(path):
