@@ -517,7 +517,8 @@ fn an_error_says_what_and_where() {
     assert_eq!(no_column.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&no_column.stdout), "");
     let said = String::from_utf8_lossy(&no_column.stderr).into_owned();
-    assert_eq!(said, "farroot: no branch is called \"Numbers\"; did you mean numbers?\n");
+    assert!(said.starts_with("farroot: no branch is called \"Numbers\"; in "), "{said}");
+    assert!(said.ends_with("zlib.root; did you mean numbers?\n"), "{said}");
     let no_file = farroot(&["ls", "no/such/file.root"]);
     assert_eq!(no_file.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&no_file.stderr).contains("no/such/file.root"));
