@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from .._by_root import NAME, is_pyroot, is_uproots, written_by_root, written_by_uproot
 from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
+from ..file import File
 from ..objects import Object
 from . import _exact, _histograms, _members
 from ._ours import count, ours, text
@@ -55,7 +56,7 @@ def to_writable(what: Any) -> Writable:
     if is_pyroot(what):
         # What UHI has is not all: a histogram would lose its titles and sums.
         with written_by_root(what) as file:
-            return to_writable(file[NAME])
+            return _of_file(file)
     if is_uproots(what) and (found_by_uproot := _by_uproot(what)) is not None:
         return found_by_uproot
     if isinstance(what, (tuple, list)) and (found := _histograms.of_numpy(what)) is not None:
@@ -81,16 +82,29 @@ def _of_record(what: Object) -> Copied | None:
         file = _core.open_file(place.url)
         if place.version != (file.uuid, file.size):
             return None
-        return Copied(what, _core.CopiedObject.of(file, place.path, position, what.classname))
+        record = _core.CopiedObject.of(file, place.path, position, what.classname)
+        return Copied(what, record, classname=what.classname, name=what.name)
     except (UnsupportedError, FileNotFoundError):
         return None
+
+
+def _of_file(file: File) -> Writable:
+    """The object that another package has put into a file, as its record has it; a histogram of
+    which not all is understood without that."""
+    read = file[NAME]
+    try:
+        record = _core.CopiedObject.of(file._live(), NAME, 0, "")
+    except UnsupportedError:
+        return to_writable(read)
+    name = read.name if isinstance(read, Object) else ""
+    return Copied(read, record, classname=file.classname_of(NAME), name=name)
 
 
 def _by_uproot(what: Any) -> Writable | None:
     """An object of uproot's, as uproot writes it; None of what it does not write."""
     try:
         with written_by_uproot(what) as file:
-            return to_writable(file[NAME])
+            return _of_file(file)
     except NotImplementedError:
         return None
 

@@ -68,19 +68,15 @@ class Copied:
 
     read: Any
     record: _core.CopiedObject
-    name: str | None = None
-
-    @property
-    def classname(self) -> str:
-        classname: str = self.read.classname
-        return classname
+    classname: str
+    name: str = ""
 
     def named(self, name: str) -> Copied:
         """The same under that name."""
         return replace(self, name=name)
 
     def core(self) -> _core.WritableObject:
-        return self.record.named(self.read.name if self.name is None else self.name)
+        return self.record.named(self.name)
 
 
 @dataclass(frozen=True)
