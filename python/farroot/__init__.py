@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from .errors import LimitReachedError as LimitReachedError
     from .errors import NoAttributeError as NoAttributeError
     from .errors import NotFoundError as NotFoundError
+    from .errors import NotInstalledError as NotInstalledError
+    from .errors import OutOfRangeError as OutOfRangeError
     from .errors import PermissionDeniedError as PermissionDeniedError
     from .errors import ReadError as ReadError
     from .errors import RecoveredWarning as RecoveredWarning
@@ -206,6 +208,8 @@ _NAMES = {
         "LimitReachedError",
         "NoAttributeError",
         "NotFoundError",
+        "NotInstalledError",
+        "OutOfRangeError",
         "PermissionDeniedError",
         "ReadError",
         "RecoveredWarning",
@@ -300,7 +304,9 @@ __all__ = [
     "Model",
     "NoAttributeError",
     "NotFoundError",
+    "NotInstalledError",
     "Object",
+    "OutOfRangeError",
     "Parameter",
     "Partition",
     "Partitions",
@@ -368,16 +374,23 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    from ._imports import uninterrupted
+
+    with uninterrupted():
+        return import_module(f"{__name__}.{name}")
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from importlib import import_module
-
         if name in _MODULES:
-            return import_module(f"{__name__}.{name}")
+            return _module(name)
         here = _ALIASES.get(name, name)
         if here in _IN_MODULES:
-            value = getattr(import_module(f"{__name__}.{_IN_MODULES[here]}"), here)
+            value = getattr(_module(_IN_MODULES[here]), here)
             # The next use finds it without this function.
             return globals().setdefault(name, value)
         if name.startswith("_"):

@@ -6,7 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ._uproot import public
 
+
+@public
 class Account(Mapping[str, Any]):
     """A mapping of figures; as text, a short account."""
 

@@ -15,15 +15,14 @@ from ._progress import Wanted
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery, Doc
 from ._steps import Steps
-from ._uproot import taken
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    import awkward as ak
     import pandas as pd
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ._awkward import ak
     from ._selection import Place
     from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
 
@@ -114,7 +113,6 @@ class Readable(Named[Column]):
         **options: Unpack[Options],
     ) -> Any: ...
 
-    @taken
     def arrays(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -181,7 +179,6 @@ class Readable(Named[Column]):
         _only_virtual(access_log)
         return wish.read(place, *entries, progress)
 
-    @taken
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -237,7 +234,6 @@ class Readable(Named[Column]):
             return steps_with_gaps(self._table, selection, entries, step, report, progress)
         return selection.steps(*entries, step, report=told, progress=progress)
 
-    @taken
     def num_entries_for(
         self,
         memory_size: int | str,

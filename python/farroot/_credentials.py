@@ -45,6 +45,7 @@ class Credential(NamedTuple):
     notes: tuple[str, ...]
 
 
+@taken
 def credentials() -> list[Credential]:
     """Tokens, proxies, tickets and keys of this user, in the order in which they are looked at.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from . import _core
 from ._formulas import formula
+from ._ours import called
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -86,12 +87,11 @@ def _of_function(
     names = [each.name for each in named]
 
     def value(arrays: list[Column]) -> Any:
-        import awkward as ak
-
+        from ._awkward import ak
         from ._libraries.awkward import to_layout
 
         given = [ak.Array(to_layout(array)) for array in arrays]
         words = dict(zip(names[positional:], given[positional:], strict=True))
-        return function(*given[:positional], **words)
+        return called(function)(*given[:positional], **words)
 
     return names, value

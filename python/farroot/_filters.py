@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from . import _core
+from ._ours import called
 from .errors import InvalidArgumentError
 
 #: None, a name, a glob, ``"/regex/flags"``, a function of a name, or several of these.
@@ -22,7 +23,7 @@ def predicate(wanted: Filter) -> Callable[[str], bool]:
     if isinstance(wanted, str):
         return _text_predicate(wanted)
     if callable(wanted):
-        return wanted
+        return called(wanted)
     if isinstance(wanted, Iterable):
         several = [predicate(each) for each in wanted]
         return lambda name: any(each(name) for each in several)

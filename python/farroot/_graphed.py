@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import graphed
 import graphed.awkward
 from graphed.core import Partition as Part
 
+from ._awkward import ak
 from ._projected import form_of, reduced
 from .errors import InvalidArgumentError
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, Unp
 
 from . import _html
 from ._filters import Filter, predicate
+from ._ours import called
 from ._shown import shown
-from ._uproot import Explained, taken
+from ._uproot import Explained
 from .errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError
 
 if TYPE_CHECKING:
@@ -97,13 +98,14 @@ class Named(Explained, Generic[Column]):
     ) -> list[tuple[str, Column]]:
         """Names and columns, depth first."""
         by_name, by_type = predicate(filter_name), predicate(filter_typename)
+        accepts = None if filter_column is None else called(filter_column)
         found: list[tuple[str, Column]] = []
         for path, column in self._walk("", recursive):
             named = by_name(column.name) or by_name(path) or by_name(self._separator + path)
             if (
                 named
                 and (filter_typename is None or by_type(column.typename))
-                and (filter_column is None or filter_column(column))
+                and (accepts is None or accepts(column))
             ):
                 found.append((path if full_paths else column.name, column))
         if ignore_duplicates:
@@ -145,7 +147,6 @@ class Named(Explained, Generic[Column]):
     def __contains__(self, where: object) -> bool:
         return isinstance(where, str) and self.find(where) is not None
 
-    @taken
     def get(self, where: str | int, default: Any = None) -> Any:
         """As ``self[where]``, or the default where there is no such column."""
         try:
@@ -153,7 +154,6 @@ class Named(Explained, Generic[Column]):
         except KeyInFileError:
             return default
 
-    @taken
     def items(
         self,
         *,
@@ -187,42 +187,34 @@ class Named(Explained, Generic[Column]):
             ignore_duplicates=ignore_duplicates,
         )
 
-    @taken
     def keys(self, **filters: Unpack[Filters]) -> list[str]:
         """Names of what is below; the arguments are those of :meth:`items`."""
         return [name for name, _ in self.items(**filters)]
 
-    @taken
     def values(self, **filters: Unpack[Filters]) -> list[Column]:
         """What is below; the arguments are those of :meth:`items`."""
         return [column for _, column in self.items(**filters)]
 
-    @taken
     def typenames(self, **filters: Unpack[Filters]) -> dict[str, str]:
         """C++ types by name; the arguments are those of :meth:`items`."""
         return dict(self.itertypenames(**filters))
 
-    @taken
     def iteritems(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, Column]]:
         """What :meth:`items` gives, one by one."""
         return iter(self.items(**filters))
 
-    @taken
     def iterkeys(self, **filters: Unpack[Filters]) -> Iterator[str]:
         """What :meth:`keys` gives, one by one; the arguments are those of :meth:`items`."""
         return (name for name, _ in self.items(**filters))
 
-    @taken
     def itervalues(self, **filters: Unpack[Filters]) -> Iterator[Column]:
         """What :meth:`values` gives, one by one; the arguments are those of :meth:`items`."""
         return (column for _, column in self.items(**filters))
 
-    @taken
     def itertypenames(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, str]]:
         """What :meth:`typenames` gives, one by one; the arguments are those of :meth:`items`."""
         return ((name, column.typename) for name, column in self.items(**filters))
 
-    @taken
     def show(
         self,
         *,

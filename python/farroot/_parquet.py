@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._imports import package
 from .errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -22,14 +23,10 @@ class ParquetWriter:
         """Creates the file.
 
         Raises:
-            ModuleNotFoundError: without pyarrow.
+            NotInstalledError: without pyarrow.
             OSError: where the file cannot be created.
         """
-        try:
-            import pyarrow as pa
-        except ModuleNotFoundError as error:
-            wanted = "pyarrow writes Parquet, and is not installed: pip install 'farroot[arrow]'"
-            raise ModuleNotFoundError(wanted) from error
+        pa = package("pyarrow", "'farroot[arrow]'")
         self._file = pa.OSFile(os.fsencode(path), "wb")
         self._writer: Any = None
         self._group: list[Any] = []

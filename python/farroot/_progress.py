@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from . import _core
+from ._imports import uninterrupted
+from ._ours import called
 from .errors import ArgumentTypeError
 
 T = TypeVar("T")
@@ -100,7 +102,7 @@ class Telling:
         self._mark = _core.mark(file)
         self._shown: _Shown | None = None
         if callable(wanted):
-            self._tell: Callable[[Progress], object] = wanted
+            self._tell: Callable[[Progress], object] = called(wanted)
         else:
             self._shown = _bar()
             self._tell = self._shown.show
@@ -170,13 +172,15 @@ def is_wanted(wanted: Any) -> bool:
 def _bar() -> _Shown:
     """The best bar that is installed."""
     try:
-        from tqdm.auto import tqdm
+        with uninterrupted():
+            from tqdm.auto import tqdm
     except ImportError:
         pass
     else:
         return _Tqdm(tqdm)
     try:
-        from rich import progress
+        with uninterrupted():
+            from rich import progress
     except ImportError:
         return _own_bar()
     return _Rich(progress)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._ours import called
+from ._uproot import taken
 from .errors import ArgumentTypeError, CorruptError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class _Stored(NamedTuple):
     offsets: NDArray[np.int64]
 
 
+@taken
 def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False) -> None:
     """Has what is of a type read as the caller says, in every file and by every way to read.
 
@@ -63,18 +66,20 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
     if callable(decode) and not isinstance(decode, type):
         if skip or single:
             raise InvalidArgumentError("skip and single go with a dtype; a function gets all bytes")
-        _decoders[typename] = _by_function(decode)
+        _decoders[typename] = _by_function(called(decode))
     else:
         _decoders[typename] = _by_dtype(typename, decode, skip, single)
     _of_objects[_in_files(typename)] = _decoders[typename]
 
 
+@taken
 def unregister(typename: str) -> None:
     """Forgets a type."""
     _decoders.pop(typename, None)
     _of_objects.pop(_in_files(typename), None)
 
 
+@taken
 def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
     """Makes farroot read the branches that a class matches by this class, in every file.
 
@@ -101,6 +106,7 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
     _interpretations.append(interpretation)
 
 
+@taken
 def unregister_interpretation(interpretation: type[CustomInterpretation]) -> None:
     """Forgets a class; nothing happens where it was not registered."""
     if interpretation in _interpretations:
@@ -115,7 +121,7 @@ def has_interpretations() -> bool:
 def custom_interpretation(branch: Branch) -> CustomInterpretation | None:
     """The interpretation of a branch by the first class that matches it, or None."""
     for interpretation in _interpretations:
-        if interpretation.match_branch(branch, {}, True):
+        if called(interpretation.match_branch)(branch, {}, True):
             return interpretation(branch, {}, True)
     return None
 
@@ -172,7 +178,7 @@ def _by_dtype(typename: str, dtype: Any, skip: int, single: bool) -> Decoder:
         raise InvalidArgumentError(f"objects of {item} behind {skip} bytes, for {typename}")
 
     def of_column(column: Any) -> Any:
-        import awkward as ak
+        from ._awkward import ak
 
         starts, stops = column.offsets[:-1], column.offsets[1:]
         there = stops > starts
@@ -198,7 +204,7 @@ def _by_dtype(typename: str, dtype: Any, skip: int, single: bool) -> Decoder:
 
 def _layout(items: Any) -> Any:
     """NumPy's records as Awkward's, in the byte order of the machine."""
-    import awkward as ak
+    from ._awkward import ak
 
     if items.dtype.names is None:
         return ak.from_numpy(items.astype(items.dtype.newbyteorder("=")), regulararray=True).layout

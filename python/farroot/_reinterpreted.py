@@ -141,16 +141,16 @@ def _of_awkward(values: Any, branch: Branch) -> Any:
                 f'{branch!r} as {values.dtype} is for library="np" only: they are no numbers'
             )
         return values
-    import awkward as ak
+    from ._awkward import ak
 
     return ak.Array(_records(values, branch))
 
 
 def _records(values: Any, branch: Branch) -> Any:
     """A structured array as an Awkward layout."""
-    import awkward as ak
     import numpy as np
 
+    from ._awkward import ak
     from ._libraries.awkward import to_regular
 
     if values.dtype.names is None:
@@ -170,9 +170,9 @@ def _records(values: Any, branch: Branch) -> Any:
 
 
 def _jagged(column: Any, own: Any, new: Any, branch: Branch) -> Any:
-    import awkward as ak
     import numpy as np
 
+    from ._awkward import ak
     from ._libraries.numpy import to_numpy
 
     stored = np.ascontiguousarray(to_numpy(column.content).astype(own.from_dtype.base))

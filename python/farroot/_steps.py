@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ._uproot import public
 from .errors import ArgumentTypeError, Error
 
 
+@public
 @dataclass(frozen=True)
 class Report:
     """Which entries a step of an iteration holds.
@@ -64,6 +66,7 @@ class Skipped:
         }
 
 
+@public
 class Steps(Iterator[Any]):
     """What ``iterate`` gives, and what it has left out so far.
 

@@ -23,7 +23,6 @@ from ._reading import ReadRequest, Selection
 from ._selection import Chosen, ColumnQuery
 from ._shown import shown
 from ._steps import Report
-from ._uproot import taken
 from .errors import (
     InvalidArgumentError,
     KeyInFileError,
@@ -190,7 +189,6 @@ class InFile(NothingToClose, Readable[Column]):
         """
         return Friends(self)
 
-    @taken
     def add_friend(self, other: Any, name: str | None = None) -> Tree | RNTuple:
         """Adds another tree whose entries belong to those of this one (``TTree::AddFriend``).
 
@@ -218,7 +216,6 @@ class InFile(NothingToClose, Readable[Column]):
         self._added[called] = friend
         return friend
 
-    @taken
     def plan(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -238,7 +235,6 @@ class InFile(NothingToClose, Readable[Column]):
         entries = entry_range(self._num_entries, entry_start, entry_stop)
         return Plan(Planned.of(one) for one in selection.plan(*entries))
 
-    @taken
     def to_arrow(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -276,7 +272,6 @@ class InFile(NothingToClose, Readable[Column]):
         """
         return IoReport(_core.report(None if self.is_chain else self._live().file))
 
-    @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:
         """The requests for the file over time, one line a connection; a picture in notebooks.
 
@@ -296,7 +291,6 @@ class InFile(NothingToClose, Readable[Column]):
             )
         return timeline(self._live().file, path, width)
 
-    @taken
     def live_timeline(self, *, every: float = 0.5) -> LiveTimeline:
         """A timeline in a notebook that grows during a read: pass it as ``progress=``.
 

@@ -10,13 +10,16 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from ._ours import ours
 from ._types import CREDENTIALS
 from .errors import ArgumentTypeError, Error, IgnoredArgumentWarning, NoAttributeError, warn
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 #: The keywords that a function takes as ``**``, by the text of their annotation.
 _TOGETHER = {"Unpack[Credentials]": CREDENTIALS}
@@ -219,25 +222,41 @@ ATTRIBUTES = {
 def taken(function: Callable[P, R]) -> Callable[P, R]:
     """The function, with uproot's further arguments taken or refused in words.
 
-    Whatever does not fit its own signature is an :class:`ArgumentTypeError`.
+    Arguments that do not fit its own signature are an :class:`ArgumentTypeError`, and every error
+    is farroot's (:func:`ours`).
     """
     named, takes_any = _keywords(function)
+    checked = ours(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if not takes_any and not named.issuperset(kwargs):
             for name in kwargs.keys() - named:
                 _take(function, name, kwargs.pop(name), named)
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            # Raised by the call itself and not within the function: the arguments do not fit.
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            takes = inspect.signature(function)
-            raise ArgumentTypeError(f"{error}; its arguments are {takes}") from None
+        return checked(*args, **kwargs)
 
     return call
+
+
+#: Methods of Python's own that a caller reaches by brackets, loops and calls.
+_CALLED = frozenset(
+    (
+        *("__call__", "__contains__", "__delitem__", "__getitem__", "__iter__", "__next__"),
+        "__setitem__",
+    )
+)
+
+
+def public(made: type[C]) -> type[C]:
+    """The class, each of whose public methods is :func:`taken`."""
+    for name, method in list(vars(made).items()):
+        if name in HELPERS or (name.startswith("_") and name not in _CALLED):
+            continue
+        if isinstance(method, FunctionType):
+            setattr(made, name, taken(method))
+        elif isinstance(method, (classmethod, staticmethod)):
+            setattr(made, name, type(method)(taken(method.__func__)))
+    return made
 
 
 def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
@@ -248,7 +267,7 @@ def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         return named, False
     rest = code.co_varnames[count + bool(code.co_flags & inspect.CO_VARARGS)]
-    together = _TOGETHER.get(function.__annotations__[rest])
+    together = _TOGETHER.get(function.__annotations__.get(rest, ""))
     return named | (together or frozenset()), together is None
 
 
@@ -299,7 +318,16 @@ HELPERS = frozenset(
 )
 
 
-class Explained:
+class Public:
+    """The base of classes of which callers have objects: each is :func:`public`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] == __package__:  # And not a subclass of a caller's.
+            public(cls)
+
+
+class Explained(Public):
     """Something whose missing attributes are explained, and whose helpers are not listed."""
 
     def __dir__(self) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import awkward as ak
-
 from . import _core
+from ._awkward import ak
 from ._libraries.awkward import to_layout
 from .errors import InvalidArgumentError
 

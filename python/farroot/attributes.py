@@ -12,6 +12,7 @@ from .ntuple import RNTuple
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+from ._uproot import public
 
 
 class AttributeSet(RNTuple):
@@ -84,6 +85,7 @@ class AttributeSet(RNTuple):
         return _reopen_set, (self._url, self._above, self._set_name, self._added)
 
 
+@public
 class AttributeSets(Mapping[str, AttributeSet]):
     """The attribute sets of an RNTuple by name, each opened when it is asked for."""
 

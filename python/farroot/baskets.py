@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .tree import Branch
+from ._uproot import public
 
 
+@public
 class Basket(NamedTuple):
     """Entries of a branch as bytes; :meth:`Branch.basket` gives those of one basket."""
 

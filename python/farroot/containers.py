@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ._uproot import Public
+
 __all__ = [
     "AsArray",
     "AsBitSet",
@@ -208,7 +210,7 @@ def shown(content: Any) -> str:
     return content.__name__ if isinstance(content, type) else repr(content)
 
 
-class AsContainer:
+class AsContainer(Public):
     """A container in the bytes of a branch; equal where it is of the same kind and contents."""
 
     def __init__(self, header: bool = True, *contents: Any) -> None:

@@ -25,6 +25,8 @@ __all__ = [
     "LimitReachedError",
     "NoAttributeError",
     "NotFoundError",
+    "NotInstalledError",
+    "OutOfRangeError",
     "PermissionDeniedError",
     "ReadError",
     "RecoveredWarning",
@@ -101,6 +103,10 @@ class UnsupportedError(Error, NotImplementedError):
     """Known to exist, not readable by this version."""
 
 
+class NotInstalledError(UnsupportedError, ModuleNotFoundError):
+    """A package that this function needs is not installed; the text says how to install it."""
+
+
 class LimitReachedError(Error, ValueError, MemoryError):
     """A configured or sane limit would be exceeded, or there is no memory for what a file holds."""
 
@@ -111,6 +117,10 @@ class InvalidArgumentError(Error, ValueError):
 
 class ArgumentTypeError(InvalidArgumentError, TypeError):
     """Arguments that a function does not have, too many or too few, or of another type."""
+
+
+class OutOfRangeError(InvalidArgumentError, IndexError):
+    """The number of a bin or of an item that is not there."""
 
 
 class NoAttributeError(Error, AttributeError):

@@ -14,6 +14,7 @@ from ._addresses import Address, split, uncycled
 from ._classes import make
 from ._credentials import Access
 from ._filters import Filter, predicate
+from ._imports import package
 from ._kinds import as_table, makes, open_table
 from ._process import Live, NothingToClose
 from ._registry import opaque
@@ -158,7 +159,6 @@ class Directory(NothingToClose, Explained):
         """Closes the file; trees that were taken from it can still be read."""
         self._file.close()
 
-    @taken
     def classnames(
         self,
         *,
@@ -187,12 +187,10 @@ class Directory(NothingToClose, Explained):
                 found.setdefault(f"{name};{number}" if cycle else name, classname)
         return found
 
-    @taken
     def keys(self, **filters: Any) -> list[str]:
         """Names of the objects; the arguments are those of :meth:`classnames`."""
         return list(self.classnames(**filters))
 
-    @taken
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
         """Names and objects, all of which are read; arguments as for :meth:`classnames`.
 
@@ -201,22 +199,18 @@ class Directory(NothingToClose, Explained):
         """
         return list(self.iteritems(**filters))
 
-    @taken
     def values(self, **filters: Any) -> list[Any]:
         """The objects, all of which are read; see :meth:`items`."""
         return list(self.itervalues(**filters))
 
-    @taken
     def iterkeys(self, **filters: Any) -> Iterator[str]:
         """What :meth:`keys` gives, one by one."""
         return iter(self.keys(**filters))
 
-    @taken
     def itervalues(self, **filters: Any) -> Iterator[Any]:
         """What :meth:`values` gives, one by one; the next ones are on their way."""
         return (value for _, value in self.iteritems(**filters))
 
-    @taken
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
         """What :meth:`items` gives, one by one; the next ones are on their way."""
         keys = self.keys(**filters)
@@ -227,12 +221,10 @@ class Directory(NothingToClose, Explained):
             if found is not None:
                 yield key if cycle else key.rpartition(";")[0], self._made(path, *found)
 
-    @taken
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """What :meth:`classnames` gives, one by one."""
         return iter(self.classnames(**filters).items())
 
-    @taken
     def get(self, where: str, default: Any = None) -> Any:
         """As ``self[where]``, or the default where nothing has that name."""
         try:
@@ -240,7 +232,6 @@ class Directory(NothingToClose, Explained):
         except KeyInFileError:
             return default
 
-    @taken
     def classname_of(
         self,
         where: str,
@@ -265,7 +256,6 @@ class Directory(NothingToClose, Explained):
             raise KeyInFileError(f"{where!r} is not directly in the directory; in {self.url}")
         return self._file._live().class_at(below)
 
-    @taken
     def key(self, where: str) -> Key:
         """The key (``TKey``) of the object at a path; the object is not read.
 
@@ -274,7 +264,6 @@ class Directory(NothingToClose, Explained):
         """
         return Key.of(self._file._live().key(self._below(where)))
 
-    @taken
     def title_of(self, where: str, recursive: bool = True) -> str:
         """The title that the directory keeps with the object at a path, which is not read.
 
@@ -509,7 +498,6 @@ class File(Directory):
             self._streamers = streamers_of(self._live().streamers())
         return self._streamers
 
-    @taken
     def show_streamers(self, classname: str | None = None, stream: Writable | None = None) -> None:
         """Prints how the file describes its classes.
 
@@ -528,7 +516,6 @@ class File(Directory):
             texts = [info.text() for info in known]
         (stream or sys.stdout).write(shown_lines("\n".join(texts)))
 
-    @taken
     def streamer_named(
         self, classname: str, version: int | Literal["min", "max"] = "max"
     ) -> StreamerInfo | None:
@@ -545,12 +532,10 @@ class File(Directory):
             )
         return versions.get(int(version))
 
-    @taken
     def streamers_named(self, classname: str) -> list[StreamerInfo]:
         """How the file describes each version of a class."""
         return list(self.streamers.get(classname, {}).values())
 
-    @taken
     def streamer_dependencies(
         self, classname: str, version: int | Literal["min", "max"] = "max"
     ) -> list[tuple[str, int]]:
@@ -562,7 +547,6 @@ class File(Directory):
         info = self._described(classname, version)
         return [(each.name, each.class_version) for each in dependencies(self.streamers, info)]
 
-    @taken
     def class_named(
         self, classname: str, version: int | Literal["min", "max"] | None = None
     ) -> OfCpp:
@@ -605,9 +589,10 @@ class File(Directory):
         It opens the file once more, and has its own counters, such as ``num_requested_bytes``.
 
         Raises:
-            ImportError: without uproot, which :func:`farroot.open_bytes` does not need.
+            NotInstalledError: without uproot, which :func:`farroot.open_bytes` does not need.
         """
         if self._source is None or self._source.closed:
+            package("uproot", "'uproot>=5.2'")
             from .handler import Source
 
             self._source = Source(self._url)
@@ -622,7 +607,6 @@ class File(Directory):
         """What reading the file has cost so far: bytes, requests, round trips, time."""
         return IoReport(_core.report(self._live()))
 
-    @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:
         """The requests for the file over time; see :meth:`Tree.timeline`."""
         return timeline(self._live(), path, width)

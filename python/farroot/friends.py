@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ._table import InFile
     from .ntuple import RNTuple
     from .tree import Tree
+from ._uproot import public
 
 
+@public
 class Friends(Mapping[str, "Tree | RNTuple"]):
     """The friends of a tree by the names that stand before their branches: ``friend.branch``.
 
@@ -56,6 +58,7 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
         return f"<Friends {self._names} of {self._of!r}>"
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Index:
     """Which entry of a tree has which numbers (ROOT's ``TTreeIndex``)."""

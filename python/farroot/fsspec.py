@@ -20,6 +20,7 @@ from .errors import (
     IgnoredArgumentWarning,
     InvalidArgumentError,
     NotFoundError,
+    NotInstalledError,
     UnsupportedError,
     warn,
 )
@@ -27,7 +28,9 @@ from .errors import (
 try:
     from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 except ImportError as error:
-    raise ImportError("farroot.fsspec is for fsspec: pip install 'farroot[fsspec]'") from error
+    raise NotInstalledError(
+        "farroot.fsspec is for fsspec: pip install 'farroot[fsspec]'"
+    ) from error
 
 if TYPE_CHECKING:
     from .ranges import Range

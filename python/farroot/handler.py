@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ._addresses import path_text
 from ._credentials import Access
 from ._held import Lease
+from .errors import NotInstalledError
 from .ranges import Range
 
 try:
     from uproot.source import chunk as uproots
 except ImportError as error:
-    raise ImportError("farroot.Source is for uproot 5: pip install 'uproot>=5.2'") from error
+    raise NotInstalledError("farroot.Source is for uproot 5: pip install 'uproot>=5.2'") from error
 
 if TYPE_CHECKING:
     from queue import Queue

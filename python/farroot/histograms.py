@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InvalidArgumentError, UnsupportedError
+from ._imports import package
+from .errors import InvalidArgumentError, OutOfRangeError, UnsupportedError
 from .objects import Object
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Axis(Object):
         if isinstance(where, str):
             return super().__getitem__(where)
         if not 0 <= where < len(self):
-            raise IndexError(f"bin {where} of {len(self)}")
+            raise OutOfRangeError(f"bin {where} of {len(self)}")
         labels = self.labels()
         return labels[where] if labels else tuple(self.intervals()[where].tolist())
 
@@ -188,7 +189,7 @@ class Binned(Object):
             metadata: Attributes of the result, and the members that they come from.
             axis_metadata: The same of its axes.
         """
-        boost = imported("boost_histogram")
+        boost = package("boost_histogram")
         of_axes = _METADATA if axis_metadata is None else axis_metadata
         axes = [_boost_axis(boost, axis, of_axes) for axis in self.axes]
         self._refuse_below_labels()
@@ -233,7 +234,7 @@ class Binned(Object):
         self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
     ) -> Any:
         """As a histogram of hist; see :meth:`to_boost`."""
-        return imported("hist").Hist(self.to_boost(metadata, axis_metadata))
+        return package("hist").Hist(self.to_boost(metadata, axis_metadata))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.values()
@@ -443,14 +444,3 @@ def _boost_axis(boost: Any, axis: Axis, metadata: dict[str, str]) -> Any:
 def _reached(axes: Sequence[Axis]) -> tuple[slice, ...]:
     """The cells that axes of boost_histogram have: those of names lack one below."""
     return tuple(slice(1, None) if axis.labels() else slice(None) for axis in axes)
-
-
-def imported(name: str) -> Any:
-    """A module that is only needed here; raises ``ImportError`` that says how to have it."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        wheel = name.replace("_", "-")
-        raise ImportError(f"to make this, install {wheel}: pip install {wheel}") from error

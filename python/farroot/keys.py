@@ -6,9 +6,11 @@ import datetime
 from typing import NamedTuple
 
 from . import _core
+from ._uproot import public
 from .objects import datetime_of
 
 
+@public
 class Key(NamedTuple):
     """An object in the list of its directory, by ROOT's names; from :meth:`Directory.key`."""
 

@@ -9,6 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from ._imports import package
+from ._ours import by_caller, called
 from ._parts import is_report
 from ._uproot import taken
 from .errors import Error, InvalidArgumentError
@@ -140,7 +142,7 @@ class _Calls:
                 time.sleep(left)
             _, number = heapq.heappop(self._due)
             try:
-                self.results[number] = self._function(self._partitions[number])
+                self.results[number] = called(self._function)(self._partitions[number])
             except Exception as error:
                 self._note(number, error)
 
@@ -164,7 +166,8 @@ class _Calls:
                         self.results[number] = future.result()
                     elif not isinstance(error, Exception) or isinstance(error, BrokenExecutor):
                         # No other call can succeed.
-                        raise error
+                        with by_caller():
+                            raise error
                     else:
                         self._note(number, error)
         finally:
@@ -187,7 +190,8 @@ class _Calls:
         elif self._goes_on:
             self.failed[number] = Failed(self._partitions[number], error, self._tries[number])
         else:
-            raise error
+            with by_caller():
+                raise error
 
 
 def _may_pass(error: Exception) -> bool:
@@ -225,17 +229,13 @@ def dask(
     """
     partitions = _partitions_of(files, expressions, cut, options)
     if awkward:
-        try:
-            from . import _dask_awkward
-        except ImportError as error:
-            raise ImportError(f"awkward=True: pip install dask-awkward; {error}") from error
+        package("dask_awkward")
+        from . import _dask_awkward
+
         if library != "ak":
             raise InvalidArgumentError(f"awkward=True is for library='ak', not {library!r}")
         return _dask_awkward.array_of(_some(partitions))
-    try:
-        from dask.delayed import delayed
-    except ImportError as error:
-        raise ImportError("farroot.dask is for Dask: pip install 'farroot[dask]'") from error
+    delayed = package("dask.delayed", "'farroot[dask]'").delayed
     read = delayed(_arrays, name="farroot.arrays", pure=True)
     return [read(one, library) for one in partitions]
 
@@ -259,10 +259,9 @@ def graphed(
     Raises:
         InvalidArgumentError: for files without entries.
     """
-    try:
-        from . import _graphed
-    except ImportError as error:
-        raise ImportError(f"farroot.graphed: pip install 'graphed[awkward]'; {error}") from error
+    package("graphed", "'graphed[awkward]'")
+    from . import _graphed
+
     return _graphed.array_of(_some(_partitions_of(files, expressions, cut, options)))
 
 

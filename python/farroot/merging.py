@@ -10,6 +10,7 @@ from typing import TypeVar
 from . import _core
 from ._entries import memory
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
+from ._uproot import taken
 from .compression import number_and_level
 from .errors import InvalidArgumentError
 
@@ -64,6 +65,7 @@ class _Choice:
     basket_bytes: int | None
 
 
+@taken
 def merge(
     output: str | os.PathLike[str],
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],

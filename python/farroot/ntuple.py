@@ -13,7 +13,6 @@ from ._reading import Selection
 from ._selection import Chosen, ColumnQuery, Leaf, Place
 from ._shown import shown
 from ._table import ColumnOf, InFile
-from ._uproot import taken
 from .errors import KeyInFileError
 from .pages import ColumnPages
 
@@ -75,7 +74,6 @@ class RNTuple(InFile["Field"], HasFields):
         """The members of its anchor, by ROOT's names: format version, places of its envelopes."""
         return dict(self._live().anchor())
 
-    @taken
     def member(self, name: str) -> int:
         """One of :attr:`all_members`.
 
@@ -121,7 +119,6 @@ class Field(ColumnOf["Field"], HasFields):
         """The type of an entry in Awkward's spelling; ``unsupported`` without one."""
         return self._shape_shown
 
-    @taken
     def array(
         self,
         entry_start: int | None = None,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from . import _core
 from ._registry import decoded
 from ._shown import shown
-from ._uproot import HELPERS, no_attribute
+from ._uproot import HELPERS, Public, no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
 
@@ -62,7 +62,7 @@ class Stored(NamedTuple):
     version: tuple[int | None, int]
 
 
-class Object:
+class Object(Public):
     """An object by its members, those of base classes included: ``object[name]``.
 
     ``dict(object)`` has them all. It is no ``Mapping`` only because ``values`` of histograms are

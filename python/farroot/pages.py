@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from . import _core
+from ._uproot import public
 
 
 class Locator(NamedTuple):
@@ -15,6 +16,7 @@ class Locator(NamedTuple):
     num_bytes: int
 
 
+@public
 class Page(NamedTuple):
     """A compressed run of elements of a column."""
 
@@ -24,6 +26,7 @@ class Page(NamedTuple):
     locator: Locator
 
 
+@public
 class ColumnPages(NamedTuple):
     """The pages of a column in one cluster."""
 

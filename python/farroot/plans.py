@@ -9,8 +9,10 @@ from ._progress import size
 
 if TYPE_CHECKING:
     from . import _core
+from ._uproot import public
 
 
+@public
 class PlannedColumn(NamedTuple):
     """What would be fetched for one column."""
 
@@ -29,6 +31,7 @@ class PlannedColumn(NamedTuple):
         return cls(core.name, core.pieces, core.stored_bytes, core.decoded_bytes, core.span)
 
 
+@public
 class Planned(NamedTuple):
     """What would be fetched of one tree or RNTuple."""
 
@@ -51,6 +54,7 @@ class Planned(NamedTuple):
         return sum(column.stored_bytes for column in self.columns)
 
 
+@public
 class Plan(list[Planned]):
     """What would be fetched: of each tree and RNTuple, file after file."""
 

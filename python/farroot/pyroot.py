@@ -7,12 +7,15 @@ import tempfile
 from typing import Any
 
 from ._by_root import NAME, written_by_root
+from ._imports import package
 from ._kinds import is_table
+from ._uproot import taken
 from .errors import UnsupportedError
 
 __all__ = ["from_pyroot", "to_pyroot"]
 
 
+@taken
 def from_pyroot(obj: Any) -> Any:
     """An object of PyROOT (a histogram, a graph, any other) as farroot reads it from a file.
 
@@ -20,7 +23,7 @@ def from_pyroot(obj: Any) -> Any:
         obj: The object, of a class that ROOT can write.
 
     Raises:
-        ImportError: without ROOT.
+        NotInstalledError: without ROOT.
         UnsupportedError: for a TTree: give its file to :func:`farroot.open`.
     """
     with written_by_root(obj) as file:
@@ -30,6 +33,7 @@ def from_pyroot(obj: Any) -> Any:
         return found
 
 
+@taken
 def to_pyroot(obj: Any, name: str | None = None) -> Any:
     """An object of PyROOT from anything that :func:`farroot.recreate` writes as a single object.
 
@@ -38,9 +42,9 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
         name: The name of the object in ROOT; None keeps its own name, if it has one.
 
     Raises:
-        ImportError: without ROOT.
+        NotInstalledError: without ROOT.
     """
-    import ROOT
+    root = package("ROOT")
 
     from .writing import recreate
 
@@ -48,15 +52,15 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
         path = os.path.join(folder, "to.root")
         with recreate(path) as out:
             out[NAME] = obj
-        with ROOT.TDirectory.TContext():  # The caller's gDirectory, which files move.
-            file = ROOT.TFile(path)
+        with root.TDirectory.TContext():  # The caller's gDirectory, which files move.
+            file = root.TFile(path)
             try:
                 found = file.Get(NAME)
                 if hasattr(found, "SetDirectory"):
-                    found.SetDirectory(ROOT.nullptr)
+                    found.SetDirectory(root.nullptr)
             finally:
                 file.Close()
-    ROOT.SetOwnership(found, True)
+    root.SetOwnership(found, True)
     own = getattr(obj, "name", None) if name is None else name
     # Writing has given the object the name of its key.
     if isinstance(own, str) and hasattr(found, "SetName"):

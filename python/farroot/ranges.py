@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import _core
 from ._addresses import Address, path_text
 from ._credentials import Access
+from ._ours import called
 from ._process import Live, NothingToClose
 from ._shown import shown
 from ._uproot import Explained, taken
@@ -98,7 +99,6 @@ class ByteFile(NothingToClose, Explained):
     def __repr__(self) -> str:
         return shown(f"<{type(self).__name__} {self._url_shown!r}, {self._size} bytes>")
 
-    @taken
     def read(
         self, ranges: Iterable[Range], on_arrival: OnArrival | None = None
     ) -> list[memoryview]:
@@ -118,11 +118,12 @@ class ByteFile(NothingToClose, Explained):
             ChangedError: the file has been replaced since it was opened.
         """
         wanted = checked(ranges)
+        tell = None if on_arrival is None else called(on_arrival)
         buffers: list[memoryview | None] = [None] * len(wanted)
         for position, buffer in self.begin(wanted):
             buffers[position] = buffer
-            if on_arrival is not None:
-                on_arrival(position, buffer)
+            if tell is not None:
+                tell(position, buffer)
         return [buffer for buffer in buffers if buffer is not None]
 
     def begin(self, ranges: Iterable[Range]) -> Iterator[tuple[int, memoryview]]:

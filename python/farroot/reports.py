@@ -11,9 +11,11 @@ from typing import Any
 from . import _core, _html
 from ._account import Account
 from ._progress import Progress
+from ._uproot import public, taken
 from .errors import InvalidArgumentError, UnsupportedError
 
 
+@public
 class IoReport(Account):
     """A mapping of figures; as text, a short account.
 
@@ -53,11 +55,13 @@ class IoReport(Account):
         return _html.report(self)
 
 
+@taken
 def report() -> IoReport:
     """What everything that this process has read has cost; see :class:`IoReport`."""
     return IoReport(_core.report(None))
 
 
+@public
 class Reporting(IoReport):
     """The report of a block: ``with farroot.reporting() as report: ...``.
 
@@ -88,6 +92,7 @@ class Reporting(IoReport):
         return text if name == "_text" else json.loads(figures)
 
 
+@taken
 def reporting() -> Reporting:
     """What the reads of a block cost: bytes, requests, round trips, time.
 
@@ -97,6 +102,7 @@ def reporting() -> Reporting:
     return Reporting()
 
 
+@public
 class Timeline(str):
     """The requests of a file over time, as text; notebooks show the picture, :attr:`svg`."""
 
@@ -118,6 +124,7 @@ def timeline(file: _core.File, path: str | os.PathLike[str] | None, width: int) 
     return drawn
 
 
+@public
 class LiveTimeline:
     """A timeline in a notebook that is redrawn during a read.
 

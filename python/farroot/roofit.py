@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._imports import package
 from .errors import InvalidArgumentError
-from .histograms import imported
 from .objects import Graph
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Curve(Graph):
 
     def to_hist(self, bin_edges: ArrayLike, error_curve: Curve | None = None) -> Any:
         """The same of hist."""
-        return imported("hist").Hist(self.to_boost(bin_edges, error_curve))
+        return package("hist").Hist(self.to_boost(bin_edges, error_curve))
 
 
 class Points(Graph):
@@ -94,7 +94,7 @@ class Points(Graph):
 
     def to_hist(self) -> Any:
         """As a histogram of hist."""
-        return imported("hist").Hist(self.to_boost())
+        return package("hist").Hist(self.to_boost())
 
     def _to_boost_histogram_(self) -> Any:
         """What ``boost_histogram.Histogram(self)`` asks for."""
@@ -107,7 +107,7 @@ def _histogram(
     values: NDArray[np.float64],
     errors: NDArray[np.float64] | None,
 ) -> Any:
-    boost = imported("boost_histogram")
+    boost = package("boost_histogram")
     axis = boost.axis.Variable(edges, underflow=False, overflow=False)
     axis.name, axis.title = graph.name, graph.title
     storage = boost.storage.Double() if errors is None else boost.storage.Weight()

@@ -19,7 +19,7 @@ from ._places import Place, beside, places_of
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
 from ._shown import shown
-from ._uproot import taken
+from ._uproot import public, taken
 from .errors import ChangedError, Error, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Identity:
         return cls(core.file.size, uuid, core.num_entries)
 
 
+#: More partitions of a file than anybody shares its entries among.
+BLIND_MAX = 1_000_000
+
+
+@public
 @dataclass(frozen=True, repr=False)
 class Partition:
     """A part of a file's entries: pure data, which any process reads with :meth:`arrays`.
@@ -196,6 +201,8 @@ class Partition:
         return cls(**{**record, **pairs})
 
 
+@public
+@public
 class Partitions(list[Partition]):
     """Partitions in the order of their files and entries; :func:`partitions` makes them."""
 
@@ -218,7 +225,7 @@ class Partitions(list[Partition]):
         known = {each.url: each.metadata for each in self if each.metadata is not None}
         if known:
             record["metadata"] = {url: one.as_dict() for url, one in known.items()}
-        with open(path, "w", encoding="utf-8", opener=_private) as file:
+        with open(os.fspath(path), "w", encoding="utf-8", opener=_private) as file:
             json.dump(record, file, indent=1)
 
     @classmethod
@@ -228,7 +235,7 @@ class Partitions(list[Partition]):
         Raises:
             InvalidArgumentError: for anything else.
         """
-        with open(path, encoding="utf-8") as file:
+        with open(os.fspath(path), encoding="utf-8") as file:
             try:
                 record = json.load(file)
                 if record["farroot_partitions"] != _VERSION:
@@ -348,8 +355,9 @@ def _blind(
     shares: int,
     located: _Located,
 ) -> Iterator[Partition]:
-    if shares < 1:
-        raise InvalidArgumentError(f"blind is a number of partitions a file, not {shares!r}")
+    if not 1 <= shares <= BLIND_MAX:
+        said = f"blind is a number of partitions a file, from 1 to {BLIND_MAX}"
+        raise InvalidArgumentError(f"{said}, not {shares!r}")
     for place in places:
         whole = Partition(
             place.url,

@@ -120,7 +120,7 @@ def skim(
         InvalidArgumentError: the target exists already, or has been made meanwhile; a formula
             cannot be parsed, or a new column has the name of another one, or not exactly one value
             an entry; ``as_`` or ``keep_rest`` with a Parquet file, or one at an address.
-        ModuleNotFoundError: a Parquet file without pyarrow.
+        NotInstalledError: a Parquet file without pyarrow.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
         UnsupportedError: a column cannot be written in that way.

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ._uproot import public
+
 #: What ROOT's names for basic types stand for (ROOT: ``RtypesCore.h``).
 _STANDS_FOR = {
     "Char_t": "char",
@@ -64,6 +66,7 @@ class StreamerElement(NamedTuple):
     base_version: int
 
 
+@public
 class StreamerInfo(NamedTuple):
     """How one version of a class is written."""
 

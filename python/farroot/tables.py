@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ._credentials import Access
 from ._entries import StepSize
+from ._imports import package
 from ._places import places_of
 from ._predicates import cut_of
 from ._uproot import taken
@@ -45,16 +46,13 @@ def scan_polars(
             :func:`farroot.with_credentials`.
 
     Raises:
-        ImportError: without polars or pyarrow, which ``pip install 'farroot[polars]'`` installs.
+        NotInstalledError: without polars or pyarrow.
         NotFoundError: no such file.
     """
-    try:
-        from polars.io.plugins import register_io_source
-    except ImportError as error:
-        raise ImportError("scan_polars is for polars: pip install 'farroot[polars]'") from error
+    plugins = package("polars.io.plugins", "'farroot[polars]'")
     access = Access(**credentials)
     source = _Source(files, step_size, access)
-    return register_io_source(source, schema=source.schema)
+    return plugins.register_io_source(source, schema=source.schema)
 
 
 class _Source:

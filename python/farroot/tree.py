@@ -16,7 +16,6 @@ from ._registry import Decoder, custom_interpretation, opaque, registered
 from ._selection import Leaf, as_registered, one, reinterpret
 from ._shown import shown
 from ._table import ColumnOf, InFile, warn_if_recovered
-from ._uproot import taken
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 from .friends import Index
 from .objects import made
@@ -48,7 +47,6 @@ class HasBranches(Readable["Branch"]):
         """Its own members: ``tree.all_members["fUserInfo"]`` has what was put there."""
         return dict(self._object())
 
-    @taken
     def member(self, name: str) -> Any:
         """One of :attr:`all_members`."""
         return self._object()[name]
@@ -89,7 +87,6 @@ class HasBranches(Readable["Branch"]):
         own = [self._column(leaf.info.number) for leaf in leaves if leaf.info.friend is None]
         return sum(branch.uncompressed_bytes for branch in own), self.num_entries
 
-    @taken
     def common_entry_offsets(self, **filters: Unpack[Filters]) -> list[int]:
         """Entries at which baskets of all these branches begin or end, in ascending order.
 
@@ -162,7 +159,6 @@ class Tree(InFile["Branch"], HasBranches):
         """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none."""
         return Index.of(self._live())
 
-    @taken
     def entry_with(self, major: int, minor: int = 0) -> int:
         """The entry that has these numbers in the tree's index.
 
@@ -273,7 +269,6 @@ class Branch(ColumnOf["Branch"], HasBranches):
         baskets = self._baskets()
         return [0, *(basket.entry_stop for basket in baskets)]
 
-    @taken
     def basket_entry_start_stop(self, basket_num: int) -> tuple[int, int]:
         """First and last entry (half open) of a basket.
 
@@ -283,7 +278,6 @@ class Branch(ColumnOf["Branch"], HasBranches):
         basket = self._basket(basket_num)
         return basket.entry_start, basket.entry_stop
 
-    @taken
     def basket_record(self, basket_num: int) -> tuple[int, int] | None:
         """First and last byte (half open) of a basket in the file, its key included.
 
@@ -294,7 +288,6 @@ class Branch(ColumnOf["Branch"], HasBranches):
         """
         return self._basket(basket_num).record
 
-    @taken
     def basket(self, basket_num: int) -> Basket:
         """The bytes of a basket's entries, uncompressed.
 
@@ -309,7 +302,6 @@ class Branch(ColumnOf["Branch"], HasBranches):
             raise InvalidArgumentError(f"there is no basket {number} of {len(baskets)}")
         return baskets[number]
 
-    @taken
     def array(
         self,
         interpretation: Interpretation | str | None = None,

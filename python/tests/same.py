@@ -30,6 +30,8 @@ def _shared(ours: Any, theirs: Any) -> Any:
             length=ours.length,
             parameters=ours.parameters,
         )
+    if any(isinstance(each, ak.contents.RecordArray) for each in (ours, theirs)):
+        return ours
     if hasattr(ours, "content") and hasattr(theirs, "content"):
         return ours.copy(content=_shared(ours.content, theirs.content))
     return ours

@@ -77,8 +77,11 @@ def _compare_branch(our: farroot.Branch, their: Any, entries: list[Any]) -> Iter
         return
     if not right or not any(_depth(entry) == 0 or len(entry) for entry in expected.to_list()):
         return  # Then it does not count what the type is.
-    if our.typename != their.typename.replace("[][", "[") and our.typename != their.typename:
+    spelled = _of_one_dimension(our.typename)
+    if spelled not in map(_of_one_dimension, (their.typename, their.typename.replace("[][", "["))):
         yield f"uproot spells it {their.typename}"
+    if "complex" in str(array.type):
+        return  # Records of two numbers in uproot.
     array = shared(array, expected)
     if str(array.type) != str(expected.type):
         if _of_one_row(array) != _of_one_row(expected):
@@ -131,6 +134,15 @@ def _of_one_row(array: Any) -> str:
     return re.sub(r"(?:\d+ \* )+", product, entry)
 
 
+def _of_one_dimension(typename: str) -> str:
+    """The type with the fixed dimensions of an array as one, as uproot has those in objects."""
+
+    def product(run: re.Match[str]) -> str:
+        return f"[{math.prod(int(length) for length in run[0][1:-1].split(']['))}]"
+
+    return re.sub(r"(?:\[\d+\])+", product, typename)
+
+
 def _can_be_read(their: Any) -> bool:
     try:
         their.array()
@@ -149,13 +161,16 @@ def _names(path: str) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Without the record that a std::array is where it is not a member."""
+    """Without the record that a std::array is where it is not a member, and without complex
+    numbers."""
     if isinstance(value, dict):
         return (
             _plain(value["_M_elems"])
             if list(value) == ["_M_elems"]
             else {name: _plain(each) for name, each in value.items()}
         )
+    if isinstance(value, complex):
+        return {"_real": value.real, "_imag": value.imag}
     return type(value)(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 

@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]
 
 #: What ROOT's JSON does not tell as members are told: by hand, or lists of lists by their lengths.
 NOT_AS_MEMBERS = ("graph_multi", "std_nested", "std_map_of_maps", "style", "matrix_symmetric_")
+#: Its fills are in its buffer, of which uproot and members of the record know nothing.
+BUFFERED = "buffered"
 HISTOGRAMS = ("TH1", "TH2", "TH3", "TProfile")
 #: Which uproot has as histograms, but without bins.
 POLYGONS = ("TH2Poly", "TProfile2Poly")
@@ -50,7 +52,7 @@ def test_every_member_is_what_root_says(written: Path, file: Any) -> None:
     compared = 0
     for line in (written / "objects.txt").read_text().splitlines():
         name, values = line.split("\t", 1)
-        if name.startswith(NOT_AS_MEMBERS):
+        if name.startswith((*NOT_AS_MEMBERS, BUFFERED)):
             continue
         theirs = json.loads(values, strict=False)
         if name == "canvas":
@@ -65,7 +67,9 @@ def histograms(file: Any) -> dict[str, str]:
     return {
         name: classname
         for name, classname in file.classnames().items()
-        if classname.startswith(HISTOGRAMS) and classname not in POLYGONS
+        if classname.startswith(HISTOGRAMS)
+        and classname not in POLYGONS
+        and not name.startswith(BUFFERED)
     }
 
 

@@ -2,92 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-import awkward as ak
-import boost_histogram as bh
 import numpy as np
 import pytest
 
 import farroot
 from farroot.writing import identify
-
-
-class Odd:
-    """Pretends to be an array, and is none."""
-
-    dtype = "odd"
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("no array")
-
-
-class Histogram:
-    """Pretends to be a histogram."""
-
-    axes = ()
-    kind = "COUNT"
-
-    def values(self) -> Any:
-        raise RuntimeError("no values")
-
-    variances = values
-
-
-def closed() -> Any:
-    file = io.BytesIO()
-    file.close()
-    return file
-
-
-def itself() -> list[Any]:
-    """A list that contains itself."""
-    made: list[Any] = []
-    made.append(made)
-    return made
-
-
-#: Makes anew whatever an argument may wrongly be.
-WRONG: dict[str, Callable[[], Any]] = {
-    "None": lambda: None,
-    "zero": lambda: 0,
-    "negative": lambda: -1,
-    "huge": lambda: 1 << 70,
-    "very negative": lambda: -(1 << 70),
-    "real": lambda: 2.5,
-    "nan": lambda: float("nan"),
-    "empty": lambda: "",
-    "text": lambda: "flaot32",
-    "surrogate": lambda: "\ud800",
-    "zero byte": lambda: "a\0b",
-    "slashes": lambda: "//",
-    "bytes": lambda: b"abc",
-    "no list": lambda: [],
-    "mixed": lambda: [1, "a", None, {}],
-    "dict": lambda: {"a": object()},
-    "no dict": dict,
-    "numbered": lambda: {1: [1, 2]},
-    "object": object,
-    "class": lambda: dict,
-    "function": lambda: len,
-    "closed file": closed,
-    "numpy": lambda: np.float64(3),
-    "flat": lambda: np.array(3),
-    "complex": lambda: np.array([1j]),
-    "objects": lambda: np.array([object()], dtype=object),
-    "set": lambda: {1, 2},
-    "tuple": lambda: (np.zeros(2), np.zeros(9)),
-    "axes": lambda: np.histogramdd(np.zeros((1, 4)), bins=1),
-    "no axis": lambda: bh.Histogram(),
-    "odd": Odd,
-    "histogram": Histogram,
-    "record": lambda: ak.Record({"x": 1}),
-    "itself": itself,
-}
+from tests.wrong import WRONG
 
 
 def calls(file: Any, tree: Any, folder: Path) -> dict[str, Callable[[Any], Any]]:

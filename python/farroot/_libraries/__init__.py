@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from .._imports import package
 from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def named(name: str) -> Library:
 
     Raises:
         InvalidArgumentError: for a name that is none of them.
-        ModuleNotFoundError: for one that is not installed.
+        NotInstalledError: for one that is not installed.
     """
     known = _NAMES.get(str(name).lower())
     if known == "awkward":
@@ -76,10 +77,12 @@ def named(name: str) -> Library:
 
         return NumPy()
     if known == "pandas":
+        package("pandas")
         from .pandas import Pandas
 
         return Pandas()
     if known == "arrow":
+        package("pyarrow")
         from .arrow import Arrow
 
         return Arrow()

@@ -34,7 +34,7 @@ class Arrow:
     def computed(self, value: Any, rows: EntrySelection) -> Any:
         if isinstance(value, np.ndarray):
             return _numbers(value)
-        import awkward as ak
+        from .._awkward import ak
 
         return ak.to_arrow(value, extensionarray=False)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import awkward as ak
 import numpy as np
 
 from .. import _core
+from .._awkward import ak
 from .._entries import EntrySelection
 from ..errors import UnsupportedError
 

@@ -91,7 +91,7 @@ def _computed(value: Any) -> NDArray[Any]:
     """An array of NumPy or Awkward; where entries differ in length, an array of objects."""
     if isinstance(value, np.ndarray):
         return value
-    import awkward as ak
+    from .._awkward import ak
 
     try:
         return np.asarray(ak.to_numpy(value, allow_missing=False))

@@ -6,14 +6,11 @@
 
 from __future__ import annotations
 
-try:
-    import coffea.nanoevents  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "farroot.coffea is for coffea 2026.9: pip install 'coffea>=2026.9'"
-    ) from error
+from .._imports import package
 
-from ._factory import from_root
-from ._runner import Runner, work_items
+package("coffea.nanoevents", "'coffea>=2026.9'")
+
+from ._factory import from_root  # noqa: E402
+from ._runner import Runner, work_items  # noqa: E402
 
 __all__ = ["Runner", "from_root", "work_items"]

@@ -14,6 +14,7 @@ from coffea.nanoevents.util import tuple_to_key
 from .._addresses import split
 from .._credentials import Access
 from .._kinds import is_table, open_table
+from .._ours import called
 from .._uproot import taken
 from ..errors import InvalidArgumentError
 from ..file import Directory
@@ -197,7 +198,7 @@ def _required(treepath: str | None) -> str:
 
 def _preloaded(table: Tree | RNTuple, preload: Preload) -> set[str]:
     if callable(preload):
-        return {name for name, column in table.items() if preload(column)}
+        return {name for name, column in table.items() if called(preload)(column)}
     names = frozenset(preload)
     return {name for name, column in table.items() if column.name in names}
 

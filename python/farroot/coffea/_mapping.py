@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
 import uproot
 from coffea.nanoevents.mapping.base import BaseSourceMapping, UUIDOpener
 
+from .._awkward import ak
 from .._kinds import open_table
 from ..errors import ChangedError
 from ..handler import Source

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from farroot._uproot import Public
 from farroot.errors import InvalidArgumentError
 
 
-class Interpretation:
+class Interpretation(Public):
     """How the bytes of a branch are read; equal where it says the same."""
 
     def _state(self) -> tuple[Any, ...]:

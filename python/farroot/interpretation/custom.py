@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farroot._libraries import named
+from farroot._ours import by_caller
 from farroot.errors import InvalidArgumentError
 from farroot.interpretation import Interpretation
 
@@ -89,8 +90,9 @@ class OfBytes(Interpretation):
         data, offsets, entries = basket.data, basket.byte_offsets, basket.num_entries
         # Arrow arrays are made from Awkward arrays.
         library = named("ak") if into.name == "pa" else into
-        made = self.basket_array(data, offsets, basket, branch, {}, 0, library, {})
-        array = self.final_array({0: made}, 0, entries, [0, entries], library, branch, {})
+        with by_caller():
+            made = self.basket_array(data, offsets, basket, branch, {}, 0, library, {})
+            array = self.final_array({0: made}, 0, entries, [0, entries], library, branch, {})
         if len(array) != entries:
             raise InvalidArgumentError(
                 f"{self!r} gives {len(array)} elements for {entries} entries of {branch!r}"
@@ -143,7 +145,7 @@ class AsBinary(OfBytes):
     ) -> Any:
         lengths = np.diff(byte_offsets) if byte_offsets is not None else None
         if library.name == "ak":
-            import awkward as ak
+            from .._awkward import ak
 
             if lengths is not None:
                 return ak.unflatten(data, lengths)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
 
+from .._awkward import ak
+from .._imports import package
 from ..errors import ArgumentTypeError, Error, InvalidArgumentError, UnsupportedError
 from . import _types
 
@@ -50,12 +51,7 @@ def columns(table: Any) -> dict[str, Any]:
 
 
 def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        said = "pyarrow converts it: pip install pyarrow"
-        raise UnsupportedError(f"a column that comes by Arrow's interface: {said}") from None
-    return pyarrow
+    return package("pyarrow")
 
 
 def _given(what: Any, take: Callable[[Any], Any]) -> Any:

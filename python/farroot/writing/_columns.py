@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
 
 from .. import _core
+from .._awkward import ak
 from ..errors import ArgumentTypeError, InvalidArgumentError
 from . import _frames, _types
 from ._arrow import from_arrow

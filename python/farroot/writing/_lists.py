@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from itertools import chain
 from typing import Any
 
-import awkward as ak
 import numpy as np
 
+from .._awkward import ak
 from ..errors import ArgumentTypeError, InvalidArgumentError
 from . import _types
 

@@ -10,7 +10,7 @@ from .._progress import Wanted, is_wanted
 from .._uproot import IGNORED_WHEN_WRITING
 from ..compression import number_and_level
 from ..errors import ArgumentTypeError, InvalidArgumentError
-from ._ours import count, flag, text
+from ._arguments import count, flag, text
 
 #: ROOT's number: ZSTD of ROOT's level 5.
 DEFAULT_COMPRESSION = 505

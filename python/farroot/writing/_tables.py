@@ -6,13 +6,14 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
 
 from .. import _core
+from .._awkward import ak
+from .._ours import each_of
 from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _frames, _types
-from ._ours import each_of, text
+from ._arguments import text
 from ._types import Type
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import awkward as ak
 import numpy as np
 
+from .._awkward import ak
 from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 
 #: A type of Awkward's, which has no annotations.

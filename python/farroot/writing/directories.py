@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._filters import Filter, predicate
+from .._ours import by_caller, ours
 from .._shown import shown
 from .._uproot import taken
 from ..compression import Compression
 from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, UnsupportedError
 from . import _options, tables
+from ._arguments import text, texts
 from ._keys import DIRECTORY, Key, Keys
-from ._ours import by_caller, ours, text, texts
 from ._tables import COUNTER, Columns, batches, doc_of, docs_of, is_table, types_of
 from ._within import Within
 

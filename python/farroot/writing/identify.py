@@ -9,11 +9,12 @@ import numpy as np
 
 from .. import _core
 from .._by_root import NAME, is_pyroot, is_uproots, written_by_root, written_by_uproot
+from .._ours import ours
 from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 from ..file import File
 from ..objects import Object
 from . import _exact, _histograms, _members
-from ._ours import count, ours, text
+from ._arguments import count, text
 from .objects import (
     AUTOMATIC,
     Copied,

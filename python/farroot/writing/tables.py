@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-import awkward as ak
 import numpy as np
 
 from .. import _core
 from .. import compression as compressions
+from .._awkward import ak
+from .._ours import by_caller, ours
 from .._shown import shown
 from ..errors import InvalidArgumentError
+from ._arguments import text
 from ._columns import to_layout
 from ._frames import INDEX, FrameColumns
-from ._ours import by_caller, ours, text
 from ._tables import Columns, batches, is_counted, is_list, is_whole
 from ._within import Within
 

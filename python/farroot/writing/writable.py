@@ -12,6 +12,7 @@ from .. import _core
 from .. import compression as compressions
 from .._addresses import Address
 from .._kinds import as_file
+from .._ours import by_caller, ours
 from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .._uproot import taken
 from ..compression import Compression
@@ -19,7 +20,6 @@ from ..errors import ExistsError, InvalidArgumentError, UnfinishedWarning, Unsup
 from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
-from ._ours import by_caller, ours
 from ._report import WriteReport
 from ._spool import Spool, place
 from ._streamers import described
