@@ -70,7 +70,7 @@ def iterate(
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
             tree, the only one in the file is meant. Files on a disk, on XRootD servers and in S3
-            may be globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``. All of it goes
+            may be globs: ``*``, ``**``, ``?`` (not on a server), ``[]``, ``{a,b}``. All of it goes
             for RNTuples as well, whose fields ``filter_branch`` gets; ``filter_field`` is the same.
         report: Whether to give pairs of arrays and :class:`Report`.
         on_error: ``"report"`` goes on behind what cannot be read. Exactly those steps are left out

@@ -240,7 +240,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
-        """The files that a pattern names, with ``*``, ``[]`` and ``{a,b}``."""
+        """The files that a pattern names, with ``*``, ``**``, ``[]`` and ``{a,b}``."""
         address, plain = self._address(path), self._strip_protocol(path)
         found = _core.matching(address)
         if self._hostid is not None and "://" not in plain:
@@ -251,8 +251,8 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         else:
             said = address.removeprefix(expanded(plain))
             names = [each.removesuffix(said) for each in found]
-        if not _core.is_glob(path) and not self.exists(path):
-            names = []
+        if not _core.is_glob(path):
+            names = [name for name in names if self.exists(name)]
         return {name: self.info(name) for name in names} if options.get("detail") else names
 
     def modified(self, path: str) -> Any:

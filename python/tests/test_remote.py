@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import awkward as ak
 import pytest
 
 import farroot
+from farroot import _core
 
 from .same import same_awkward
 from .skips import need_xrootd
@@ -58,12 +60,13 @@ def real_xrootd(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @contextmanager
-def running_xrootd(folder: Path, run: Path, is_http: bool = False) -> Iterator[str]:
+def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "") -> Iterator[str]:
     """A real xrootd that serves a folder; gives ``host:port``.
 
     Args:
         run: Where it keeps what is its own.
         is_http: Whether the port is that of XrdHttp.
+        more: Further lines of its configuration.
     """
     program = need_xrootd()
     port, other = _free_port(), _free_port()
@@ -72,6 +75,7 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False) -> Iterator[s
         f"xrd.port {port}\nall.export /\noss.localroot {folder}\n"
         f"all.adminpath {run}\nall.pidpath {run}\nxrd.network nodnr\n"
         + (f"xrd.port {other}\nxrd.protocol http:{port} libXrdHttp.so\n" if is_http else "")
+        + more
     )
     # The server refuses to run as root; the folders must be nobody's to use then.
     run.chmod(0o777)
@@ -158,6 +162,43 @@ def test_globs_on_a_server(several: list[Path]) -> None:
             farroot.concatenate(f"{where}/absent*.root:events", "int8")
         with pytest.raises(NotImplementedError, match="listed"):
             farroot.concatenate(f"http://{host}/{folder.name}/part*.root:events", "int8")
+
+
+def test_a_pattern_means_the_same_wherever_files_lie(tmp_path: Path, made: Path) -> None:
+    """``**`` was one directory on servers and any number of them on a disk: fewer events, and no
+    word. A file beside directories made a real xrootd refuse the whole pattern.
+    """
+    top = tmp_path / "store"
+    for name in ("a/1.root", "b/2.root", "b/deep/er/3.root", "b/deep/4.txt", ".c/5.root", "6.root"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(made, top / name)
+    (top / "README").write_text("hello")
+    patterns = [
+        "**/*.root",
+        "*/*.root",
+        "b/**/*.root",
+        "**/deep/**/*.root",
+        "*/2.root",
+        "**/[34].*",
+    ]
+    patterns += ["{a,b}/*.root", ".c/*.root", "**/er/*.root", "*/absent.root", "README/*"]
+
+    def found(where: str) -> dict[str, list[str]]:
+        return {
+            each: [name.partition("/store/")[2] for name in _core.matching(f"{where}/store/{each}")]
+            for each in patterns
+        }
+
+    on_disk = found(str(tmp_path))
+    assert on_disk["**/*.root"] == ["6.root", "a/1.root", "b/2.root", "b/deep/er/3.root"]
+    assert on_disk["*/2.root"] == ["b/2.root"]
+    assert on_disk["README/*"] == []
+    with serving(tmp_path) as host:
+        assert found(f"root://{host}/") == on_disk
+    need_xrootd()
+    (run := tmp_path / "run").mkdir()
+    with running_xrootd(tmp_path, run) as host:
+        assert found(f"root://{host}/") == on_disk
 
 
 def test_globs_on_a_real_server(real_xrootd: str, made: Path) -> None:

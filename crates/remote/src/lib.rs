@@ -87,9 +87,10 @@ impl Remote {
         &self.inner.fetcher
     }
 
-    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
-    /// also `**`. What is no pattern, or is itself a file, stands for itself. In the address of a
-    /// server `?` begins the query, and only XRootD servers and S3 list what they have.
+    /// The files that a pattern names, by name: with `*`, `?`, `[]`, `{a,b}`, and `**` for any
+    /// number of directories. An address that is no pattern, an alternative that is none, and the
+    /// name of a file on a disk stand for themselves. In the address of a server `?` begins the
+    /// query, and only XRootD servers and S3 list their directories.
     ///
     /// # Errors
     /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from

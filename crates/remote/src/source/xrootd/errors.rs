@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use credentials::{Claims, Token};
 use xrootd::client::{Client, HowToRetry};
-use xrootd::error::{ErrorCode, RequestError, SessionError};
+use xrootd::error::{ErrorCode, RequestError, ServerError, SessionError};
 
 use super::{XrootdServer, causes};
 use crate::address::Address;
@@ -37,6 +37,12 @@ fn token_in_words(claims: &Claims) -> String {
         false => text.push_str(&format!(", which allows {},", claims.scope.join(" "))),
     }
     text
+}
+
+/// Servers have no code for it: xrootd sends the one of any error of its file system.
+fn is_no_directory(refused: &ServerError) -> bool {
+    let message = refused.message.to_ascii_lowercase();
+    message.contains("not a directory") || message.contains("is no directory")
 }
 
 impl XrootdServer {
@@ -196,6 +202,7 @@ impl XrootdServer {
             ErrorCode::AUTH_FAILED => ErrorKind::Unauthenticated,
             ErrorCode::TLS_REQUIRED | ErrorCode::UNSUPPORTED => ErrorKind::Unsupported,
             ErrorCode::IS_DIRECTORY | ErrorCode::NOT_FILE => ErrorKind::InvalidArgument,
+            _ if is_no_directory(refused) => ErrorKind::InvalidArgument,
             _ => ErrorKind::Io,
         };
         let mut text = refused.to_string();
@@ -203,7 +210,7 @@ impl XrootdServer {
             text.push_str(&format!(" ({plain})"));
         }
         let said = Error::new(kind, self.with_user(kind, text))
-            .retryable(refused.code.is_retryable())
+            .retryable(refused.code.is_retryable() && !is_no_directory(refused))
             .with_source(&*self.name);
         let by = self.login.lock().as_ref().and_then(|login| login.by);
         let by = by.filter(|_| kind == ErrorKind::PermissionDenied);

@@ -1,23 +1,25 @@
-//! Files by pattern: `root://host//store/run*/nano_{1,2}.root`.
+//! Files by pattern: `root://host//store/run*/nano_{1,2}.root`. One walk goes through directories of
+//! disks and of servers, so that a pattern means the same wherever files lie.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+mod places;
+mod walk;
+
+use std::path::Path;
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use glob::{MatchOptions, Pattern};
 
+use self::places::Place;
+use self::walk::{Step, Walk};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::source::network::Network;
-use crate::source::one_shot;
 
-/// Directories that are listed at a time.
-const LISTINGS_MAX: usize = 16;
-/// What the alternatives of a pattern may multiply to.
+/// Alternatives that one pattern may multiply to.
 const CHOICES_MAX: usize = 10_000;
+const SPECIAL: [char; 3] = ['*', '?', '['];
 
 const OPTIONS: MatchOptions = MatchOptions {
     case_sensitive: true,
@@ -25,17 +27,19 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
-/// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk also
-/// `**`. What is no pattern, or is itself a file, stands for itself. In the address of a server `?`
-/// begins the query, and only XRootD servers and S3 list what they have.
+/// The files that a pattern names, by name: with `*`, `?`, `[]`, `{a,b}`, and `**` for any number
+/// of directories. An address that is no pattern, an alternative that is none, and the name of a
+/// file on a disk stand for themselves. In the address of a server `?` begins the query, and not
+/// every server lists its directories.
 pub(crate) async fn matching(
     pattern: &str,
     config: &Config,
     network: &Arc<dyn Network>,
 ) -> Result<Vec<String>> {
     let scheme = pattern.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let walk = Walk::new(pattern, config, network);
     if scheme.is_none_or(|scheme| scheme == "file") {
-        return on_disk(pattern);
+        return on_disk(pattern, walk).await;
     }
     // The host of an address may be `[::1]`.
     if !split_address(pattern).1.contains(['*', '[', '{']) {
@@ -43,7 +47,7 @@ pub(crate) async fn matching(
     }
     let mut found = Vec::new();
     for choice in choices(pattern)? {
-        found.extend(on_server(&choice, config, network).await?);
+        found.extend(on_server(&choice, &walk).await?);
     }
     Ok(found)
 }
@@ -56,7 +60,7 @@ fn split_address(address: &str) -> (&str, &str, &str) {
     (&address[..path], &address[path..query], &address[query..])
 }
 
-/// What `{a,b}` stands for, in turn.
+/// Patterns without alternatives that one with `{a,b}` stands for, in turn.
 fn choices(pattern: &str) -> Result<Vec<String>> {
     let mut made = vec![String::new()];
     let mut rest = pattern;
@@ -81,93 +85,47 @@ fn choices(pattern: &str) -> Result<Vec<String>> {
     Ok(made)
 }
 
-fn invalid(pattern: &str, why: &glob::PatternError) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("not a pattern: {why}")).with_url(pattern)
+/// The steps that a part of a path stands for, one for each directory or name in it.
+fn steps<'a>(pattern: &str, parts: impl Iterator<Item = &'a str>) -> Result<Vec<Step>> {
+    let invalid = |why: glob::PatternError| {
+        let error = Error::new(ErrorKind::InvalidArgument, format!("not a pattern: {why}"));
+        error.with_url(pattern)
+    };
+    let step = |part: &str| match part {
+        "**" => Ok(Step::AnyDepth),
+        _ if part.contains(SPECIAL) => Pattern::new(part).map(Step::Like).map_err(invalid),
+        _ => Ok(Step::Name(part.to_owned())),
+    };
+    parts.map(step).collect()
 }
 
-fn on_disk(pattern: &str) -> Result<Vec<String>> {
+async fn on_disk(pattern: &str, walk: Walk<'_>) -> Result<Vec<String>> {
     let address = Address::parse(pattern)?;
     let is_url = pattern.contains("://");
     let path = match address.to_local().filter(|_| is_url) {
-        Some(path) => as_text(path.to_owned())?,
-        None => as_text(expanded(Path::new(pattern)))?,
+        Some(path) => path.to_owned(),
+        None => expanded(Path::new(pattern)),
     };
-    if !path.contains(['*', '?', '[', '{']) || Path::new(&path).exists() {
+    let path = places::as_text(&path)?;
+    let is_pattern = path.contains(SPECIAL) || path.contains('{');
+    if !is_pattern || Path::new(&path).exists() {
         return Ok(vec![pattern.to_owned()]);
     }
     let mut found = Vec::new();
     for choice in choices(&path)? {
-        found.extend(on_disk_one(&choice, pattern)?);
+        // An alternative may be a name as it is: if no such file is there, the reader says so.
+        if !choice.contains(SPECIAL) {
+            found.push(choice);
+            continue;
+        }
+        let start = if choice.starts_with('/') { "/" } else { "" };
+        let parts = choice.trim_start_matches('/').split('/');
+        found.extend(walk.go(Place::Disk(start.into()), &steps(pattern, parts)?).await?);
     }
     Ok(found)
 }
 
-/// As `glob::glob` does it, which panics where a name beside is not UTF-8.
-fn on_disk_one(choice: &str, pattern: &str) -> Result<Vec<String>> {
-    let start = if choice.starts_with('/') { "/" } else { "" };
-    let mut found = vec![PathBuf::from(start)];
-    for part in choice.trim_start_matches('/').split('/') {
-        let mut next = Vec::new();
-        match part {
-            "**" => found.iter().for_each(|folder| add_folders(folder, &mut next)),
-            _ if !part.contains(['*', '?', '[']) => {
-                next.extend(found.iter().map(|folder| folder.join(part)));
-            }
-            _ => {
-                let wanted = Pattern::new(part).map_err(|why| invalid(pattern, &why))?;
-                for folder in &found {
-                    let names = names_in(folder);
-                    let is_wanted =
-                        |name: &&OsString| wanted.matches_with(&name.to_string_lossy(), OPTIONS);
-                    next.extend(names.iter().filter(is_wanted).map(|name| folder.join(name)));
-                }
-            }
-        }
-        found = next;
-    }
-    found.retain(|path| path.symlink_metadata().is_ok());
-    found.sort_unstable();
-    found.dedup();
-    found.into_iter().map(as_text).collect()
-}
-
-/// The names in a directory. One that may not be read holds nothing for us, as in a shell.
-fn names_in(folder: &Path) -> Vec<OsString> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name()).collect()
-}
-
-/// A directory and all below it, but for hidden ones and those behind links, which may lead back.
-fn add_folders(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut left = vec![folder.to_owned()];
-    while let Some(folder) = left.pop() {
-        for name in names_in(&folder) {
-            let path = folder.join(&name);
-            let is_hidden = name.as_encoded_bytes().starts_with(b".");
-            if !is_hidden && path.symlink_metadata().is_ok_and(|there| there.is_dir()) {
-                left.push(path);
-            }
-        }
-        found.push(folder);
-    }
-}
-
-/// A file that is left out is not to go unnoticed.
-fn as_text(path: PathBuf) -> Result<String> {
-    path.into_os_string().into_string().map_err(|path| {
-        let what = "among the files that the pattern matches is one whose name is not UTF-8";
-        Error::new(ErrorKind::Unsupported, what)
-            .with_url(path.to_string_lossy())
-            .with_advice("give the file another name")
-    })
-}
-
-async fn on_server(
-    pattern: &str,
-    config: &Config,
-    network: &Arc<dyn Network>,
-) -> Result<Vec<String>> {
+async fn on_server(pattern: &str, walk: &Walk<'_>) -> Result<Vec<String>> {
     let (host, path, query) = split_address(pattern);
     let parts: Vec<&str> = path.split('/').collect();
     let literal = parts.iter().take_while(|part| !part.contains(['*', '['])).count();
@@ -176,39 +134,34 @@ async fn on_server(
         return Ok(vec![pattern.to_owned()]);
     }
     let start = format!("{host}{}/{query}", parts[..literal].join("/"));
-    let mut found = vec![Address::parse(&start)?];
-    for part in &parts[literal..] {
-        let wanted = Pattern::new(part).map_err(|why| invalid(pattern, &why))?;
-        let listings = found.iter().map(|directory| {
-            let (directory, wanted) = (directory.clone(), wanted.clone());
-            async move {
-                let mut names =
-                    match one_shot::list(&directory, false, config, network.clone()).await {
-                        // Among what a pattern matches may be files.
-                        Err(error) if is_no_directory(&error) => Vec::new(),
-                        listed => listed?.into_iter().map(|entry| entry.name).collect(),
-                    };
-                // No name leads out of its directory.
-                names.retain(|name| !matches!(&**name, "." | "..") && !name.contains('/'));
-                names.retain(|name| wanted.matches_with(name, OPTIONS));
-                names.sort_unstable();
-                names.iter().map(|name| directory.child(name)).collect::<Result<Vec<_>>>()
-            }
-        });
-        let listed: Vec<Vec<Address>> =
-            stream::iter(listings.collect::<Vec<_>>()).buffered(LISTINGS_MAX).try_collect().await?;
-        found = listed.into_iter().flatten().collect();
-    }
-    Ok(found.iter().map(|address| address.as_str().to_owned()).collect())
-}
-
-fn is_no_directory(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidArgument)
+    let start = Place::Far(Address::parse(&start)?);
+    let behind = parts[literal..].iter().map(|part| start.name_in_path(part)).collect::<Vec<_>>();
+    walk.go(start, &steps(pattern, behind.iter().map(|part| &**part))?).await
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::future::BoxFuture;
+
     use super::*;
+
+    struct NoNetwork;
+
+    impl Network for NoNetwork {
+        fn connect(
+            &self,
+            _: &str,
+            _: u16,
+        ) -> BoxFuture<'static, std::io::Result<Box<dyn crate::source::network::Stream>>> {
+            Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
+        }
+    }
+
+    fn on_disk(pattern: &str) -> Result<Vec<String>> {
+        let network: Arc<dyn Network> = Arc::new(NoNetwork);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(matching(pattern, &Config::default(), &network))
+    }
 
     #[test]
     fn alternatives_are_tried_in_their_order() {
@@ -268,6 +221,12 @@ mod tests {
             (".d/*", &[".d/4.root"]),
             ("a/.*", &["a/.5.root"]),
             ("x/*", &[]),
+            ("*/**", &["a", "a/b", "c"]),
+            ("**/b/**/*.root", &["a/b/2.root"]),
+            ("a/**/**/*.root", &["a/1.root", "a/b/2.root"]),
+            ("*/1.root/*", &[]),
+            ("*/b/", &["a/b/"]),
+            ("{a,x}/1.root", &["a/1.root", "x/1.root"]),
         ] {
             let found: Vec<String> = found.iter().map(|name| path(name)).collect();
             assert_eq!(on_disk(&path(pattern)).unwrap(), found, "{pattern}");
