@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
@@ -40,17 +42,88 @@ pub fn counted(stream: Box<dyn Stream>, bytes: Arc<AtomicU64>) -> Box<dyn Stream
 /// Why no connection is made to an address that a name stands for; `None` where one may be.
 pub type Refusal = dyn Fn(SocketAddr) -> Option<&'static str> + Send + Sync;
 
+/// An address that has not answered for so long does not keep the next one from being tried
+/// beside it (RFC 8305, section 5).
+const NEXT_AFTER: Duration = Duration::from_millis(250);
+/// The same of an address that was reached before: longer than a lost first packet takes.
+const NEXT_AFTER_KNOWN: Duration = Duration::from_millis(1500);
+
 /// The operating system's TCP.
 ///
 /// A name may stand for several machines, whose copies of a file have times and ids of their own:
 /// all connections go to the machine that the first one went to, as long as it can be reached.
+/// Addresses are tried one after the other, each without waiting for the end of the one before
+/// (RFC 8305, "Happy Eyeballs"): a machine that is off, or half of a network, costs no timeout.
 #[derive(Clone)]
 pub struct Tcp {
     /// How long to wait for a connection before giving the host up.
     connect_timeout: Duration,
     refusal: Option<Arc<Refusal>>,
     /// The address of each name and port that is tried first.
-    preferred: Arc<Mutex<BTreeMap<(String, u16), SocketAddr>>>,
+    preferred: Arc<Mutex<BTreeMap<(String, u16), Preferred>>>,
+}
+
+/// Of the addresses that a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Preferred {
+    address: SocketAddr,
+    /// It has answered before.
+    reached: bool,
+}
+
+/// The addresses in the order in which they are tried: one of each family in turn, as one of them
+/// may lead nowhere (RFC 8305, section 4).
+fn in_turn(found: Vec<SocketAddr>, first: Option<SocketAddr>) -> Vec<SocketAddr> {
+    let Some(first) = first else { return found };
+    let others = found.into_iter().filter(|address| *address != first);
+    let (same, other): (Vec<_>, Vec<_>) =
+        others.partition(|address| address.is_ipv6() == first.is_ipv6());
+    let (mut same, mut other) = (same.into_iter(), other.into_iter());
+    let mut order = vec![first];
+    loop {
+        let before = order.len();
+        order.extend(other.next());
+        order.extend(same.next());
+        if order.len() == before {
+            return order;
+        }
+    }
+}
+
+/// The first of the addresses to answer. After `patience` for the first one, and a little for each
+/// later one, the next is tried beside those before it; after a refusal at once.
+///
+/// # Errors
+/// Why the last address of all that failed cannot be reached.
+async fn race(
+    addresses: Vec<SocketAddr>,
+    patience: Duration,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    let mut left = addresses.into_iter();
+    let mut connecting = FuturesUnordered::new();
+    let mut failure = io::ErrorKind::AddrNotAvailable.into();
+    let mut wait = patience;
+    loop {
+        if let Some(address) = left.next() {
+            connecting.push(async move { (TcpStream::connect(address).await, address) });
+        }
+        let next_in = tokio::time::sleep(wait);
+        wait = NEXT_AFTER;
+        tokio::pin!(next_in);
+        loop {
+            tokio::select! {
+                ended = connecting.next() => match ended {
+                    Some((Ok(stream), address)) => return Ok((stream, address)),
+                    Some((Err(error), _)) => {
+                        failure = error;
+                        break;
+                    }
+                    None => return Err(failure),
+                },
+                () = &mut next_in, if left.len() > 0 => break,
+            }
+        }
+    }
 }
 
 impl Tcp {
@@ -83,22 +156,20 @@ impl Tcp {
     async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
         let found = self.addresses(host, port).await?;
         let key = (host.to_owned(), port);
-        let first = found.first().copied();
-        let preferred =
-            first.map(|first| *self.preferred.lock().entry(key.clone()).or_insert(first));
-        let again = found.iter().filter(|address| Some(**address) == preferred);
-        let others = found.iter().filter(|address| Some(**address) != preferred);
-        let mut failure = io::ErrorKind::AddrNotAvailable.into();
-        for address in again.chain(others) {
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    self.preferred.lock().insert(key, *address);
-                    return Ok(stream);
-                }
-                Err(error) => failure = error,
-            }
+        let known = self.preferred.lock().get(&key).copied();
+        let known = known.filter(|known| found.contains(&known.address));
+        let first = known.map(|known| known.address).or_else(|| found.first().copied());
+        if let (None, Some(address)) = (known, first) {
+            // What comes at the same time tries the same one first.
+            self.preferred.lock().insert(key.clone(), Preferred { address, reached: false });
         }
-        Err(failure)
+        let patience = match known {
+            Some(Preferred { reached: true, .. }) => NEXT_AFTER_KNOWN,
+            _ => NEXT_AFTER,
+        };
+        let (stream, address) = race(in_turn(found, first), patience).await?;
+        self.preferred.lock().insert(key, Preferred { address, reached: true });
+        Ok(stream)
     }
 
     /// A host has not answered: the next connection takes whichever address comes first.
@@ -109,7 +180,7 @@ impl Tcp {
 
 impl Network for Tcp {
     fn reached(&self, host: &str, port: u16) -> Option<IpAddr> {
-        self.preferred.lock().get(&(host.to_owned(), port)).map(SocketAddr::ip)
+        self.preferred.lock().get(&(host.to_owned(), port)).map(|known| known.address.ip())
     }
 
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
@@ -191,9 +262,46 @@ mod tests {
         let key = ("localhost".to_owned(), address.port());
         for _ in 0..2 {
             drop(tcp.connect("localhost", address.port()).await.expect("it listens"));
-            assert_eq!(tcp.preferred.lock().get(&key), Some(&address), "whichever comes first");
+            let expected = Preferred { address, reached: true };
+            assert_eq!(tcp.preferred.lock().get(&key), Some(&expected), "whichever comes first");
         }
         drop(listener);
         assert!(tcp.connect("localhost", address.port()).await.is_err());
+    }
+
+    /// One dead address of several used up the whole timeout, and the others were never tried.
+    #[tokio::test]
+    async fn an_address_that_does_not_answer_holds_no_other_up() {
+        let hole = tokio::net::TcpSocket::new_v4().unwrap();
+        hole.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let hole_open = hole.listen(0).unwrap();
+        let dead = hole_open.local_addr().unwrap();
+        // The kernel drops connections for which the queue has no room.
+        let _full: Vec<_> = (0..3).map(|_| tokio::spawn(TcpStream::connect(dead))).collect();
+        while tokio::time::timeout(Duration::from_millis(100), TcpStream::connect(dead))
+            .await
+            .is_ok()
+        {}
+        let refused: SocketAddr = "127.0.0.1:1".parse().unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let alive = listener.local_addr().unwrap();
+        for addresses in [vec![dead, alive], vec![dead, refused, alive], vec![refused, dead, alive]]
+        {
+            let raced = tokio::time::timeout(Duration::from_secs(60), race(addresses, NEXT_AFTER));
+            assert_eq!(raced.await.expect("it ends").unwrap().1, alive);
+        }
+        let none = race(vec![refused], NEXT_AFTER).await.unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn families_take_turns() {
+        let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        let found: Vec<SocketAddr> = all(&["[::1]:1", "[::2]:1", "1.1.1.1:1", "2.2.2.2:1"]);
+        let order: Vec<SocketAddr> = all(&["[::1]:1", "1.1.1.1:1", "[::2]:1", "2.2.2.2:1"]);
+        assert_eq!(in_turn(found.clone(), Some(found[0])), order);
+        let order: Vec<SocketAddr> = all(&["2.2.2.2:1", "[::1]:1", "1.1.1.1:1", "[::2]:1"]);
+        assert_eq!(in_turn(found.clone(), Some(found[3])), order);
+        assert_eq!(in_turn(Vec::new(), None), []);
     }
 }
