@@ -23,11 +23,21 @@ pub enum Algorithm {
     Crc32c,
     /// RFC 1321: 16 bytes.
     Md5,
+    /// Of IEEE 802.3, as zlib and ZIP files have it: 4 bytes.
+    Crc32,
+    /// FIPS 180-4: 32 bytes.
+    Sha256,
 }
 
 impl Algorithm {
     /// From the one that sites keep most often to the one that they keep most rarely.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Adler32, Algorithm::Crc32c, Algorithm::Md5];
+    pub const ALL: [Algorithm; 5] = [
+        Algorithm::Adler32,
+        Algorithm::Crc32c,
+        Algorithm::Md5,
+        Algorithm::Crc32,
+        Algorithm::Sha256,
+    ];
 
     /// The name that XRootD servers and HTTP's `Want-Digest` know.
     pub fn name(self) -> &'static str {
@@ -35,13 +45,16 @@ impl Algorithm {
             Algorithm::Adler32 => "adler32",
             Algorithm::Crc32c => "crc32c",
             Algorithm::Md5 => "md5",
+            Algorithm::Crc32 => "crc32",
+            Algorithm::Sha256 => "sha256",
         }
     }
 
     fn bytes(self) -> usize {
         match self {
-            Algorithm::Adler32 | Algorithm::Crc32c => 4,
+            Algorithm::Adler32 | Algorithm::Crc32 | Algorithm::Crc32c => 4,
             Algorithm::Md5 => 16,
+            Algorithm::Sha256 => 32,
         }
     }
 }
@@ -52,12 +65,17 @@ impl FromStr for Algorithm {
     /// # Errors
     /// `Unsupported` for any other name.
     fn from_str(name: &str) -> Result<Self> {
-        // RFC 9530 says adler for adler32.
         let name = name.trim().to_ascii_lowercase();
         let known = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
-        known.or((name == "adler").then_some(Algorithm::Adler32)).ok_or_else(|| {
+        // As RFC 9530 and Metalinks write them.
+        let known = known.or(match &*name {
+            "adler" => Some(Algorithm::Adler32),
+            "sha-256" => Some(Algorithm::Sha256),
+            _ => None,
+        });
+        known.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("checksums of kind {name:?} are not known"))
-                .with_advice("adler32, crc32c and md5 are")
+                .with_advice("adler32, crc32, crc32c, md5 and sha256 are")
         })
     }
 }
@@ -95,9 +113,10 @@ impl Checksum {
         if digits.is_empty() || digits.len() > width || !is_hex {
             return Err(wrong());
         }
-        let bits = u128::from_str_radix(digits, 16).map_err(|_| wrong())?;
-        let value = bits.to_be_bytes()[16 - algorithm.bytes()..].to_vec();
-        Ok(Checksum { algorithm, value })
+        let digits = format!("{digits:0>width$}");
+        let byte = |at| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+        let value = (0..width).step_by(2).map(byte).collect::<Option<Vec<u8>>>();
+        Ok(Checksum { algorithm, value: value.ok_or_else(wrong)? })
     }
 
     /// Takes the value's bytes, most significant first.
@@ -144,6 +163,28 @@ enum State {
     Adler32(Adler32),
     Crc32c(u32),
     Md5(md5::Md5),
+    Crc32(u32),
+    Sha256(sha2::Sha256),
+}
+
+/// For each byte, its part of a CRC-32, in the order of bits of IEEE 802.3.
+const CRC32: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut sum, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            sum = (sum >> 1) ^ (0xedb8_8320 * (sum & 1));
+            bit += 1;
+        }
+        table[byte] = sum;
+        byte += 1;
+    }
+    table
+};
+
+fn crc32_appended(sum: u32, bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!sum, |sum, byte| (sum >> 8) ^ CRC32[(sum as u8 ^ byte) as usize])
 }
 
 impl Hasher {
@@ -153,6 +194,8 @@ impl Hasher {
             Algorithm::Adler32 => State::Adler32(Adler32::new()),
             Algorithm::Crc32c => State::Crc32c(0),
             Algorithm::Md5 => State::Md5(md5::Md5::new()),
+            Algorithm::Crc32 => State::Crc32(0),
+            Algorithm::Sha256 => State::Sha256(sha2::Sha256::new()),
         })
     }
 
@@ -162,6 +205,8 @@ impl Hasher {
             State::Adler32(state) => state.write(bytes),
             State::Crc32c(state) => *state = crc32c::crc32c_append(*state, bytes),
             State::Md5(state) => state.update(bytes),
+            State::Crc32(state) => *state = crc32_appended(*state, bytes),
+            State::Sha256(state) => state.update(bytes),
         }
     }
 
@@ -171,6 +216,8 @@ impl Hasher {
             State::Adler32(state) => (Algorithm::Adler32, state.finish().to_be_bytes().to_vec()),
             State::Crc32c(state) => (Algorithm::Crc32c, state.to_be_bytes().to_vec()),
             State::Md5(state) => (Algorithm::Md5, state.finalize().to_vec()),
+            State::Crc32(state) => (Algorithm::Crc32, state.to_be_bytes().to_vec()),
+            State::Sha256(state) => (Algorithm::Sha256, state.finalize().to_vec()),
         };
         Checksum { algorithm, value }
     }
@@ -212,6 +259,10 @@ mod tests {
         assert_eq!(of(Algorithm::Adler32, &[b"Wiki", b"pedia"]), "adler32 11e60398");
         assert_eq!(of(Algorithm::Crc32c, &[b"1234", b"56789"]), "crc32c e3069283");
         assert_eq!(of(Algorithm::Md5, &[b"a", b"bc"]), "md5 900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(of(Algorithm::Crc32, &[b"1234", b"56789"]), "crc32 cbf43926");
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of(Algorithm::Sha256, &[b"a", b"bc"]), format!("sha256 {abc}"));
+        assert!(Checksum::from_hex(Algorithm::Sha256, &abc[1..]).is_ok(), "a zero left out");
     }
 
     #[test]
