@@ -147,7 +147,11 @@ impl Remote {
     /// # Errors
     /// Why the file cannot be opened.
     pub async fn open_bytes(&self, address: &str) -> Result<RemoteFile> {
-        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
+        self.open_bytes_at(self.locations(address).await?).await
+    }
+
+    async fn open_bytes_at(&self, locations: FileLocations) -> Result<RemoteFile> {
+        let locations = FileLocations { is_opaque: true, ..locations };
         let activity = Activity::begin(self.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
         // Nothing of it is needed but its size.

@@ -23,13 +23,15 @@ pub struct Metalink {
     pub size: Option<u64>,
     /// Those of known algorithms.
     pub checksums: Vec<Checksum>,
+    /// The file's, without the folders that a document may put before it.
+    pub name: Option<String>,
 }
 
 impl From<Metalink> for FileLocations {
     fn from(metalink: Metalink) -> Self {
-        let checksum = metalink.checksums.into_iter().next();
-        let claims = Claims { size: metalink.size, checksum };
-        FileLocations { urls: metalink.urls, claims, ..FileLocations::default() }
+        let Metalink { urls, size, checksums, name } = metalink;
+        let claims = Claims { size, checksums, name };
+        FileLocations { urls, claims, ..FileLocations::default() }
     }
 }
 
@@ -131,6 +133,8 @@ impl Parsing {
         };
         if name == "file" {
             self.files += 1;
+            let name = attribute("name").map(|name| unescaped(&name)).transpose()?;
+            self.found.name = name.and_then(|name| file_name(&name));
         }
         self.text.clear();
         self.path.push(name);
@@ -178,6 +182,19 @@ impl Parsing {
     }
 }
 
+/// An attribute's text, with the characters that its entities stand for.
+fn unescaped(text: &str) -> Result<String> {
+    let plain = quick_xml::escape::unescape(text);
+    plain.map(String::from).map_err(|error| corrupt(&error.to_string()))
+}
+
+/// The last part of a path, where it is the name of a file.
+fn file_name(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
+    is_name.then(|| name.to_owned())
+}
+
 fn corrupt(why: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("no Metalink: {why}"))
 }
@@ -189,7 +206,7 @@ mod tests {
     const VERSION_4: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <metalink xmlns="urn:ietf:params:xml:ns:metalink">
   <file name="f.root"><size>33554432</size>
-    <hash type="adler32">5bdad19a</hash><hash type="sha-256">00</hash>
+    <hash type="adler32">5bdad19a</hash><hash type="sha-512">00</hash>
     <pieces length="10" type="md5"><hash>00</hash></pieces>
     <url priority="2">root://b:1094//f.root</url>
     <url priority="1">http://a/f.root?x=1&amp;y=&#50;</url>
@@ -217,6 +234,7 @@ mod tests {
         let four = parse(VERSION_4.as_bytes()).unwrap();
         assert_eq!(urls(&four), ["http://a/f.root?x=1&y=2", "root://b:1094//f.root"]);
         assert_eq!(four.size, Some(33_554_432));
+        assert_eq!(four.name.as_deref(), Some("f.root"));
         assert_eq!(four.checksums, ["adler32 5bdad19a".parse().unwrap()]);
         let three = parse(VERSION_3.as_bytes()).unwrap();
         assert_eq!(urls(&three), ["root://b//f.root", "http://a/f.root"]);
@@ -239,6 +257,20 @@ mod tests {
             (&nowhere, ErrorKind::Unsupported),
         ] {
             assert_eq!(parse(document.as_bytes()).unwrap_err().kind(), kind, "{document}");
+        }
+    }
+
+    #[test]
+    fn a_name_leads_out_of_no_folder() {
+        for (written, name) in [
+            ("dir/a&amp;b.root", Some("a&b.root")),
+            ("../../etc/passwd", Some("passwd")),
+            ("/x/..", None),
+            ("", None),
+        ] {
+            let document =
+                VERSION_4.replace(r#"<file name="f.root">"#, &format!("<file name=\"{written}\">"));
+            assert_eq!(parse(document.as_bytes()).unwrap().name.as_deref(), name, "{written}");
         }
     }
 

@@ -94,8 +94,10 @@ pub type Identify = fn(&[u8]) -> Option<u128>;
 pub struct Claims {
     /// Bytes.
     pub size: Option<u64>,
-    /// Of all its bytes.
-    pub checksum: Option<Checksum>,
+    /// Of all its bytes, each of another kind.
+    pub checksums: Vec<Checksum>,
+    /// Its name, without folders.
+    pub name: Option<String>,
 }
 
 impl FileLocations {
@@ -103,7 +105,14 @@ impl FileLocations {
     pub fn add(&mut self, more: FileLocations) {
         self.urls.extend(more.urls);
         self.claims.size = self.claims.size.or(more.claims.size);
-        self.claims.checksum = self.claims.checksum.take().or(more.claims.checksum);
+        let known = self.claims.checksums.len();
+        for checksum in more.claims.checksums {
+            let before = &self.claims.checksums[..known];
+            if before.iter().all(|known| known.algorithm() != checksum.algorithm()) {
+                self.claims.checksums.push(checksum);
+            }
+        }
+        self.claims.name = self.claims.name.take().or(more.claims.name);
     }
 }
 

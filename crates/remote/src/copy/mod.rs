@@ -25,8 +25,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
+use crate::metalink::is_metalink;
 use partial::Partial;
-use target::CopyJob;
+use target::{CopyJob, NamedSource};
 
 /// What is asked for and written at a time: small enough to be spread over many connections up to
 /// the end.
@@ -126,6 +127,7 @@ impl Remote {
                 _ => named.push(source.clone()),
             }
         }
+        let named = future::try_join_all(named.into_iter().map(|one| self.named(one))).await?;
         let jobs = match up::far(target) {
             Some(address) => up::jobs(named, address)?,
             None => target::jobs(named, target)?,
@@ -161,6 +163,16 @@ impl Remote {
         }
     }
 
+    /// A source with the name that its copy has in a folder: that of a Metalink is in it.
+    async fn named(&self, source: String) -> Result<NamedSource> {
+        let first = address::parse(&source)?.swap_remove(0);
+        let name = match is_metalink(&first) {
+            true => self.locations(&source).await?.claims.name,
+            false => None,
+        };
+        Ok(NamedSource { source, name })
+    }
+
     async fn copy_one(
         &self,
         job: &CopyJob,
@@ -168,8 +180,11 @@ impl Remote {
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
         job.check(options.overwrite)?;
+        let locations = self.locations(&job.source).await?;
+        let claimed = locations.claims.checksums.clone();
+        job.check_sources(&locations.urls)?;
         let content = async {
-            let file = self.open_bytes(&job.source).await?;
+            let file = self.open_bytes_at(locations).await?;
             let mut partial = Partial::open(&job.target, file.info(), options.verify)?;
             let resumed = partial.done();
             let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
@@ -185,7 +200,12 @@ impl Remote {
         let ((file, partial, resumed), said) = future::try_join(content, said).await?;
         let (source, size) = (file.url().to_owned(), file.info().size);
         if let Some(said) = &said {
-            partial.compare(said.clone()).await.map_err(|error| error.with_url(&*source))?;
+            let compared = partial.compare(said.clone(), "the server").await;
+            compared.map_err(|error| error.with_url(&*source))?;
+        }
+        for claim in claimed {
+            let compared = partial.compare(claim, "the Metalink").await;
+            compared.map_err(|error| error.with_url(&*source))?;
         }
         job.check(options.overwrite)?;
         partial.finish(&job.target).await?;

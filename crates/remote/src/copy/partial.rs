@@ -112,14 +112,14 @@ impl Partial {
     ///
     /// # Errors
     /// `Corrupt` where they differ; what has been copied is then thrown away.
-    pub async fn compare(&self, said: Checksum) -> Result<()> {
+    pub async fn compare(&self, said: Checksum, by: &str) -> Result<()> {
         let (file, algorithm) = (self.file.clone(), said.algorithm());
         let found = self.on_disk(move || checksum::of_file(&file, algorithm)).await?;
         if found == said {
             return Ok(());
         }
         self.discard();
-        let text = format!("the copy has {found}, but the server says {said}");
+        let text = format!("the copy has {found}, but {by} says {said}");
         Err(Error::new(ErrorKind::Corrupt, text)
             .with_advice("it has been thrown away; copy again, or from another source"))
     }

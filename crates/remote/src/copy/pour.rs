@@ -9,7 +9,8 @@ use futures::StreamExt;
 
 use super::{PendingPieces, WINDOW_BYTES_MAX, pieces};
 use crate::Remote;
-use crate::error::{Error, Result};
+use crate::checksum::{Checksum, Hasher};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Delivery, MemoryReservation, RemoteFile};
@@ -76,22 +77,55 @@ impl InOrder {
     }
 }
 
+/// Checksums that a Metalink says, and those of the bytes so far.
+pub struct Claimed(Vec<(Hasher, Checksum)>);
+
+impl Claimed {
+    pub fn new(said: &[Checksum]) -> Self {
+        let begun = |said: &Checksum| (Hasher::new(said.algorithm()), said.clone());
+        Claimed(said.iter().map(begun).collect())
+    }
+
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.iter_mut().for_each(|(hasher, _)| hasher.update(bytes));
+    }
+
+    /// # Errors
+    /// `Corrupt` where one differs.
+    pub fn compare(self) -> Result<()> {
+        for (hasher, said) in self.0 {
+            let found = hasher.finish();
+            if found != said {
+                let text = format!("the file has {found}, but the Metalink says {said}");
+                let advice = "read it from another source, or ask who wrote the Metalink";
+                return Err(Error::new(ErrorKind::Corrupt, text).with_advice(advice));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Remote {
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many
     /// connections as any copy. Returns the size in bytes.
     ///
     /// # Errors
-    /// Those of reading; what `write` says ends it as an error of kind `Io`.
+    /// Those of reading; what `write` says ends it as an error of kind `Io`; `Corrupt` where all
+    /// bytes have other checksums than the Metalink that names the file says.
     pub async fn pour(
         &self,
         source: &str,
         write: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
     ) -> Result<u64> {
-        let file = self.open_bytes(source).await?;
+        let locations = self.locations(source).await?;
+        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let file = self.open_bytes_at(locations).await?;
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
         while let Some((bytes, _reservation)) = bytes.next().await? {
+            claimed.update(&bytes);
             write(&bytes).map_err(|error| Error::from_io(&error).retryable(false))?;
         }
+        claimed.compare().map_err(|error| error.with_url(file.url()))?;
         Ok(file.info().size)
     }
 }

@@ -2,13 +2,31 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use crate::address;
+use crate::address::{self, Address};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
+
+/// A source, and how its file is called where its address does not say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedSource {
+    pub source: String,
+    pub name: Option<String>,
+}
+
+impl NamedSource {
+    /// How the copy in a folder is called.
+    ///
+    /// # Errors
+    /// As [`name_of`].
+    pub fn file_name(&self) -> Result<OsString> {
+        self.name.as_ref().map_or_else(|| name_of(&self.source), |name| Ok(name.into()))
+    }
+}
 
 /// One file's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +51,27 @@ impl CopyJob {
         };
         let error = Error::new(ErrorKind::InvalidArgument, text);
         Err(error.with_url(self.target.to_string_lossy()).with_advice("make it first"))
+    }
+
+    /// # Errors
+    /// `InvalidArgument` where the target is one of the sources, or the Metalink that names them.
+    pub fn check_sources(&self, sources: &[Address]) -> Result<()> {
+        let identity = |path: &Path| {
+            let there = std::fs::metadata(path).ok()?;
+            there.is_file().then(|| (there.dev(), there.ino()))
+        };
+        let Some(target) = identity(&self.target) else { return Ok(()) };
+        let named = address::parse(&self.source)?;
+        let mut local = named.iter().chain(sources).filter_map(Address::to_local);
+        match local.any(|source| identity(source) == Some(target)) {
+            true => {
+                let error = Error::new(ErrorKind::InvalidArgument, "a file cannot replace itself");
+                Err(error
+                    .with_url(self.target.to_string_lossy())
+                    .with_advice("name another target"))
+            }
+            false => Ok(()),
+        }
     }
 
     /// # Errors
@@ -76,13 +115,13 @@ fn local(target: &Path) -> Result<PathBuf> {
 /// # Errors
 /// `InvalidArgument` for several files and a target that is no directory, for sources of the same
 /// name, and for those whose address ends without one.
-pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<CopyJob>> {
+pub fn jobs(sources: Vec<NamedSource>, target: &Path) -> Result<Vec<CopyJob>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
     let target = &*local(target)?;
     let is_there = target.is_dir();
     if !is_there && !target.as_os_str().to_string_lossy().ends_with('/') {
-        return match <[String; 1]>::try_from(sources) {
-            Ok([source]) => {
+        return match <[NamedSource; 1]>::try_from(sources) {
+            Ok([NamedSource { source, .. }]) => {
                 let job = CopyJob { source, target: target.to_owned() };
                 job.check_directory()?;
                 Ok(vec![job])
@@ -94,13 +133,13 @@ pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<CopyJob>> {
     }
     let mut names = BTreeSet::new();
     let mut jobs = Vec::with_capacity(sources.len());
-    for source in sources {
-        let name = name_of(&source)?;
+    for named in sources {
+        let name = named.file_name()?;
         if !names.insert(name.clone()) {
             let text = format!("two of the files are called {name:?}");
             return Err(wrong(text).with_advice("copy them into different directories"));
         }
-        jobs.push(CopyJob { source, target: target.join(name) });
+        jobs.push(CopyJob { source: named.source, target: target.join(name) });
     }
     if !is_there {
         std::fs::create_dir_all(target).map_err(|error| {
@@ -132,7 +171,8 @@ mod tests {
     use super::*;
 
     fn of(sources: &[&str], target: &Path) -> Result<Vec<CopyJob>> {
-        jobs(sources.iter().map(|source| (*source).to_owned()).collect(), target)
+        let named = |source: &&str| NamedSource { source: (*source).to_owned(), name: None };
+        jobs(sources.iter().map(named).collect(), target)
     }
 
     #[test]

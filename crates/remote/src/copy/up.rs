@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pour::InOrder;
-use super::target::{CopyJob, name_of};
+use super::pour::{Claimed, InOrder};
+use super::target::{CopyJob, NamedSource};
 use super::{Copied, CopyOptions};
 use crate::Remote;
 use crate::address;
@@ -23,22 +23,25 @@ pub fn far(target: &Path) -> Option<&str> {
 /// # Errors
 /// `InvalidArgument` for several files and an address without a slash at its end, for sources of
 /// the same name, and for those whose address ends without one.
-pub fn jobs(sources: Vec<String>, target: &str) -> Result<Vec<CopyJob>> {
+pub fn jobs(sources: Vec<NamedSource>, target: &str) -> Result<Vec<CopyJob>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
     let (place, query) = match target.split_once('?') {
         Some((place, query)) => (place, format!("?{query}")),
         None => (target, String::new()),
     };
     if !place.ends_with('/') {
-        return match <[String; 1]>::try_from(sources) {
-            Ok([source]) => Ok(vec![CopyJob { source, target: PathBuf::from(target) }]),
+        return match <[NamedSource; 1]>::try_from(sources) {
+            Ok([NamedSource { source, .. }]) => {
+                Ok(vec![CopyJob { source, target: PathBuf::from(target) }])
+            }
             Err(_) => Err(wrong("the target of several files ends with a /".into())
                 .with_url(address::parse(target)?.swap_remove(0).to_string())),
         };
     }
     let mut jobs: Vec<CopyJob> = Vec::with_capacity(sources.len());
-    for source in sources {
-        let name = name_of(&source)?;
+    for named in sources {
+        let name = named.file_name()?;
+        let source = named.source;
         let Some(name) = name.to_str() else {
             let text = format!("{name:?} cannot be the name of a file on a server");
             return Err(wrong(text).with_url(source).with_advice("name the target file"));
@@ -62,7 +65,9 @@ impl Remote {
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
         let target = job.target.to_string_lossy().into_owned();
-        let file = self.open_bytes(&job.source).await?;
+        let locations = self.locations(&job.source).await?;
+        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let file = self.open_bytes_at(locations).await?;
         let size = file.info().size;
         let CopyOptions { overwrite, in_place, .. } = options;
         let create = CreateOptions { overwrite, in_place, size: Some(size) };
@@ -72,12 +77,16 @@ impl Remote {
         loop {
             match bytes.next().await {
                 Ok(Some((bytes, _reservation))) => {
+                    claimed.update(&bytes);
                     upload.write(upload.len(), bytes, false).await?;
                     progress(size, upload.len());
                 }
                 Ok(None) => break,
                 Err(error) => return given_up(upload, error).await,
             }
+        }
+        if let Err(error) = claimed.compare() {
+            return given_up(upload, error.with_url(file.url())).await;
         }
         if options.verify {
             let sums = [Algorithm::Adler32, Algorithm::Crc32c].map(|kind| upload.checksum(kind));
@@ -155,8 +164,8 @@ mod tests {
     use crate::checksum::Hasher;
 
     fn targets(sources: &[&str], target: &str) -> Result<Vec<String>> {
-        let sources = sources.iter().map(|&source| source.to_owned()).collect();
-        let jobs = jobs(sources, target)?;
+        let named = |&source: &&str| NamedSource { source: source.to_owned(), name: None };
+        let jobs = jobs(sources.iter().map(named).collect(), target)?;
         Ok(jobs.into_iter().map(|job| job.target.to_string_lossy().into_owned()).collect())
     }
 

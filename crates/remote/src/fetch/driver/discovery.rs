@@ -257,7 +257,7 @@ impl Driver {
             Ok(FileLocations { urls, claims, .. }) => {
                 file.claimed_size = file.claimed_size.or(claims.size);
                 let checksum = &mut file.replica_check.checksum;
-                *checksum = checksum.take().or(claims.checksum);
+                *checksum = checksum.take().or(claims.checksums.into_iter().next());
                 urls.into_iter().for_each(|url| added += self.add_found(id, url, &origin));
             }
             // That there is no other is no news.

@@ -241,7 +241,7 @@ impl Driver {
         let FileLocations { urls, claims, is_opaque, .. } = locations;
         state.is_opaque = is_opaque;
         state.claimed_size = claims.size;
-        state.replica_check.checksum = claims.checksum;
+        state.replica_check.checksum = claims.checksums.into_iter().next();
         let mut locations: Vec<(ServerId, Address)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {
