@@ -54,6 +54,7 @@ struct Inner {
     source: Option<String>,
     advice: Option<Advice>,
     retryable: bool,
+    is_busy: bool,
     retry_after: Option<Duration>,
 }
 
@@ -88,6 +89,7 @@ impl Error {
             source: None,
             advice: None,
             retryable,
+            is_busy: false,
             retry_after: None,
         }))
     }
@@ -138,6 +140,18 @@ impl Error {
     /// the error of an open for that time and sends no request.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// Whether a server has refused a request since it had too many.
+    pub fn is_busy(&self) -> bool {
+        self.0.is_busy
+    }
+
+    /// Sets what [`Error::is_busy`] answers.
+    #[must_use]
+    pub fn busy(mut self, is_busy: bool) -> Self {
+        self.0.is_busy = is_busy;
+        self
     }
 
     /// Sets the pause of [`Error::retry_after`].

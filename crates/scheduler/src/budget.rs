@@ -114,6 +114,12 @@ impl Budgets {
         FIRST.saturating_mul(1 << count.saturating_sub(1).min(7))
     }
 
+    /// Tries of a server that has too many requests: as long as an outage is waited out.
+    pub(crate) fn busy_attempts_max(&self) -> u32 {
+        let pauses = self.outage_max.as_nanos() / self.backoff_max.as_nanos().max(1);
+        self.attempts_max.saturating_add(u32::try_from(pauses).unwrap_or(u32::MAX))
+    }
+
     /// The pause after the `count`-th failure in a row; none before the first.
     pub(crate) fn backoff(&self, count: u32) -> Time {
         match count {

@@ -177,6 +177,9 @@ impl Scheduler {
             self.has_progressed(request.file);
             if let Some(connection) = self.connections.get_mut(&request.connection) {
                 connection.has_progressed(self.now);
+                if let Some(server) = self.servers.get_mut(&connection.server) {
+                    server.request_served();
+                }
             }
         }
         self.stop_owing(&request);
@@ -377,13 +380,20 @@ impl Scheduler {
         let mut resting = false;
         let mut exhausted = std::collections::BTreeSet::<WantId>::new();
         for segment in segments {
-            let returned = state.chunks.give_back(segment, id, how, self.budgets.attempts_max);
+            let attempts_max = match how {
+                Return::Busy(_) => self.budgets.busy_attempts_max(),
+                _ => self.budgets.attempts_max,
+            };
+            let returned = state.chunks.give_back(segment, id, how, attempts_max);
             attempts = attempts.max(returned.attempts);
             resting |= returned.resting;
             exhausted.extend(returned.exhausted);
         }
         if resting {
-            let least = if let Return::Later(pause) = how { pause } else { Time::ZERO };
+            let least = match how {
+                Return::Later(pause) | Return::Busy(pause) => pause,
+                Return::Now | Return::Again => Time::ZERO,
+            };
             let at = self.now.saturating_add(self.budgets.backoff(attempts).max(least));
             let name = self.new_name();
             self.resting.insert((at, name), Resting::Bytes { file, ranges: segments.to_vec() });

@@ -31,13 +31,15 @@ pub struct Failure {
     pub retryable: bool,
     /// The pause that the server has asked for.
     pub after: Option<Time>,
+    /// The server has too many requests already: with fewer at a time it may serve them all.
+    pub busy: bool,
 }
 
 impl Failure {
     /// Trying again can help.
-    pub const LATER: Failure = Failure { retryable: true, after: None };
+    pub const LATER: Failure = Failure { retryable: true, after: None, busy: false };
     /// It cannot.
-    pub const NEVER: Failure = Failure { retryable: false, after: None };
+    pub const NEVER: Failure = Failure { retryable: false, after: None, busy: false };
 }
 
 /// Something the caller must do now.

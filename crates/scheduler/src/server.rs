@@ -54,6 +54,9 @@ impl Default for ServerTraits {
     }
 }
 
+/// Requests that each connection has to carry, until one more is tried at a server that has refused
+/// some for their number.
+const SERVED_PER_CONNECTION: u32 = 50;
 /// A round trip across a continent; used while nothing is known.
 const ROUND_TRIP_GUESS: Time = Time::from_millis(50);
 
@@ -120,6 +123,9 @@ pub(crate) struct Server {
     pub retry_at: Time,
     /// It refused more connections than this while these were up.
     learnt_max: Option<u32>,
+    /// It refused requests beside so many others; and the requests that it has served since.
+    busy_max: Option<u32>,
+    served_since: u32,
     /// Most connections that the caller allows; may be 0.
     pub allowed: Option<u32>,
 }
@@ -151,6 +157,8 @@ impl Server {
             retrying: false,
             retry_at: Time::ZERO,
             learnt_max: None,
+            busy_max: None,
+            served_since: 0,
             allowed: None,
         }
     }
@@ -171,6 +179,7 @@ impl Server {
     pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
         let allowed = self.traits.max_connections.unwrap_or(u32::MAX);
         let learnt = self.learnt_max.unwrap_or(u32::MAX);
+        let learnt = learnt.min(self.busy_max.unwrap_or(u32::MAX));
         let most = budgets.connections_per_server_max.min(allowed).min(learnt).max(1);
         most.min(self.allowed.unwrap_or(u32::MAX))
     }
@@ -265,6 +274,23 @@ impl Server {
     /// It does not take more connections than it has.
     pub(crate) fn connection_refused(&mut self, usable: u32) {
         self.learnt_max = Some(usable.max(1));
+    }
+
+    /// It has too many requests: so many others, which it goes on serving, were enough.
+    pub(crate) fn request_refused(&mut self, others: u32) {
+        let known = self.busy_max.unwrap_or(u32::MAX);
+        self.busy_max = Some(known.min(others).max(1));
+        self.served_since = 0;
+    }
+
+    /// A limit that it had for a moment is not believed for ever.
+    pub(crate) fn request_served(&mut self) {
+        let Some(known) = self.busy_max else { return };
+        self.served_since += 1;
+        if self.served_since >= known.saturating_mul(SERVED_PER_CONNECTION) {
+            self.busy_max = Some(known.saturating_add(1));
+            self.served_since = 0;
+        }
     }
 
     /// Failing again and again, it is not waited for any longer.

@@ -16,6 +16,11 @@ impl Scheduler {
     /// or come to nothing.
     pub(crate) fn fail_fetch(&mut self, id: RequestId, request: &Request, failure: Failure) {
         let state = self.files.get(&request.file);
+        if failure.busy && self.is_worth_waiting(failure) {
+            let how = self.leave_room(request, failure);
+            self.give_back(request.file, request.source, id, &request.segments, how);
+            return;
+        }
         let others = state.is_some_and(|state| state.sources.has_other(request.source));
         if others {
             self.give_back(request.file, request.source, id, &request.segments, Return::Again);
@@ -27,6 +32,27 @@ impl Scheduler {
         } else {
             self.refuse(id, request);
         }
+    }
+
+    /// A server that has too many requests gets fewer at a time: the connection of the refused one
+    /// goes, where others bring bytes. Else the server is asked again after a pause.
+    fn leave_room(&mut self, request: &Request, failure: Failure) -> Return {
+        let later = Return::Busy(failure.after.unwrap_or_default());
+        let Some(at) = self.connections.get(&request.connection).map(|refused| refused.server)
+        else {
+            return later;
+        };
+        let Some(server) = self.servers.get_mut(&at) else { return later };
+        let busy = server.connections.iter().filter(|id| **id != request.connection);
+        let busy = busy.filter_map(|id| self.connections.get(id));
+        let others = busy.filter(|connection| !connection.requests.is_empty()).count() as u32;
+        if others == 0 || server.traits.pipelined {
+            return later;
+        }
+        server.request_refused(others);
+        self.actions.push_back(Action::Disconnect { connection: request.connection });
+        self.forget_connection(request.connection);
+        later
     }
 
     /// Trying again later can help, and not too much later.
@@ -69,7 +95,11 @@ impl Scheduler {
         opening.in_flight = opening.in_flight.saturating_sub(1);
         opening.attempts += 1;
         opening.todo.push(part);
-        if others || !worth_waiting || opening.attempts >= self.budgets.attempts_max {
+        let attempts_max = match failure.busy {
+            true => self.budgets.busy_attempts_max(),
+            false => self.budgets.attempts_max,
+        };
+        if others || !worth_waiting || opening.attempts >= attempts_max {
             self.fail_source(request.source, failure);
             return;
         }

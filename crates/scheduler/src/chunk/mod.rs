@@ -102,6 +102,8 @@ pub(crate) enum Return {
     Again,
     /// Rest for a while, at least so long; counted as an attempt.
     Later(Time),
+    /// The same, where the server has too many requests.
+    Busy(Time),
 }
 
 /// The bytes that came back.
@@ -310,7 +312,7 @@ impl Chunks {
                 if chunk.attempts >= attempts_max.max(1) {
                     returned.exhausted.extend(chunk.waiters.iter().map(|waiter| waiter.want));
                 }
-                chunk.state = if matches!(how, Return::Later(_)) {
+                chunk.state = if matches!(how, Return::Later(_) | Return::Busy(_)) {
                     returned.resting = true;
                     State::Resting
                 } else {

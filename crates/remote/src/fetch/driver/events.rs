@@ -293,5 +293,6 @@ impl Driver {
 }
 
 fn failure_of(error: &Error) -> Failure {
-    Failure { retryable: error.is_retryable(), after: error.retry_after() }
+    let (retryable, after) = (error.is_retryable(), error.retry_after());
+    Failure { retryable, after, busy: error.is_busy() }
 }

@@ -152,7 +152,15 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
     if let Some(pause) = pause {
         text.push_str(&format!(" and asks to wait {} s", pause.as_secs()));
     }
-    let mut error = Error::new(kind, text).retryable(retryable);
+    // Both are how servers limit connections and requests.
+    let is_busy = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let mut error = Error::new(kind, text).retryable(retryable).busy(is_busy);
+    if is_busy {
+        error = error.with_advice_for(
+            "--connections (FARROOT_CONNECTIONS_MAX) says how many there are at the most",
+            "farroot.config(connections_max=...) says how many there are at the most",
+        );
+    }
     if let Some(pause) = pause {
         error = error.with_retry_after(pause);
     }

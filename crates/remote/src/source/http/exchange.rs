@@ -226,6 +226,12 @@ impl Exchange<'_> {
     pub fn note_plain(&self, from: &Address, to: &Address) {
         if (from.scheme(), to.scheme()) == (Scheme::Https, Scheme::Http) {
             let host = to.host().unwrap_or_default();
+                if error.is_busy() && self.server.is_first_refusal() {
+                    let name = &self.server.name;
+                    self.driver.send(ConnectionEvent::Note(format!(
+                        "{name} refuses requests beside others ({status}): it gets fewer at a time"
+                    )));
+                }
             let server = &self.server.name;
             let text = format!("{server} sends on to {host} without TLS: bytes travel unencrypted");
             self.driver.send(ConnectionEvent::Note(text));

@@ -45,6 +45,10 @@ struct Learnt {
     traits: ServerTraits,
     /// It answers requests for ranges otherwise than by refusing them.
     knows_ranges: bool,
+    /// Sizes that come with its ranges are those of the ranges.
+    has_wrong_totals: bool,
+    /// It has refused requests for their number.
+    is_busy: bool,
     /// How often it has failed to serve several ranges at once and then served one of them.
     failures_of_several: u32,
     /// By the driver's tag for the file.
@@ -137,6 +141,8 @@ impl HttpServer {
             learnt: Mutex::new(Learnt {
                 traits,
                 knows_ranges: true,
+                has_wrong_totals: false,
+                is_busy: false,
                 failures_of_several: 0,
                 files: BTreeMap::new(),
             }),
@@ -216,6 +222,19 @@ impl HttpServer {
 
     pub(super) fn learn_no_ranges(&self) {
         self.learnt.lock().knows_ranges = false;
+    }
+
+    pub(super) fn has_wrong_totals(&self) -> bool {
+        self.learnt.lock().has_wrong_totals
+    }
+
+    pub(super) fn learn_wrong_totals(&self) {
+        self.learnt.lock().has_wrong_totals = true;
+    }
+
+    /// Notes that it has too many requests; whether that is new.
+    pub(super) fn is_first_refusal(&self) -> bool {
+        !std::mem::replace(&mut self.learnt.lock().is_busy, true)
     }
 
     /// Several ranges were refused by this status, and one of them alone was served; whether that
