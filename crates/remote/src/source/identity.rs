@@ -74,8 +74,15 @@ impl FileInfo {
             self.shown(shows_version),
             now.shown(shows_version)
         );
-        Error::new(ErrorKind::Changed, text)
-            .with_advice("open it again, and read it from its beginning")
+        let only_version = self.size == now.size && self.modified == now.modified;
+        let advice = match shows_version && only_version {
+            true => {
+                "open it again; if that helps only for a moment, several servers under one name \
+                 give one file different ETags: name one of them"
+            }
+            false => "open it again, and read it from its beginning",
+        };
+        Error::new(ErrorKind::Changed, text).with_advice(advice)
     }
 
     fn shown(&self, shows_version: bool) -> String {

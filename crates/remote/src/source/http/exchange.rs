@@ -9,8 +9,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::HeaderMap;
-use hyper::{Request, Response, StatusCode};
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
@@ -33,7 +33,8 @@ const DRAIN_BYTES_MAX: u64 = 256 << 10;
 pub enum Next {
     /// Another round, or the end.
     Again,
-    /// The same once more: the bucket is somewhere else, or the director wants to know who asks.
+    /// The same once more: the bucket is somewhere else, the director wants to know who asks, or the
+    /// size is known now.
     Moved,
     /// The server sends the whole file: here it is.
     Spool(Response<Incoming>),
@@ -46,6 +47,18 @@ enum Reading {
         rest: Range<u64>,
     },
     Parts(Multipart),
+}
+
+/// Whether the size that comes with a range may be that of the range itself: XRootD up to 4.8.5
+/// says `bytes 0-0/1` of any file, and some servers say `*`.
+fn is_doubtful(job: &Job, ask: &Ask, said: &ContentRange) -> bool {
+    let Some(size) = said.size else { return true };
+    let asked = match (&ask.hull, job.open) {
+        (Some(hull), _) => Some(hull.end),
+        (None, Some(FileEnd::Tail(bytes))) => Some(bytes.max(1)),
+        (None, _) => None,
+    };
+    size == 0 || Some(size) == asked
 }
 
 /// Events of one connection, for the driver.
@@ -213,6 +226,12 @@ impl Exchange<'_> {
                 Ok(Next::Moved)
             }
             Err(error) => {
+                if error.is_busy() && self.server.is_first_refusal() {
+                    let name = &self.server.name;
+                    self.driver.send(ConnectionEvent::Note(format!(
+                        "{name} refuses requests beside others ({status}): it gets fewer at a time"
+                    )));
+                }
                 let error = explained(error, job.url());
                 let error =
                     self.server.access.explain(error, status, response.headers(), job.url());
@@ -226,12 +245,6 @@ impl Exchange<'_> {
     pub fn note_plain(&self, from: &Address, to: &Address) {
         if (from.scheme(), to.scheme()) == (Scheme::Https, Scheme::Http) {
             let host = to.host().unwrap_or_default();
-                if error.is_busy() && self.server.is_first_refusal() {
-                    let name = &self.server.name;
-                    self.driver.send(ConnectionEvent::Note(format!(
-                        "{name} refuses requests beside others ({status}): it gets fewer at a time"
-                    )));
-                }
             let server = &self.server.name;
             let text = format!("{server} sends on to {host} without TLS: bytes travel unencrypted");
             self.driver.send(ConnectionEvent::Note(text));
@@ -270,16 +283,17 @@ impl Exchange<'_> {
         response: Response<Incoming>,
         content_range: ContentRange,
     ) -> Outcome<Next> {
-        let Some(range) = content_range.range else {
+        let Some(range) = content_range.range.clone() else {
             return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
         };
         let known = self.server.info(&job.file).map(|info| info.size);
-        if known.is_none() && content_range.size == Some(0) {
-            // XRootD 5 of an empty file; or a server that is wrong about the size. An answer to a
-            // request without a range says its length.
-            self.transport.abandon(response).await;
-            job.form = Form::Whole;
-            return Ok(Next::Again);
+        let content_range = match known.is_some() && self.server.has_wrong_totals() {
+            true => ContentRange { range: Some(range.clone()), size: None },
+            false => content_range,
+        };
+        if known.is_none() && is_doubtful(job, ask, &content_range) {
+            self.discard(job.url(), response).await?;
+            return self.second_size(job, content_range.size).await;
         }
         if let Some(size) = content_range.size.or(known) {
             self.learn(job, file_info(response.headers(), size)?)?;
@@ -291,9 +305,6 @@ impl Exchange<'_> {
                 self.transport.abandon(response).await;
                 return Ok(Next::Again);
             }
-        } else if known.is_none() {
-            let text = "the server does not say how large the file is";
-            return Err(Error::new(ErrorKind::Unsupported, text).into());
         }
         let fits = match (&ask.hull, job.open, content_range.size) {
             (Some(hull), ..) if ask.count == 1 => {
@@ -333,6 +344,35 @@ impl Exchange<'_> {
         Ok(Next::Again)
     }
 
+    /// Asks for the size in another way: an answer to a request without a range has its length.
+    async fn second_size(&self, job: &mut Job, said: Option<u64>) -> Outcome<Next> {
+        // An empty file has no ranges, and addresses of S3 may be signed for one method.
+        if said == Some(0) || self.server.is_s3(job.url()) {
+            job.form = Form::Whole;
+            job.doubted = said;
+            return Ok(Next::Again);
+        }
+        let mut request = self.server.get(job.url(), None)?;
+        *request.method_mut() = Method::HEAD;
+        let response = self.ask(job, &request).await?;
+        let headers = response.headers().clone();
+        let length = headers.get(CONTENT_LENGTH).and_then(|text| text.to_str().ok()?.parse().ok());
+        match (response.status(), length) {
+            (StatusCode::OK, Some(size)) => {
+                if said != Some(size) {
+                    self.server.learn_wrong_totals();
+                }
+                self.learn(job, file_info(&headers, size)?)?;
+                Ok(Next::Moved)
+            }
+            _ => {
+                job.form = Form::Whole;
+                job.doubted = said;
+                Ok(Next::Again)
+            }
+        }
+    }
+
     async fn parts(
         &self,
         job: &mut Job,
@@ -368,7 +408,8 @@ impl Exchange<'_> {
     async fn whole(&self, job: &mut Job, ask: &Ask, response: Response<Incoming>) -> Outcome<Next> {
         let size = response.body().size_hint().exact();
         // Of an empty file there is no range.
-        if ask.header.is_none() && size != Some(0) {
+        let is_as_said = job.doubted.is_some() && job.doubted == size;
+        if ask.header.is_none() && size != Some(0) && !is_as_said {
             self.server.learn_no_ranges();
         }
         if let Some(size) = size
@@ -453,6 +494,7 @@ impl Exchange<'_> {
                 };
                 while let Some(item) = parser.next(&mut bytes).map_err(wrong)? {
                     match item {
+                        Item::Size(_) if self.server.has_wrong_totals() => {}
                         Item::Size(size) => self.learn(job, file_info(headers, size)?)?,
                         Item::Data { offset, bytes } => self.hand_on(job, offset, &bytes),
                         Item::Held(range) => {

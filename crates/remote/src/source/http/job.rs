@@ -38,6 +38,8 @@ pub struct Job {
     pub answered: bool,
     /// What is asked for, as refusals have left it.
     pub form: Form,
+    /// A size that may be the answer's own, until another answer confirms it.
+    pub doubted: Option<u64>,
     /// The status by which several ranges were refused, until one alone shows whether that was why.
     pub refused: Option<StatusCode>,
 }
@@ -73,6 +75,7 @@ impl Job {
             opened: false,
             answered: false,
             form: Form::default(),
+            doubted: None,
             refused: None,
         }
     }
