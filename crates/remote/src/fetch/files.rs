@@ -42,6 +42,8 @@ pub struct FileState {
     /// Those of them that have to agree with the others.
     pub replicas: BTreeSet<SourceId>,
     pub redirects: u32,
+    /// How those sources were found that others have sent to.
+    pub led: BTreeMap<SourceId, Led>,
     /// Its bytes are not decoded.
     pub is_opaque: bool,
     /// Why each server last failed, for the error of the wants that fail with it.
@@ -62,6 +64,15 @@ pub struct FileState {
     pub believed: Option<FileInfo>,
     /// Of which file it is the part that the cache has: the report knows it as that one.
     pub shadow_of: Option<FileId>,
+}
+
+/// How a source was found that another one has sent to.
+#[derive(Debug, Clone)]
+pub struct Led {
+    /// The address that sent on, the first of several.
+    pub named: Address,
+    /// It has brought bytes.
+    pub has_served: bool,
 }
 
 impl FileState {

@@ -315,6 +315,7 @@ impl Driver {
         if let Some(file) = self.files.get_mut(&file) {
             file.sources.remove(&source);
             file.replicas.remove(&source);
+            file.led.remove(&source);
         }
     }
 

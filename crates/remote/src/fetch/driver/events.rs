@@ -8,6 +8,7 @@ use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
 use super::{Driver, scheduler_traits};
 use crate::address::Address;
 use crate::error::{Error, ErrorKind};
+use crate::fetch::files::Led;
 use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
 use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, FileLocation, Role, ServerTraits};
@@ -100,6 +101,9 @@ impl Driver {
         if file.rejected.contains(&state.source) {
             return;
         }
+        if let Some(led) = file.led.get_mut(&state.source) {
+            led.has_served = true;
+        }
         if !state.joins {
             file.store.insert(offset, bytes);
             if is_of_open {
@@ -185,6 +189,10 @@ impl Driver {
         self.trace.ended(request.0, true);
         self.say_of(connection, Level::Info, &format!("a request failed: {error}"));
         let Some(state) = self.requests.remove(&request) else { return };
+        if self.renew(state.file, state.source, &error) {
+            self.scheduler.handle_done(self.clock.now(), request);
+            return;
+        }
         let mut failure = failure_of(&error);
         if !failure.retryable && self.is_worth_asking(state.file, state.source, &error) {
             failure = Failure::LATER;
@@ -232,7 +240,11 @@ impl Driver {
                 if let Some(from) = from.map(|file| file.url.clone()) {
                     self.sent_on(state.file, &from, url);
                 }
-                self.add_source(state.file, server, url.clone(), replica);
+                let led = self.led(state.file, state.source);
+                let source = self.add_source(state.file, server, url.clone(), replica);
+                if let (Some(file), Some(led)) = (self.files.get_mut(&state.file), led) {
+                    file.led.insert(source, led);
+                }
                 self.remove_source(state.file, state.source);
                 self.scheduler.handle_done(self.clock.now(), request);
             }
@@ -241,6 +253,40 @@ impl Driver {
                 self.scheduler.handle_failed(self.clock.now(), request, Failure::NEVER);
             }
         }
+    }
+
+    /// How the next source was found, which this one sends to.
+    fn led(&self, file: FileId, source: SourceId) -> Option<Led> {
+        let state = self.files.get(&file)?;
+        let before = state.led.get(&source).map(|led| led.named.clone());
+        let named = before.or_else(|| Some(state.file_ref(source)?.url.as_ref().clone()))?;
+        Some(Led { named, has_served: false })
+    }
+
+    /// Addresses to which others send may be good for a time only (signed ones, those with a
+    /// macaroon, pools). A refusal there, after bytes have come from there, counts for nothing
+    /// before the first address has been asked once more; whether it is.
+    fn renew(&mut self, file: FileId, source: SourceId, error: &Error) -> bool {
+        let led = self.files.get_mut(&file).and_then(|state| state.led.get(&source).cloned());
+        let may_pass = matches!(
+            error.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::Unauthenticated
+                | ErrorKind::Io
+        );
+        let Some(led) = led.filter(|led| led.has_served && may_pass && !error.is_retryable())
+        else {
+            return false;
+        };
+        let Ok(server) = self.server_for(&led.named) else { return false };
+        self.trace.note(Some(file.0), format!("{} is asked once more: {error}", led.named));
+        if let Some(state) = self.files.get_mut(&file) {
+            state.redirects = 0;
+        }
+        self.add_source(file, server, led.named, true);
+        self.remove_source(file, source);
+        true
     }
 
     fn is_replica(&self, file: FileId, source: SourceId) -> bool {

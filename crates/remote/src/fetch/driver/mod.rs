@@ -279,7 +279,13 @@ impl Driver {
     }
 
     /// Another place to read a file at; a `replica` has to agree with the others.
-    fn add_source(&mut self, file: FileId, server: ServerId, url: Address, replica: bool) {
+    fn add_source(
+        &mut self,
+        file: FileId,
+        server: ServerId,
+        url: Address,
+        replica: bool,
+    ) -> SourceId {
         let now = self.clock.now();
         let source = match replica {
             true => self.scheduler.add_replica(now, file, server),
@@ -299,6 +305,7 @@ impl Driver {
             }
             state.with_activity(|activity| activity.enter(opening(connected)));
         }
+        source
     }
 
     fn server_for(&mut self, url: &Address) -> Result<ServerId> {
