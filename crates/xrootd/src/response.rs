@@ -35,6 +35,8 @@ pub struct Redirect {
     pub url: Option<Url>,
     /// To be added to the path, without a leading `?`.
     pub opaque: Option<String>,
+    /// To be shown in the login at the target.
+    pub login_token: Option<String>,
     /// The target may stand for this redirector in all that follows.
     pub collapse: bool,
 }
@@ -46,7 +48,8 @@ impl Redirect {
     /// Sends to a host.
     pub fn to_host(host: &str, port: u16, opaque: Option<&str>) -> Redirect {
         let opaque = opaque.map(str::to_owned);
-        Redirect { host: host.to_owned(), port, url: None, opaque, collapse: false }
+        let (url, login_token, collapse) = (None, None, false);
+        Redirect { host: host.to_owned(), port, url, opaque, login_token, collapse }
     }
 
     /// Reads the body of a kXR_redirect.
@@ -63,6 +66,7 @@ impl Redirect {
                 host: url.host.clone(),
                 port: url.port,
                 opaque: url.cgi.clone(),
+                login_token: None,
                 url: Some(url),
                 collapse,
             });
@@ -76,13 +80,18 @@ impl Redirect {
             return Err(invalid("no host"));
         }
         let port = u16::try_from(port).map_err(|_| invalid("a port that is none"))?;
-        // A second `?` separates a token; both go into the path's opaque part.
-        let opaque = opaque.map(|text| text.trim_matches('?').replace('?', "&"));
+        // A second `?` separates what the login at the target is to carry.
+        let (opaque, token) = match opaque.and_then(|text| text.split_once('?')) {
+            Some((opaque, token)) => (Some(opaque), Some(token.trim_start_matches('&'))),
+            None => (opaque, None),
+        };
+        let is_said = |text: &&str| !text.is_empty();
         Ok(Redirect {
             host: host.to_owned(),
             port: if port == 0 { DEFAULT_PORT } else { port },
             url: None,
-            opaque: opaque.filter(|text| !text.is_empty()),
+            opaque: opaque.filter(is_said).map(str::to_owned),
+            login_token: token.filter(is_said).map(str::to_owned),
             collapse: false,
         })
     }
@@ -100,6 +109,10 @@ impl Redirect {
         };
         // A redirection's text is not terminated.
         body.extend_from_slice(target.as_bytes());
+        if let (None, Some(token)) = (&self.url, &self.login_token) {
+            let separator = if self.opaque.is_some() { "?" } else { "??" };
+            body.extend_from_slice(format!("{separator}{token}").as_bytes());
+        }
         body
     }
 
@@ -120,6 +133,7 @@ impl Redirect {
                 target.path.clone_from(&url.path);
             }
         }
+        target.login_token.clone_from(&self.login_token);
         target.cgi = merge_cgi(original.cgi.as_deref(), self.opaque.as_deref());
         // The pieces came from elsewhere: what they make must still be a URL.
         Url::parse(&target.to_string())
@@ -231,9 +245,15 @@ mod tests {
         let from = Url::parse("root://me@manager:1094//store/f.root?xrd.k=v&tried=b").unwrap();
         assert_eq!(
             there.follow(&from).unwrap().to_string(),
-            "root://me@[fe80::1]:1095//store/f.root?xrd.k=v&tried=a&tok=1"
+            "root://me@[fe80::1]:1095//store/f.root?xrd.k=v&tried=a&farroot.logintoken=tok=1"
         );
         assert_eq!(Redirect::decode(&there.encode()), Ok(there));
+        let only_login = redirect(1095, "host??&TOKEN").unwrap();
+        assert_eq!(
+            (only_login.opaque.as_deref(), only_login.login_token.as_deref()),
+            (None, Some("TOKEN"))
+        );
+        assert_eq!(Redirect::decode(&only_login.encode()), Ok(only_login));
     }
 
     #[test]

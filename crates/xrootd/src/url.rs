@@ -30,7 +30,12 @@ pub struct Url {
     pub path: String,
     /// What follows `?`.
     pub cgi: Option<String>,
+    /// What a redirection gives for the login at its target, written behind `?` as well.
+    pub login_token: Option<String>,
 }
+
+/// The key of [`Url::login_token`] in a text.
+const LOGIN_TOKEN: &str = "farroot.logintoken=";
 
 impl Url {
     pub fn parse(text: &str) -> Result<Url, UrlError> {
@@ -45,8 +50,18 @@ impl Url {
             return Err(UrlError("another scheme than root, xroot, roots, xroots"));
         }
         let (place, cgi) = match rest.split_once('?') {
-            Some((place, cgi)) => (place, Some(cgi.to_owned()).filter(|cgi| !cgi.is_empty())),
+            Some((place, cgi)) => (place, Some(cgi).filter(|cgi| !cgi.is_empty())),
             None => (rest, None),
+        };
+        let login_token = pairs(cgi).find_map(|pair| pair.strip_prefix(LOGIN_TOKEN));
+        let login_token = login_token.map(|text| text.replace("%26", "&").replace("%25", "%"));
+        let cgi = match &login_token {
+            None => cgi.map(str::to_owned),
+            Some(_) => {
+                let kept: Vec<_> =
+                    pairs(cgi).filter(|pair| !pair.starts_with(LOGIN_TOKEN)).collect();
+                (!kept.is_empty()).then(|| kept.join("&"))
+            }
         };
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let (user, address) = match authority.rsplit_once('@') {
@@ -55,7 +70,7 @@ impl Url {
         };
         let (host, port) = split_address(address)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Url { scheme: scheme.to_owned(), user, host, port, path, cgi })
+        Ok(Url { scheme: scheme.to_owned(), user, host, port, path, cgi, login_token })
     }
 
     /// Whether the scheme insists on TLS.
@@ -113,7 +128,15 @@ impl fmt::Display for Url {
         if let Some(user) = &self.user {
             write!(f, "{user}@")?;
         }
-        write!(f, "{}/{}", self.address(), self.full_path())
+        write!(f, "{}/{}", self.address(), self.full_path())?;
+        match &self.login_token {
+            Some(token) => {
+                let mark = if self.cgi.is_some() { '&' } else { '?' };
+                let token = token.replace('%', "%25").replace('&', "%26");
+                write!(f, "{mark}{LOGIN_TOKEN}{token}")
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -133,6 +156,18 @@ fn pairs(cgi: Option<&str>) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It was sent to the target's file system, and not with the login.
+    #[test]
+    fn a_token_for_the_login_is_no_part_of_the_file() {
+        for cgi in ["", "a=b&c=d"] {
+            let login_token = Some("k=%26&l=m".to_owned());
+            let plain = Url::parse(&format!("root://host//f?{cgi}")).unwrap();
+            let url = Url { login_token, ..plain.clone() };
+            assert_eq!(Url::parse(&url.to_string()).unwrap(), url);
+            assert_eq!(url.full_path(), plain.full_path());
+        }
+    }
 
     #[test]
     fn every_part_is_found() {

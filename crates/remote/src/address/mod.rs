@@ -403,7 +403,8 @@ impl Address {
                 Self::pelican(url)
             }
             Target::Xrootd(url) => {
-                Self::xrootd(xrootd::url::Url { user: None, cgi: None, ..url.clone() })
+                let (user, cgi, login_token) = (None, None, None);
+                Self::xrootd(xrootd::url::Url { user, cgi, login_token, ..url.clone() })
             }
             Target::Http(url) => {
                 let mut url = url.clone();
@@ -514,8 +515,17 @@ impl Address {
             Target::Xrootd(url) if url.has_token() => "+token",
             _ => "",
         };
+        // Such a login is for those whom a redirection has sent with it.
+        let login = match &self.target {
+            Target::Xrootd(url) => url.login_token.as_deref().unwrap_or_default(),
+            _ => "",
+        };
+        let login = match login {
+            "" => String::new(),
+            login => format!("+login{:x}", twox_hash::XxHash64::oneshot(0, login.as_bytes())),
+        };
         let scheme = self.scheme().name();
-        format!("{scheme}://{user}@{host}:{port}{named}{token}{}", self.access_key())
+        format!("{scheme}://{user}@{host}:{port}{named}{token}{login}{}", self.access_key())
     }
 
     /// Scheme, host and port: for whom a credential is (RFC 6454, section 4).

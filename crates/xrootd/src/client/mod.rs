@@ -82,6 +82,8 @@ pub struct ClientConfig {
     /// The program's name, for the server's records.
     pub app: String,
     pub pid: u32,
+    /// What another server, which has sent here, has given for the login.
+    pub login_token: Option<String>,
     /// What may be tried where a server wants authentication. The server's order of preference
     /// decides.
     pub authentication: Vec<Method>,
@@ -112,6 +114,7 @@ impl ClientConfig {
             user: user.to_owned(),
             app: app.to_owned(),
             pid,
+            login_token: None,
             authentication: vec![
                 Method::Unix { user: user.to_owned(), group: user.to_owned() },
                 Method::Host,

@@ -74,7 +74,10 @@ impl Client {
                 | Ability::REDIRECT_FLAGS,
             version: VERSION_5_DEFERRED_ANSWERS,
             // Servers read the first key from the second byte on.
-            about: format!("&xrd.appname={}", self.config.app),
+            about: match &self.config.login_token {
+                Some(token) => format!("&xrd.appname={}&{token}", self.config.app),
+                None => format!("&xrd.appname={}", self.config.app),
+            },
         };
         self.put(Owner::Login, BodyKind::Control, |stream| login.frame(stream));
         self.login_sent = true;

@@ -94,6 +94,7 @@ impl XrootdServer {
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
         client.silence_max = config.silence_timeout;
+        client.login_token.clone_from(&parsed.login_token);
         (client.authentication, client.excluded) = opening::methods(&config.wallet, user);
         let is_encrypted = parsed.is_encrypted();
         let name = name(&parsed);
