@@ -70,7 +70,7 @@ pub struct FileRef {
 }
 
 /// What a connection is asked to do.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Command {
     /// Find the file, say its size, and deliver one end of it.
     Open { request: RequestTag, file: FileRef, part: FileEnd },

@@ -1,13 +1,13 @@
 //! Questions beside the driver, each on a connection of its own: what is in a directory, what a
 //! file's checksum is, where else a file is.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{self, BoxFuture};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, timeout_at};
 
@@ -15,7 +15,7 @@ use super::network::{Network, Stream, counted};
 use super::servers::server_for;
 use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileLocation, FileRef,
-    ListedName, RequestTag, Role,
+    ListedName, RequestTag, Role, Server,
 };
 use crate::address::{Address, FileLocations};
 use crate::checksum::{Algorithm, Checksum};
@@ -28,6 +28,8 @@ use crate::report::count;
 const REDIRECTIONS_MAX: usize = 16;
 /// A server that has to read the whole file for its checksum says nothing meanwhile.
 const CHECKSUM_TIMEOUT: Duration = Duration::from_secs(600);
+/// Connections beyond the first that one conversation makes.
+const RESTARTS_MAX: u32 = 2;
 const REQUEST: RequestTag = RequestTag(0);
 /// No question takes longer, whatever comes meanwhile.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
@@ -45,12 +47,67 @@ pub async fn list(
     network: Arc<dyn Network>,
 ) -> Result<Vec<ListedName>> {
     let question = |directory| Command::List { request: REQUEST, directory, with_facts };
-    let (_, events) = ask(directory, config, network, question).await?;
+    if directory.to_xrootd().is_none() {
+        let (_, events) = ask(directory, config, network, question).await?;
+        return Ok(listed(events));
+    }
+    let answer = ask_one(directory, config, network.clone(), question).await;
+    let elsewhere = match answer {
+        Ok(Answer::Events(events)) => return Ok(listed(events)),
+        Ok(Answer::Elsewhere(target)) => Ok(target),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
+        Err(error) => return Err(error),
+    };
+    // A redirector has no directories: each of its servers may have a part of this one.
+    let servers = locate(directory, config, network.clone()).await.unwrap_or_default().urls;
+    let servers: Vec<Address> =
+        servers.into_iter().filter(|url| url.server_key() != directory.server_key()).collect();
+    match (servers.is_empty(), elsewhere) {
+        (true, Ok(target)) => {
+            let (_, events) = ask(&target, config, network, question).await?;
+            Ok(listed(events))
+        }
+        (true, Err(error)) => Err(error),
+        (false, elsewhere) => {
+            let asked = servers.iter().map(|url| ask(url, config, network.clone(), question));
+            joined(future::join_all(asked).await, elsewhere.err())
+        }
+    }
+}
+
+fn listed(events: Vec<ConnectionEvent>) -> Vec<ListedName> {
     let entries = events.into_iter().find_map(|event| match event {
         ConnectionEvent::Listed { entries, .. } => Some(entries),
         _ => None,
     });
-    Ok(entries.unwrap_or_default())
+    entries.unwrap_or_default()
+}
+
+/// The names that any of several servers has in a directory.
+///
+/// # Errors
+/// Of a server that cannot say, as names would be missing; `NotFound` where none has it.
+fn joined(
+    answers: Vec<Result<(Address, Vec<ConnectionEvent>)>>,
+    failure: Option<Error>,
+) -> Result<Vec<ListedName>> {
+    let (mut names, mut failure, mut is_there) = (BTreeMap::new(), failure, false);
+    for answer in answers {
+        match answer {
+            Ok((_, events)) => {
+                is_there = true;
+                for entry in listed(events) {
+                    names.entry(entry.name.clone()).or_insert(entry);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => failure = failure.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    match failure {
+        Some(error) if !is_there => Err(error),
+        _ => Ok(names.into_values().collect()),
+    }
 }
 
 /// The checksum that a server keeps, or makes, of a file; without an algorithm, of the kind that
@@ -281,6 +338,10 @@ pub(super) struct Conversation {
     patience: Patience,
     /// The address of a file of the server, for errors.
     url: String,
+    server: Arc<dyn Server>,
+    /// Questions to be asked again on another connection; empty once an answer has come.
+    unanswered: Vec<Command>,
+    restarts: u32,
 }
 
 impl Conversation {
@@ -299,18 +360,32 @@ impl Conversation {
         let network = Arc::new(Counting { network, come: come.clone() });
         let patience = Patience::new(config, come);
         let server = server_for(url, config, network)?;
-        let (commands, taken) = mpsc::unbounded_channel();
-        let (sender, events) = mpsc::unbounded_channel();
-        let connection = ConnectionTag(0);
-        let conversation = Conversation { commands, events, patience, url: url.to_string() };
-        first.into_iter().for_each(|question| conversation.ask(question));
-        tokio::spawn(server.run(DriverLink { connection, commands: taken, events: sender }));
-        Ok(conversation)
+        let first: Vec<Command> = first.into_iter().collect();
+        let (commands, events) = connection(&server, first.clone());
+        let (url, unanswered) = (url.to_string(), first);
+        Ok(Conversation { commands, events, patience, url, server, unanswered, restarts: 0 })
     }
 
     /// Sends a question; earlier ones may still be unanswered.
-    pub fn ask(&self, question: Command) {
+    pub fn ask(&mut self, question: Command) {
+        if !self.unanswered.is_empty() {
+            self.unanswered.push(question.clone());
+        }
         let _ = self.commands.send(question);
+    }
+
+    /// A server that wants a login, or TLS, before anything else says so by ending the connection:
+    /// now that this is known, the questions are asked behind it. Whether they are.
+    fn begin_anew(&mut self, error: &Error) -> bool {
+        let is_for_login =
+            matches!(error.kind(), ErrorKind::Unauthenticated | ErrorKind::Unsupported);
+        let may = is_for_login && error.is_retryable() && self.restarts < RESTARTS_MAX;
+        if !may || self.unanswered.is_empty() {
+            return false;
+        }
+        self.restarts += 1;
+        (self.commands, self.events) = connection(&self.server, self.unanswered.clone());
+        true
     }
 
     /// Restarts the silence timeout, for the next answer.
@@ -335,13 +410,46 @@ impl Conversation {
             };
             match event {
                 ConnectionEvent::Wait(time) => self.patience.lengthen(time),
+                ConnectionEvent::Disconnected { error: Some(error) } if self.begin_anew(&error) => {
+                }
                 ConnectionEvent::Disconnected { error } => {
                     return Err(error.unwrap_or_else(lost).with_url(&*self.url));
                 }
-                event => return Ok(event),
+                event => {
+                    if is_answer(&event) {
+                        self.unanswered.clear();
+                    }
+                    return Ok(event);
+                }
             }
         }
     }
+}
+
+/// A connection to a server, with what it is asked first.
+fn connection(
+    server: &Arc<dyn Server>,
+    first: Vec<Command>,
+) -> (UnboundedSender<Command>, UnboundedReceiver<(ConnectionTag, ConnectionEvent)>) {
+    let (commands, taken) = mpsc::unbounded_channel();
+    let (sender, events) = mpsc::unbounded_channel();
+    for question in first {
+        let _ = commands.send(question);
+    }
+    let link = DriverLink { connection: ConnectionTag(0), commands: taken, events: sender };
+    tokio::spawn(server.clone().run(link));
+    (commands, events)
+}
+
+fn is_answer(event: &ConnectionEvent) -> bool {
+    !matches!(
+        event,
+        ConnectionEvent::Reached
+            | ConnectionEvent::Connected
+            | ConnectionEvent::Sent { .. }
+            | ConnectionEvent::Note(_)
+            | ConnectionEvent::Traits(_)
+    )
 }
 
 /// A network that counts what comes over it.
