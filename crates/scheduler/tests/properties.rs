@@ -193,7 +193,11 @@ impl Model {
             }),
             Op::Failed(n, retryable) => self.with_request(n, |model, request| {
                 model.end_request(request);
-                model.scheduler.handle_failed(now, request, Failure { retryable, after: None });
+                model.scheduler.handle_failed(
+                    now,
+                    request,
+                    Failure { retryable, after: None, busy: false },
+                );
             }),
             Op::RemoveFile(file) => self.remove_file(file),
             Op::Pass(ms) => self.now += Time::from_millis(ms),
@@ -223,7 +227,7 @@ impl Model {
                     self.scheduler.handle_disconnected(
                         now,
                         connection,
-                        Failure { retryable, after: None },
+                        Failure { retryable, after: None, busy: false },
                     );
                 }
             }

@@ -147,6 +147,7 @@ impl World {
                     let failure = Failure {
                         retryable: b % 8 != 0,
                         after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
+                        busy: b % 5 == 0,
                     };
                     self.scheduler.handle_disconnected(self.now, connection, failure);
                 }
@@ -158,6 +159,7 @@ impl World {
                     let failure = Failure {
                         retryable: b % 8 != 0,
                         after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
+                        busy: b % 5 == 0,
                     };
                     self.scheduler.handle_failed(self.now, request, failure);
                 }
