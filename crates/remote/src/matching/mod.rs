@@ -1,5 +1,5 @@
-//! Files by pattern: `root://host//store/run*/nano_{1,2}.root`. One walk goes through directories of
-//! disks and of servers, so that a pattern means the same wherever files lie.
+//! Files by pattern: `root://host//store/run*/nano_{1,2}.root`. One walk goes through directories
+//! of disks and of servers, so that a pattern means the same wherever files lie.
 
 mod places;
 mod walk;

@@ -33,8 +33,8 @@ const DRAIN_BYTES_MAX: u64 = 256 << 10;
 pub enum Next {
     /// Another round, or the end.
     Again,
-    /// The same once more: the bucket is somewhere else, the director wants to know who asks, or the
-    /// size is known now.
+    /// The same once more: the bucket is somewhere else, the director wants to know who asks, or
+    /// the size is known now.
     Moved,
     /// The server sends the whole file: here it is.
     Spool(Response<Incoming>),
