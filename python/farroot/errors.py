@@ -163,8 +163,8 @@ def warn(message: str, category: type[UserWarning]) -> None:
     """Warns the caller of the package, however deep inside of it this is."""
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
-        f"{package}."
-    ):
+    # Mapping.get is a method of ours that Python has the code of.
+    inside = (f"{package}.", "_collections_abc")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(inside):
         frame, level = frame.f_back, level + 1
     warnings.warn(shown(message), category, stacklevel=level)

@@ -249,8 +249,8 @@ def serve() -> None:
 
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
     plain = str(TESTDATA / "plain.root")
     for way in ("arrays", "arrays np", "cut"):
         WAYS[way](plain)
@@ -274,15 +274,16 @@ class Reader:
     def told(self, way: str, path: Path) -> str:
         """What has become of reading a file in one way; also of the process itself."""
         if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.exhausted", "serve"],
-                cwd=REPOSITORY / "python",
-                env={**os.environ, "FARROOT_STORE": "0"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors.open("w"),
-                text=True,
-            )
+            with self._errors.open("w") as errors:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tests.exhausted", "serve"],
+                    cwd=REPOSITORY / "python",
+                    env={**os.environ, "FARROOT_STORE": "0"},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(way, path, sep="\t", file=self._process.stdin, flush=True)
@@ -298,7 +299,7 @@ class Reader:
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.communicate()
             self._process = None
 
 

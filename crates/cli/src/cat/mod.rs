@@ -62,19 +62,20 @@ pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
             return Err(format!("no column of {path} was named that can be read").into());
         }
         if let Some(target) = target {
-            parquet::fill(target, engine, &arguments.selection, &source, cut.as_ref()).await?;
+            parquet::fill(target, engine, &arguments.selection, &source).await?;
         } else if arguments.json {
-            print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
+            print_rows(engine, &arguments.selection, &source, json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {
-            print_rows(engine, &arguments.selection, &source, cut.as_ref(), csv::ROWS).await?;
+            print_rows(engine, &arguments.selection, &source, csv::ROWS).await?;
         } else {
-            print_table(&arguments.selection, &source, cut.as_ref()).await?;
+            print_table(&arguments.selection, &source).await?;
         }
         arguments.account.give(engine, source.columns().file())
     })
 }
 
-async fn print_table(selection: &Selection, source: &Expressions, cut: Option<&Cut>) -> Outcome {
+async fn print_table(selection: &Selection, source: &Expressions) -> Outcome {
+    let cut = source.cut();
     let mut entries = selection.entries(source.columns().num_entries());
     let rows_max = if selection.has_stop() { u64::MAX } else { TABLE_ENTRIES };
     if cut.is_none() {
@@ -118,7 +119,6 @@ async fn print_rows(
     engine: &Engine,
     selection: &Selection,
     source: &Expressions,
-    cut: Option<&Cut>,
     rows: Rows,
 ) -> Outcome {
     let entries = selection.entries(source.columns().num_entries());
@@ -131,7 +131,8 @@ async fn print_rows(
     let mut text = Vec::new();
     let mut is_headed = false;
     let bar = progress(entries.end - entries.start);
-    let mut batches = source.columns().batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    let mut batches =
+        source.columns().batches(entries, Step::Bytes(BATCH_BYTES), source.cut()).await?;
     while let Some(batch) = batches.next().await {
         let batch = source.batch(batch?)?;
         if !std::mem::replace(&mut is_headed, true) {

@@ -1,6 +1,6 @@
 //! Columns as a Parquet file.
 
-use engine::{Batch, Cut, Engine, Expressions, ParquetFile, Step};
+use engine::{Batch, Engine, Expressions, ParquetFile, Step};
 use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
@@ -13,12 +13,12 @@ pub async fn fill(
     engine: &Engine,
     selection: &Selection,
     source: &Expressions,
-    cut: Option<&Cut>,
 ) -> Outcome {
     let entries = selection.entries(source.columns().num_entries());
     let start = entries.start;
     let bar = progress(entries.end - start);
-    let mut batches = source.columns().batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    let mut batches =
+        source.columns().batches(entries, Step::Bytes(BATCH_BYTES), source.cut()).await?;
     while let Some(batch) = batches.next().await {
         let batch = source.batch(batch?)?;
         if !target.is_begun() {

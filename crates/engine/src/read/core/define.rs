@@ -167,6 +167,30 @@ pub(crate) fn cut_of(definitions: &[Definition], cut: &Cut) -> Cut {
     Cut { columns, predicate: Arc::new(ComputedPredicate { computed, predicate }) }
 }
 
+/// The computation of a new column from others: computes these first.
+struct ComputedArguments {
+    computed: Computed,
+    compute: Arc<dyn Compute>,
+}
+
+impl Compute for ComputedArguments {
+    fn compute(&self, columns: Batch) -> Result<Array> {
+        self.compute.compute(self.computed.batch(columns)?)
+    }
+}
+
+/// A new column with the same values that reads columns of the table, and of those that
+/// `definitions` lack.
+pub(crate) fn definition_of(definitions: &[Definition], one: &Definition) -> Definition {
+    let computed = Computed::new(definitions, &one.columns);
+    if computed.steps.is_empty() {
+        return one.clone();
+    }
+    let (columns, compute) = (computed.reads.clone(), one.compute.clone());
+    let compute = Arc::new(ComputedArguments { computed, compute });
+    Definition { name: one.name.clone(), columns, compute }
+}
+
 #[cfg(test)]
 mod tests {
     use rootfile::Numbers;

@@ -38,4 +38,12 @@ pub(crate) trait Opener {
         wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Box<dyn Columns>>>;
+
+    /// The cut over columns of the table: aliases of the file that it names are computed.
+    fn with_aliases<'a>(
+        &'a self,
+        table: &'a Arc<dyn Table>,
+        friends: &'a [Friend],
+        cut: Option<&'a Cut>,
+    ) -> BoxFuture<'a, Result<Option<Cut>>>;
 }

@@ -534,9 +534,10 @@ async fn read(
     scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
-    let selected = session.select(table, friends, &scan.wanted, scan.cut.as_ref()).await;
+    let cut = session.with_aliases(table, friends, scan.cut.as_ref()).await?;
+    let selected = session.select(table, friends, &scan.wanted, cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;
-    let (cut, entries) = (scan.cut.as_ref(), place.entries(scan));
-    let batches = selected.start_where(cut, entries, scan.step, rank).await?;
+    let entries = place.entries(scan);
+    let batches = selected.start_where(cut.as_ref(), entries, scan.step, rank).await?;
     Ok((selected, batches))
 }

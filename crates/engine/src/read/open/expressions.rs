@@ -18,6 +18,7 @@ use rootfile::Array;
 /// Columns that are read, and those that a caller gets.
 pub struct Expressions {
     columns: Box<dyn Columns>,
+    cut: Option<Cut>,
     /// `None` where they are those that are read.
     wanted: Option<Vec<Wanted>>,
 }
@@ -32,7 +33,7 @@ enum Wanted {
 
 /// What formulas are read for: columns, each once.
 #[derive(Default)]
-struct Reads(Vec<ColumnRequest>);
+pub(super) struct Reads(Vec<ColumnRequest>);
 
 impl Expressions {
     /// Columns, patterns, formulas and aliases of a table.
@@ -64,13 +65,19 @@ impl Expressions {
             false if texts.is_empty() => ColumnSpec::All,
             false => ColumnSpec::Named(texts.to_vec()),
         };
-        let columns = session.select(scope.table, scope.friends, &spec, cut).await?;
-        Ok(Expressions { columns, wanted: has_formulas.then_some(wanted) })
+        let cut = super::aliases::in_cut(session, scope, &[], cut).await?;
+        let columns = session.select(scope.table, scope.friends, &spec, cut.as_ref()).await?;
+        Ok(Expressions { columns, cut, wanted: has_formulas.then_some(wanted) })
     }
 
     /// The columns that are read.
     pub fn columns(&self) -> &dyn Columns {
         &*self.columns
+    }
+
+    /// The cut, which reads columns of the table only.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
     }
 
     /// The columns that are read, to keep.
@@ -135,6 +142,11 @@ impl Expressions {
 }
 
 impl Reads {
+    /// The columns.
+    pub fn into_requests(self) -> Vec<ColumnRequest> {
+        self.0
+    }
+
     /// Where the column is among those that are read, to which it is added.
     fn position(&mut self, column: &ResolvedColumn, optional: bool) -> usize {
         let address = column.table.list().address(column.column);
@@ -151,7 +163,7 @@ impl Reads {
     }
 
     /// A formula with the meanings of its names. `within` are the aliases that it is part of.
-    async fn program(
+    pub async fn program(
         &mut self,
         session: &Session,
         scope: NameScope<'_>,

@@ -1,5 +1,6 @@
 //! Tables, objects and columns found by their names; names all kinds of tables.
 
+pub(crate) mod aliases;
 pub(crate) mod expressions;
 pub(crate) mod friends;
 pub mod meaning;
@@ -62,5 +63,15 @@ impl Opener for Session {
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         resolve::select(self, table, friends, wanted, cut).boxed()
+    }
+
+    fn with_aliases<'a>(
+        &'a self,
+        table: &'a Arc<dyn Table>,
+        friends: &'a [Friend],
+        cut: Option<&'a Cut>,
+    ) -> BoxFuture<'a, Result<Option<Cut>>> {
+        let scope = meaning::NameScope { table, friends, below: None };
+        aliases::in_cut(self, scope, &[], cut).boxed()
     }
 }

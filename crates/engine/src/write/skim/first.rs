@@ -13,6 +13,8 @@ use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::TableLocation;
 use crate::read::ntuple::RNTuple;
+use crate::read::open::aliases;
+use crate::read::open::meaning::{Meaning, NameScope, meaning};
 use crate::read::tree::Tree;
 use crate::write::merge::without_sets;
 
@@ -44,6 +46,36 @@ impl First {
             return Err(error.with_advice("give it another name"));
         }
         Ok(first)
+    }
+
+    /// The options, in which aliases of the table are computed: those that the cut and new columns
+    /// name, and those that are columns to keep, which become new columns.
+    pub async fn with_aliases(
+        &self,
+        session: &Session,
+        options: &SkimOptions,
+    ) -> Result<SkimOptions> {
+        let scope = NameScope { table: &self.table, friends: &[], below: None };
+        let mut made = options.clone();
+        made.define = aliases::in_definitions(session, scope, &options.define).await?;
+        made.cut = aliases::in_cut(session, scope, &made.define, options.cut.as_ref()).await?;
+        if self.table.aliases().is_empty() {
+            return Ok(made);
+        }
+        made.columns.clear();
+        for name in &options.columns {
+            let is_alias = matches!(meaning(session, scope, name).await, Ok(Meaning::Alias(_)));
+            match is_alias && !made.define.iter().any(|one| one.name == *name) {
+                true => made.define.extend(aliases::alias(session, scope, name).await?),
+                false => made.columns.push(name.clone()),
+            }
+        }
+        if made.columns.is_empty() && !options.columns.is_empty() {
+            let what = "aliases are new columns, beside columns that the file has";
+            let error = Error::new(ErrorKind::InvalidArgument, what);
+            return Err(error.with_advice("keep at least one column of the file"));
+        }
+        Ok(made)
     }
 
     async fn read(session: &Session, source: &TableLocation) -> Result<First> {

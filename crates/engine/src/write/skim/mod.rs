@@ -43,6 +43,7 @@ pub(crate) async fn skim(
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
     let first = First::open(session, sources, options).await?;
+    let options = &first.with_aliases(session, options).await?;
     let report = match way_of(&first, options).await? {
         Way::Copied(columns) => {
             let first = (&first, columns);
@@ -108,6 +109,7 @@ pub(crate) async fn skim_to_parquet(
     // First, so that a missing library is reported before anything is read.
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
     let first = First::open(session, sources, options).await?;
+    let options = &first.with_aliases(session, options).await?;
     let batches = SkimBatches::new(session, sources, options, first).await?;
     let report = encode(batches, file, progress).await?;
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report })
