@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use glob::{MatchOptions, Pattern};
 
-use self::places::Place;
-use self::walk::{Step, Walk};
+use self::places::MatchedPlace;
+use self::walk::{PatternStep, Walk};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,15 +86,15 @@ fn choices(pattern: &str) -> Result<Vec<String>> {
 }
 
 /// The steps that a part of a path stands for, one for each directory or name in it.
-fn steps<'a>(pattern: &str, parts: impl Iterator<Item = &'a str>) -> Result<Vec<Step>> {
+fn steps<'a>(pattern: &str, parts: impl Iterator<Item = &'a str>) -> Result<Vec<PatternStep>> {
     let invalid = |why: glob::PatternError| {
         let error = Error::new(ErrorKind::InvalidArgument, format!("not a pattern: {why}"));
         error.with_url(pattern)
     };
     let step = |part: &str| match part {
-        "**" => Ok(Step::AnyDepth),
-        _ if part.contains(SPECIAL) => Pattern::new(part).map(Step::Like).map_err(invalid),
-        _ => Ok(Step::Name(part.to_owned())),
+        "**" => Ok(PatternStep::AnyDepth),
+        _ if part.contains(SPECIAL) => Pattern::new(part).map(PatternStep::Like).map_err(invalid),
+        _ => Ok(PatternStep::Name(part.to_owned())),
     };
     parts.map(step).collect()
 }
@@ -120,7 +120,7 @@ async fn on_disk(pattern: &str, walk: Walk<'_>) -> Result<Vec<String>> {
         }
         let start = if choice.starts_with('/') { "/" } else { "" };
         let parts = choice.trim_start_matches('/').split('/');
-        found.extend(walk.go(Place::Disk(start.into()), &steps(pattern, parts)?).await?);
+        found.extend(walk.go(MatchedPlace::Disk(start.into()), &steps(pattern, parts)?).await?);
     }
     Ok(found)
 }
@@ -134,7 +134,7 @@ async fn on_server(pattern: &str, walk: &Walk<'_>) -> Result<Vec<String>> {
         return Ok(vec![pattern.to_owned()]);
     }
     let start = format!("{host}{}/{query}", parts[..literal].join("/"));
-    let start = Place::Far(Address::parse(&start)?);
+    let start = MatchedPlace::Far(Address::parse(&start)?);
     let behind = parts[literal..].iter().map(|part| start.name_in_path(part)).collect::<Vec<_>>();
     walk.go(start, &steps(pattern, behind.iter().map(|part| &**part))?).await
 }

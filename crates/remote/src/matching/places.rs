@@ -14,51 +14,53 @@ use crate::source::{ListedName, one_shot};
 
 /// A file or directory that a pattern has led to.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum MatchedPlace {
     Disk(PathBuf),
     Far(Address),
 }
 
 /// A name in a directory.
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(super) struct MatchedName {
     pub name: OsString,
     /// Whether further directories may be below: not behind links of a disk, which may lead back.
     /// `None` where the server does not say it.
     pub is_directory: Option<bool>,
 }
 
-impl Place {
+impl MatchedPlace {
     /// A part of a pattern as names are compared with it.
     pub fn name_in_path<'a>(&self, part: &'a str) -> Cow<'a, str> {
         match self {
-            Place::Far(url) if matches!(url.scheme(), Scheme::Http | Scheme::Https) => {
+            MatchedPlace::Far(url) if matches!(url.scheme(), Scheme::Http | Scheme::Https) => {
                 percent_encoding::percent_decode_str(part).decode_utf8_lossy()
             }
             _ => Cow::Borrowed(part),
         }
     }
 
-    pub fn child(&self, name: &OsStr) -> Result<Place> {
+    pub fn child(&self, name: &OsStr) -> Result<MatchedPlace> {
         match self {
-            Place::Disk(folder) => Ok(Place::Disk(folder.join(name))),
-            Place::Far(folder) => folder.child(&name.to_string_lossy()).map(Place::Far),
+            MatchedPlace::Disk(folder) => Ok(MatchedPlace::Disk(folder.join(name))),
+            MatchedPlace::Far(folder) => {
+                folder.child(&name.to_string_lossy()).map(MatchedPlace::Far)
+            }
         }
     }
 
     /// The text to open it by. A file that is left out is not to go unnoticed.
     pub fn text(&self) -> Result<String> {
         match self {
-            Place::Disk(path) => as_text(path),
-            Place::Far(url) => Ok(url.as_str().to_owned()),
+            MatchedPlace::Disk(path) => as_text(path),
+            MatchedPlace::Far(url) => Ok(url.as_str().to_owned()),
         }
     }
 
     /// Whether a name without pattern is there, where that shows without a listing.
     pub fn is_there(&self) -> Option<bool> {
         match self {
-            Place::Disk(path) => Some(path.symlink_metadata().is_ok()),
-            Place::Far(_) => None,
+            MatchedPlace::Disk(path) => Some(path.symlink_metadata().is_ok()),
+            MatchedPlace::Far(_) => None,
         }
     }
 
@@ -69,25 +71,25 @@ impl Place {
         with_facts: bool,
         config: &Config,
         network: &Arc<dyn Network>,
-    ) -> Result<Option<Vec<Entry>>> {
+    ) -> Result<Option<Vec<MatchedName>>> {
         match self {
-            Place::Disk(folder) => on_disk(folder),
-            Place::Far(url) => {
+            MatchedPlace::Disk(folder) => on_disk(folder),
+            MatchedPlace::Far(url) => {
                 match one_shot::list(url, with_facts, config, network.clone()).await {
                     Err(error) if is_no_directory(&error) => Ok(None),
-                    listed => Ok(Some(listed?.into_iter().filter_map(Entry::of).collect())),
+                    listed => Ok(Some(listed?.into_iter().filter_map(MatchedName::of).collect())),
                 }
             }
         }
     }
 }
 
-impl Entry {
+impl MatchedName {
     /// No name leads out of its directory.
-    fn of(listed: ListedName) -> Option<Entry> {
+    fn of(listed: ListedName) -> Option<MatchedName> {
         let ListedName { name, is_directory, .. } = listed;
         let leads_away = matches!(&*name, "" | "." | "..") || name.contains('/');
-        (!leads_away).then(|| Entry { name: name.into(), is_directory })
+        (!leads_away).then(|| MatchedName { name: name.into(), is_directory })
     }
 }
 
@@ -96,7 +98,7 @@ fn is_no_directory(error: &Error) -> bool {
 }
 
 /// One that may not be read holds nothing for us, as in a shell.
-fn on_disk(folder: &Path) -> Result<Option<Vec<Entry>>> {
+fn on_disk(folder: &Path) -> Result<Option<Vec<MatchedName>>> {
     let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let wrong = |error: &io::Error| {
         Error::from_io(error).retryable(false).with_url(folder.to_string_lossy())
@@ -114,7 +116,7 @@ fn on_disk(folder: &Path) -> Result<Option<Vec<Entry>>> {
     for entry in entries {
         let entry = entry.map_err(|error| wrong(&error))?;
         let is_directory = entry.file_type().is_ok_and(|there| there.is_dir());
-        found.push(Entry { name: entry.file_name(), is_directory: Some(is_directory) });
+        found.push(MatchedName { name: entry.file_name(), is_directory: Some(is_directory) });
     }
     Ok(Some(found))
 }

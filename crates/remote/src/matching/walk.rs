@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use glob::Pattern;
 
 use super::OPTIONS;
-use super::places::{Entry, Place};
+use super::places::{MatchedName, MatchedPlace};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
@@ -18,19 +18,19 @@ const LISTINGS_MAX: usize = 16;
 const FOLDERS_MAX: usize = 100_000;
 
 /// One part of a pattern between slashes.
-pub(super) enum Step {
+pub(super) enum PatternStep {
     /// `**`: this directory and all below it, but for hidden ones.
     AnyDepth,
     Like(Pattern),
     Name(String),
 }
 
-impl Step {
+impl PatternStep {
     fn accepts(&self, name: &OsString) -> bool {
         match self {
-            Step::AnyDepth => !name.as_encoded_bytes().starts_with(b"."),
-            Step::Like(pattern) => pattern.matches_with(&name.to_string_lossy(), OPTIONS),
-            Step::Name(wanted) => *name == **wanted,
+            PatternStep::AnyDepth => !name.as_encoded_bytes().starts_with(b"."),
+            PatternStep::Like(pattern) => pattern.matches_with(&name.to_string_lossy(), OPTIONS),
+            PatternStep::Name(wanted) => *name == **wanted,
         }
     }
 }
@@ -39,11 +39,11 @@ impl Step {
 #[derive(Clone)]
 struct Found {
     names: Vec<OsString>,
-    place: Place,
+    place: MatchedPlace,
     /// `None` where that is not known.
     is_directory: Option<bool>,
     /// Its names, where a former step has listed it.
-    entries: Option<Arc<Vec<Entry>>>,
+    entries: Option<Arc<Vec<MatchedName>>>,
 }
 
 impl Found {
@@ -67,15 +67,15 @@ impl<'a> Walk<'a> {
     }
 
     /// The places that the steps lead to, by name.
-    pub async fn go(&self, start: Place, steps: &[Step]) -> Result<Vec<String>> {
+    pub async fn go(&self, start: MatchedPlace, steps: &[PatternStep]) -> Result<Vec<String>> {
         let start = Found { names: Vec::new(), place: start, is_directory: None, entries: None };
         let mut found = vec![start];
         for (number, step) in steps.iter().enumerate() {
             let is_last = number + 1 == steps.len();
             found = match step {
-                Step::AnyDepth => self.below(found).await?,
-                Step::Name(name) => self.named(found, name, is_last).await?,
-                Step::Like(_) => self.children(found, step, !is_last).await?,
+                PatternStep::AnyDepth => self.below(found).await?,
+                PatternStep::Name(name) => self.named(found, name, is_last).await?,
+                PatternStep::Like(_) => self.children(found, step, !is_last).await?,
             };
         }
         found.sort_unstable_by(|a, b| a.names.cmp(&b.names));
@@ -91,7 +91,9 @@ impl<'a> Walk<'a> {
             let mut next = Vec::new();
             for folder in &listed {
                 for entry in folder.entries.iter().flat_map(|entries| entries.iter()) {
-                    if Step::AnyDepth.accepts(&entry.name) && entry.is_directory != Some(false) {
+                    if PatternStep::AnyDepth.accepts(&entry.name)
+                        && entry.is_directory != Some(false)
+                    {
                         next.push(folder.child(entry.name.clone(), entry.is_directory)?);
                     }
                 }
@@ -111,7 +113,8 @@ impl<'a> Walk<'a> {
     async fn named(&self, found: Vec<Found>, name: &str, is_last: bool) -> Result<Vec<Found>> {
         let (mut there, mut unknown) = (Vec::new(), Vec::new());
         for folder in found {
-            if folder.is_directory == Some(false) && !matches!(folder.place, Place::Disk(_)) {
+            if folder.is_directory == Some(false) && !matches!(folder.place, MatchedPlace::Disk(_))
+            {
                 continue;
             }
             let child = folder.child(name.into(), None)?;
@@ -122,7 +125,7 @@ impl<'a> Walk<'a> {
                 _ => there.push(child),
             }
         }
-        there.extend(self.children(unknown, &Step::Name(name.to_owned()), false).await?);
+        there.extend(self.children(unknown, &PatternStep::Name(name.to_owned()), false).await?);
         Ok(there)
     }
 
@@ -130,7 +133,7 @@ impl<'a> Walk<'a> {
     async fn children(
         &self,
         folders: Vec<Found>,
-        step: &Step,
+        step: &PatternStep,
         with_facts: bool,
     ) -> Result<Vec<Found>> {
         let mut found = Vec::new();
@@ -146,7 +149,7 @@ impl<'a> Walk<'a> {
 
     /// Those that are directories, with their names.
     async fn list(&self, folders: Vec<Found>, with_facts: bool) -> Result<Vec<Found>> {
-        let is_far = |found: &Found| matches!(found.place, Place::Far(_));
+        let is_far = |found: &Found| matches!(found.place, MatchedPlace::Far(_));
         let folders = folders.into_iter();
         // On a disk it may be a link to a directory.
         let folders = folders.filter(|found| !is_far(found) || found.is_directory != Some(false));
