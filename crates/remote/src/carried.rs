@@ -24,7 +24,8 @@ impl Remote {
         let Some(store) = self.store() else { return Ok(None) };
         let locations = self.locations(address).await?;
         let Some(url) = locations.urls.first() else { return Ok(None) };
-        let Some(metadata) = store.exported(url) else { return Ok(None) };
+        let Some(origin) = self.fetcher().origin(&locations.urls) else { return Ok(None) };
+        let Some(metadata) = store.exported(&origin) else { return Ok(None) };
         Ok(Some(FileMemory { metadata, server: xrootd::noted(url, &self.config()) }))
     }
 
@@ -37,7 +38,8 @@ impl Remote {
         let Some(store) = self.store() else { return Ok(()) };
         let locations = self.locations(address).await?;
         let Some(url) = locations.urls.first() else { return Ok(()) };
-        store.adopt(url, &memory.metadata).ok_or_else(|| {
+        let Some(origin) = self.fetcher().origin(&locations.urls) else { return Ok(()) };
+        store.adopt(&origin, &memory.metadata).ok_or_else(|| {
             Error::new(ErrorKind::InvalidArgument, "no metadata that this version can read")
                 .with_url(url.to_string())
                 .with_advice("make the partitions anew, with this version of farroot")

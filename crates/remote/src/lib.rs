@@ -19,6 +19,7 @@ mod locations;
 mod locks;
 mod matching;
 mod metalink;
+pub mod origin;
 pub mod report;
 pub mod runtime;
 pub mod settings;

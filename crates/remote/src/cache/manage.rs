@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::content::{PIN, make_folder, numbers, segment_path};
 use super::names::Name;
 use super::segment::verify;
-use super::{Cache, place, room};
+use super::{Cache, CacheEntry, place, room};
 use crate::address::Address;
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,7 +78,7 @@ impl Cache {
             let folder = self.folder(&name.content);
             let content = self.content(name.content);
             let (disk_bytes, used) = disk.get(&folder).copied().unwrap_or_default();
-            let others = copies[&name.content].iter().filter(|other| other.address != name.address);
+            let others = copies[&name.content].iter().filter(|other| other.key != name.key);
             CachedFile {
                 address: name.address.clone(),
                 size: name.info.size,
@@ -128,7 +128,9 @@ impl Cache {
     /// `NotFound` where nothing is known of the address.
     pub fn file(&self, url: &Address) -> Result<CachedFile> {
         let name = self.name(url)?;
-        let found = self.files().into_iter().find(|file| file.address == name.address);
+        let is_it =
+            |file: &CachedFile| file.address == name.address && file.checked == name.checked;
+        let found = self.files().into_iter().find(is_it);
         found.ok_or_else(|| unknown(url))
     }
 
@@ -145,14 +147,17 @@ impl Cache {
     /// # Errors
     /// `NotFound` where nothing is known of the address; what keeps it from being noted.
     pub fn pin(&self, url: &Address, is_pinned: bool) -> Result<()> {
-        let folder = self.folder(&self.name(url)?.content);
-        let pin = folder.join(PIN);
-        let done = match is_pinned {
-            true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
-            false if pin.exists() => fs::remove_file(&pin),
-            false => Ok(()),
-        };
-        done.map_err(|error| Error::from_io(&error).with_url(url.to_string()))
+        for name in self.names(url)? {
+            let folder = self.folder(&name.content);
+            let pin = folder.join(PIN);
+            let done = match is_pinned {
+                true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
+                false if pin.exists() => fs::remove_file(&pin),
+                false => Ok(()),
+            };
+            done.map_err(|error| Error::from_io(&error).with_url(url.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Removes what is held of a file, pinned or not; returns how many bytes that frees. A process
@@ -161,12 +166,14 @@ impl Cache {
     /// # Errors
     /// `NotFound` where nothing is known of the address.
     pub fn evict(&self, url: &Address) -> Result<u64> {
-        let name = self.name(url)?;
-        let folder = self.folder(&name.content);
-        let freed = self.on_disk().get(&folder).map_or(0, |(bytes, _)| *bytes);
-        self.content(name.content).end();
-        room::remove(&folder);
-        self.inner.names.forget(&name.address);
+        let mut freed = 0;
+        for name in self.names(url)? {
+            let folder = self.folder(&name.content);
+            freed += self.on_disk().get(&folder).map_or(0, |(bytes, _)| *bytes);
+            self.content(name.content).end();
+            room::remove(&folder);
+            self.inner.names.forget(&name);
+        }
         Ok(freed)
     }
 
@@ -211,10 +218,13 @@ impl Cache {
         let config = &self.inner.config;
         let (mode, check) = (config.mode.name(), config.check.shown());
         lines.push(format!("the mode is {mode}, the check {check}"));
-        let Some(entry) = self.find(url) else {
+        let Ok(name) = self.name(url) else {
             lines.push("nothing is known of this address: all of it is fetched, and kept".into());
             return lines;
         };
+        let (info, checked, is_chosen) = (name.info, name.checked, true);
+        let content = self.content(name.content);
+        let entry = CacheEntry { info, checked, is_chosen, content };
         let age = seconds_since_1970().saturating_sub(entry.checked);
         lines.push(match self.believes(&entry) {
             true => format!("its server was asked {age} s ago: it is not asked again"),
@@ -230,8 +240,17 @@ impl Cache {
         lines
     }
 
+    /// All that is known of an address, by itself and among others.
+    fn names(&self, url: &Address) -> Result<Vec<Name>> {
+        let mut names = self.inner.names.all();
+        names.retain(|name| name.is_of(url));
+        if names.is_empty() { Err(unknown(url)) } else { Ok(names) }
+    }
+
+    /// What was last learnt of an address.
     fn name(&self, url: &Address) -> Result<Name> {
-        self.inner.names.find(url).ok_or_else(|| unknown(url))
+        let names = self.names(url)?;
+        names.into_iter().max_by_key(|name| name.checked).ok_or_else(|| unknown(url))
     }
 }
 

@@ -35,6 +35,7 @@ use parking_lot::Mutex;
 use crate::address::{Address, Identify};
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
+use crate::origin::{FileOrigin, hex, number};
 use crate::source::FileInfo;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
@@ -75,6 +76,8 @@ pub struct CacheEntry {
     pub info: FileInfo,
     /// When it did, seconds since 1970.
     checked: u64,
+    /// It was asked for by the same query, as far as that chooses the file.
+    is_chosen: bool,
     pub(crate) content: Arc<HeldContent>,
 }
 
@@ -106,6 +109,7 @@ impl Cache {
         let counting = Arc::new(Counting::default());
         let room = Room::new(data.clone(), config.clone(), counting.clone());
         let names = Names::new(folder);
+        names.clear_earlier();
         let writer = CacheWriter::start(room, names.clone(), counting.clone());
         let inner =
             Inner { config: config.clone(), names, data, open: Mutex::default(), counting, writer };
@@ -126,20 +130,17 @@ impl Cache {
         &self.inner.counting
     }
 
-    /// What is held of the file at an address, as far as its server said when it was asked last.
-    /// Files of this machine are not held.
-    pub fn find(&self, url: &Address) -> Option<CacheEntry> {
-        if url.is_local() {
-            return None;
-        }
-        let name = self.inner.names.find(url)?;
+    /// What is held of a file, as far as its server said when it was asked last.
+    pub fn find(&self, origin: &FileOrigin) -> Option<CacheEntry> {
+        let name = self.inner.names.find(&origin.key(None))?;
+        let is_chosen = name.query == origin.query();
         let content = self.content(name.content);
-        Some(CacheEntry { info: name.info, checked: name.checked, content })
+        Some(CacheEntry { info: name.info, checked: name.checked, is_chosen, content })
     }
 
     /// Whether an entry may be read without asking the file's server.
     pub fn believes(&self, entry: &CacheEntry) -> bool {
-        self.inner.config.check.believes(entry.checked, seconds_since_1970())
+        entry.is_chosen && self.inner.config.check.believes(entry.checked, seconds_since_1970())
     }
 
     /// The first bytes of a file, where all of them are held.
@@ -159,13 +160,13 @@ impl Cache {
         Some(head.into())
     }
 
-    /// The entry for the file that a caller has `asked` for, now that a server has answered, whose
-    /// address for it is `at`: the one that is there where it is still the same file, else a new
-    /// one. `head` are its first bytes, in which `identify` finds what copies of it share. `None`
-    /// where the server says nothing by which a change would be noticed.
+    /// The entry for the file of an origin, now that a server has answered, whose address for it
+    /// is `at`: the one that is there where it is still the same file, else a new one. `head` are
+    /// its first bytes, in which `identify` finds what copies of it share. `None` where the server
+    /// says nothing by which a change would be noticed.
     pub fn adopt(
         &self,
-        asked: &Address,
+        origin: &FileOrigin,
         at: &Address,
         info: &FileInfo,
         head: &[u8],
@@ -174,8 +175,10 @@ impl Cache {
         if at.is_local() || info.says_only_size() {
             return None;
         }
-        let known = self.inner.names.find(at);
-        let own = || own_content(at, info, head);
+        let is_only = origin.is_only(at);
+        let key = origin.key((!is_only).then_some(at));
+        let known = self.inner.names.find(&key);
+        let own = || own_content(origin, at, info, head);
         let id = match &known {
             Some(name) if name.info.is_still(info).is_ok() && self.begins(name, head) => {
                 name.content
@@ -184,31 +187,36 @@ impl Cache {
                 self.drop_changed(name);
                 own()
             }
+            // Other places of one origin may have the same file, of another time.
             None => identify
+                .filter(|_| !is_only)
                 .and_then(|identify| identify(head))
-                .and_then(|uuid| shared_content(uuid, info.size, head))
+                .and_then(|uuid| shared_content(origin, uuid, info.size, head))
                 .unwrap_or_else(own),
         };
-        let now = seconds_since_1970();
+        let (checked, query) = (seconds_since_1970(), origin.query());
         let is_fresh = |name: Name| {
-            let is_same = name.content == id && name.info == *info;
-            is_same && now.saturating_sub(name.checked) < CHECKED_AGAIN
+            let is_same = name.content == id && name.info == *info && name.query == query;
+            is_same && checked.saturating_sub(name.checked) < CHECKED_AGAIN
         };
-        for url in [Some(at), (asked != at).then_some(asked)].into_iter().flatten() {
-            if !self.inner.names.find(url).is_some_and(is_fresh) {
-                let address = url.anonymous().as_str().to_owned();
-                let name = Name { address, info: info.clone(), content: id, checked: now };
+        let named = (key, at.anonymous().as_str().to_owned());
+        let asked = (!is_only).then(|| (origin.key(None), origin.shown()));
+        for (key, address) in [Some(named), asked].into_iter().flatten() {
+            if !self.inner.names.find(&key).is_some_and(is_fresh) {
+                let (key, query, info) = (hex(&key), query.clone(), info.clone());
+                let name = Name { key, query, address, info, content: id, checked };
                 self.inner.writer.name(name);
             }
         }
-        Some(CacheEntry { info: info.clone(), checked: now, content: self.content(id) })
+        let (info, content) = (info.clone(), self.content(id));
+        Some(CacheEntry { info, checked, is_chosen: true, content })
     }
 
-    /// The file at an address is not what it was: what is held of it goes.
-    pub fn forget(&self, url: &Address) {
-        if let Some(name) = self.inner.names.find(url) {
+    /// The file of an origin is not what it was: what is held of it goes.
+    pub fn forget(&self, origin: &FileOrigin) {
+        if let Some(name) = self.inner.names.find(&origin.key(None)) {
             self.drop_changed(&name);
-            self.inner.names.forget(&name.address);
+            self.inner.names.forget(&name);
         }
     }
 
@@ -216,7 +224,8 @@ impl Cache {
     /// the same of two files.
     fn begins(&self, name: &Name, head: &[u8]) -> bool {
         let (info, checked) = (name.info.clone(), name.checked);
-        let entry = CacheEntry { info, checked, content: self.content(name.content) };
+        let content = self.content(name.content);
+        let entry = CacheEntry { info, checked, is_chosen: true, content };
         let held = self.head(&entry, head.len() as u64);
         held.is_none_or(|held| head.starts_with(&held))
     }
@@ -241,10 +250,9 @@ impl Cache {
         self.inner.writer.look(content.clone());
     }
 
-    /// Opens the log of notices for the file at an address; `None` if it cannot be used.
-    pub(crate) fn notices(&self, asked: &Address, now: Duration) -> Option<Arc<Notices>> {
-        let address = names::number(asked.anonymous().as_str());
-        Notices::open(&self.inner.data, address, now).map(Arc::new)
+    /// Opens the log of notices for the file of an origin; `None` if it cannot be used.
+    pub(crate) fn notices(&self, origin: &FileOrigin, now: Duration) -> Option<Arc<Notices>> {
+        Notices::open(&self.inner.data, number(&origin.key(None)), now).map(Arc::new)
     }
 
     /// Closes a file's log of notices once the bytes recorded before are on the disk.

@@ -1,4 +1,4 @@
-//! Which content an address has, and when its server last said so.
+//! Which content an origin has, or a place within it, and when its server last said so.
 //!
 //! An address is kept without user, password and query: they say who asks, and may be secrets.
 
@@ -6,21 +6,26 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use twox_hash::XxHash64;
 
 use super::format::ContentId;
 use crate::address::Address;
+use crate::origin::{FileOrigin, OriginKey, hex, number};
 use crate::source::FileInfo;
 use crate::store::folder::Folder;
 
 /// Bytes of a note of an address; nothing that farroot writes is longer.
 const NAME_BYTES_MAX: u64 = 64 << 10;
-/// Bytes of a file's beginning that copies of it have to share.
-const HEAD_BYTES: usize = 256;
+/// Bytes of a file's beginning that copies of it have to share: the time of the last change is
+/// among them, behind the file's name.
+const HEAD_BYTES: usize = 1024;
 
-/// What is known of an address.
+/// What is known of an origin, or of a place within it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
+    /// The key, in hexadecimal.
+    pub key: String,
+    /// Which part of the address's query chose the file, as a hash.
+    pub query: String,
     /// Without user, password and query.
     pub address: String,
     /// What its server has said of the file.
@@ -43,25 +48,35 @@ impl Names {
         Names { folder: Folder::new(parent, "names") }
     }
 
-    /// What is known of an address.
-    pub fn find(&self, address: &Address) -> Option<Name> {
-        let shown = address.anonymous();
-        let bytes = self.folder.load(number(shown.as_str()), NAME_BYTES_MAX)?;
+    /// What is known under a key.
+    pub fn find(&self, key: &OriginKey) -> Option<Name> {
+        let bytes = self.folder.load(number(key), NAME_BYTES_MAX)?;
         let name: Name = serde_json::from_slice(&bytes).ok()?;
-        // Two addresses may have one number.
-        (name.address == shown.as_str()).then_some(name)
+        // Two keys may have one number.
+        (name.key == hex(key)).then_some(name)
     }
 
-    /// Keeps what is known of an address. Where that fails, it is not known.
+    /// Keeps what is known under a key. Where that fails, it is not known.
     pub fn keep(&self, name: &Name) {
-        if let Ok(text) = serde_json::to_vec(name) {
-            let _ = self.folder.save(number(&name.address), &text);
+        if let (Ok(text), Some(number)) = (serde_json::to_vec(name), name.number()) {
+            let _ = self.folder.save(number, &text);
         }
     }
 
-    /// Forgets an address.
-    pub fn forget(&self, address: &str) {
-        self.folder.forget(number(address));
+    /// Forgets a name.
+    pub fn forget(&self, name: &Name) {
+        name.number().into_iter().for_each(|number| self.folder.forget(number));
+    }
+
+    /// Removes what earlier versions of farroot have kept, whose contents were shared between
+    /// origins.
+    pub fn clear_earlier(&self) {
+        for number in self.folder.numbers() {
+            let bytes = self.folder.load(number, NAME_BYTES_MAX);
+            if bytes.is_some_and(|bytes| serde_json::from_slice::<Name>(&bytes).is_err()) {
+                self.folder.forget(number);
+            }
+        }
     }
 
     /// All of them, by address.
@@ -73,21 +88,28 @@ impl Names {
     }
 }
 
-/// The number of an anonymous address in names of files: a hash of its text.
-pub fn number(address: &str) -> u64 {
-    XxHash64::oneshot(0, address.as_bytes())
+impl Name {
+    fn number(&self) -> Option<u64> {
+        u64::from_str_radix(self.key.get(..16)?, 16).ok()
+    }
+
+    /// Whether an address is the place that this is known of, or one of several.
+    pub fn is_of(&self, address: &Address) -> bool {
+        let anonymous = address.anonymous();
+        self.address == anonymous.as_str()
+            || self.address.split('|').any(|place| place == anonymous.as_str())
+    }
 }
 
-/// The content of a file that only this address is known to have, with these first bytes as far as
-/// they are known.
-pub fn own_content(address: &Address, info: &FileInfo, head: &[u8]) -> ContentId {
-    let shown = address.anonymous();
+/// The content of a file that only this place within an origin is known to have, with these first
+/// bytes as far as they are known.
+pub fn own_content(origin: &FileOrigin, at: &Address, info: &FileInfo, head: &[u8]) -> ContentId {
     let modified = info.modified.map_or_else(String::new, |seconds| seconds.to_string());
     let version = info.version.as_deref().unwrap_or_default();
     let size = info.size.to_string();
     content_of(&[
         b"own",
-        shown.as_str().as_bytes(),
+        &origin.key(Some(at)),
         size.as_bytes(),
         modified.as_bytes(),
         version.as_bytes(),
@@ -96,10 +118,17 @@ pub fn own_content(address: &Address, info: &FileInfo, head: &[u8]) -> ContentId
 }
 
 /// The content of a file that says which one it is, by a number in its first bytes that no other
-/// file has: the same wherever it is. `None` where too little of it is here.
-pub fn shared_content(uuid: u128, size: u64, head: &[u8]) -> Option<ContentId> {
+/// file has: the same at all places to which an origin leads. `None` where too little of it is
+/// here.
+pub fn shared_content(
+    origin: &FileOrigin,
+    uuid: u128,
+    size: u64,
+    head: &[u8],
+) -> Option<ContentId> {
     let head = head.get(..HEAD_BYTES)?;
-    Some(content_of(&[b"uuid", &uuid.to_le_bytes(), &size.to_le_bytes(), head]))
+    let key = origin.key(None);
+    Some(content_of(&[b"uuid", &key, &uuid.to_le_bytes(), &size.to_le_bytes(), head]))
 }
 
 fn content_of(parts: &[&[u8]]) -> ContentId {
@@ -115,10 +144,16 @@ fn content_of(parts: &[&[u8]]) -> ContentId {
 
 #[cfg(test)]
 mod tests {
+    use credentials::Wallet;
+
     use super::*;
 
     fn url(text: &str) -> Address {
         Address::parse(text).unwrap()
+    }
+
+    fn origin(text: &str) -> FileOrigin {
+        FileOrigin::of(&[url(text)], &Wallet::default()).unwrap()
     }
 
     fn info(modified: i64, version: &str) -> FileInfo {
@@ -127,43 +162,62 @@ mod tests {
 
     #[test]
     fn who_asks_makes_no_difference_and_where_does() {
-        let of = |text: &str| own_content(&url(text), &info(1, "a"), b"");
+        let of = |text: &str| own_content(&origin(text), &url(text), &info(1, "a"), b"");
         let plain = of("root://host//data/f.root");
         assert_eq!(of("root://alice@host:1094//data/f.root?authz=secret"), plain);
         assert_ne!(of("root://other//data/f.root"), plain, "two origins with one path");
         assert_ne!(of("root://host//data/F.root"), plain, "case");
-        assert_ne!(own_content(&url("root://host//data/f.root"), &info(2, "a"), b""), plain);
-        assert_ne!(own_content(&url("root://host//data/f.root"), &info(1, "b"), b""), plain);
+        let place = "root://host//data/f.root";
+        for other in [info(2, "a"), info(1, "b")] {
+            assert_ne!(own_content(&origin(place), &url(place), &other, b""), plain);
+        }
     }
 
     #[test]
-    fn a_file_that_says_which_one_it_is_is_the_same_everywhere() {
-        let head = [5; 300];
-        let content = shared_content(17, 1000, &head).unwrap();
-        assert_eq!(shared_content(17, 1000, &head[..256]), Some(content));
-        assert_ne!(shared_content(18, 1000, &head), Some(content));
-        assert_ne!(shared_content(17, 1001, &head), Some(content));
-        assert_ne!(shared_content(17, 1000, &[6; 300]), Some(content));
-        assert_eq!(shared_content(17, 1000, &head[..255]), None);
+    fn a_file_that_says_which_one_it_is_is_the_same_everywhere_within_its_origin() {
+        let head = [5; 1100];
+        let of =
+            |text: &str, uuid, size, head: &[u8]| shared_content(&origin(text), uuid, size, head);
+        let content = of("root://a//f", 17, 1000, &head).unwrap();
+        assert_eq!(of("root://a//f", 17, 1000, &head[..1024]), Some(content));
+        assert_ne!(of("root://a//f", 18, 1000, &head), Some(content));
+        assert_ne!(of("root://a//f", 17, 1001, &head), Some(content));
+        assert_ne!(of("root://a//f", 17, 1000, &[6; 1100]), Some(content));
+        assert_eq!(of("root://a//f", 17, 1000, &head[..1023]), None);
+        assert_ne!(of("root://b//f", 17, 1000, &head), Some(content), "another's word");
     }
 
     #[test]
     fn names_are_kept_without_secrets() {
         let parent = tempfile::tempdir().unwrap();
         let names = Names::new(parent.path());
-        let place = url("root://alice:secret@host:1094//data/f.root?authz=token");
-        assert_eq!(names.find(&place), None);
-        let address = place.anonymous().as_str().to_owned();
-        let name = Name { address, info: info(1, "a"), content: [3; 16], checked: 5 };
+        let place = "root://alice:secret@host:1094//data/f.root?authz=token";
+        let (key, address) = (origin(place).key(None), url(place).anonymous().as_str().to_owned());
+        assert_eq!(names.find(&key), None);
+        let (info, content, query) = (info(1, "a"), [3; 16], String::new());
+        let name = Name { key: hex(&key), query, address, info, content, checked: 5 };
         names.keep(&name);
-        assert_eq!(names.find(&place), Some(name.clone()));
+        assert_eq!(names.find(&key), Some(name.clone()));
         assert_eq!(names.all(), std::slice::from_ref(&name));
+        assert!(name.is_of(&url("root://host//data/f.root")));
         for kept in std::fs::read_dir(parent.path().join("farroot-names")).unwrap() {
             let bytes = std::fs::read(kept.unwrap().path()).unwrap();
             let text = String::from_utf8_lossy(&bytes);
             assert!(!text.contains("secret") && !text.contains("token") && !text.contains("alice"));
         }
-        names.forget(&name.address);
-        assert_eq!(names.find(&place), None);
+        names.forget(&name);
+        assert_eq!(names.find(&key), None);
+    }
+
+    /// Earlier versions named contents by what a file says of itself: any server could say it.
+    #[test]
+    fn names_of_earlier_versions_are_cleared() {
+        let parent = tempfile::tempdir().unwrap();
+        let names = Names::new(parent.path());
+        let earlier = r#"{"address":"root://a//f","info":{"size":1},"content":[],"checked":1}"#;
+        names.folder.save(7, earlier.as_bytes()).unwrap();
+        assert!(names.all().is_empty());
+        names.clear_earlier();
+        assert!(names.folder.numbers().is_empty());
     }
 }

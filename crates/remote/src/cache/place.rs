@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   <folder>/farroot-names/<number>             an address, and which content it has
-//!   <folder>/farroot-cache/v1/<hh>/<content>/   00000.far, 00000.idx, ..., open, pinned
-//!   <folder>/farroot-cache/v1/notices/<number>  what processes are fetching of an address
-//!   <folder>/farroot-cache/v1/lock, state       of eviction
+//!   <folder>/farroot-cache/v2/<hh>/<content>/   00000.far, 00000.idx, ..., open, pinned
+//!   <folder>/farroot-cache/v2/notices/<number>  what processes are fetching of an address
+//!   <folder>/farroot-cache/v2/lock, state       of eviction
 //! ```
 
 use std::io;
@@ -15,7 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::Folder;
 
 /// The layout; another one has a folder of its own.
-const LAYOUT: &str = "v1";
+const LAYOUT: &str = "v2";
+/// Layouts of earlier versions, which are removed: their contents were shared between origins.
+const EARLIER: [&str; 1] = ["v1"];
 
 /// File systems that other machines share, by the number that `statfs` gives (linux/magic.h, and
 /// the sources of those that are not part of Linux).
@@ -45,6 +47,12 @@ pub fn claim(folder: &Path) -> Result<PathBuf> {
     let claimed = own.claimed().and_then(|own| {
         let data = own.join(LAYOUT);
         std::fs::create_dir_all(&data)?;
+        for earlier in EARLIER.map(|earlier| own.join(earlier)) {
+            // A link is not followed; a process of an earlier version finds that all was evicted.
+            if std::fs::symlink_metadata(&earlier).is_ok_and(|found| found.is_dir()) {
+                let _ = std::fs::remove_dir_all(&earlier);
+            }
+        }
         Ok(data)
     });
     let data = claimed

@@ -30,8 +30,12 @@ fn content(offset: u64, length: usize) -> Bytes {
     (offset..offset + length as u64).map(|at| (at * 7 % 251) as u8).collect()
 }
 
+fn origin(text: &str) -> FileOrigin {
+    FileOrigin::of(&[url(text)], &credentials::Wallet::default()).unwrap()
+}
+
 fn adopt(cache: &Cache, place: &str, version: &str) -> CacheEntry {
-    cache.adopt(&url(place), &url(place), &info(version), &[], None).unwrap()
+    cache.adopt(&origin(place), &url(place), &info(version), &[], None).unwrap()
 }
 
 fn read(entry: &CacheEntry, range: std::ops::Range<u64>) -> Option<Bytes> {
@@ -60,7 +64,7 @@ fn what_was_recorded_is_there_in_another_process() {
     one.flush();
     assert_eq!(one.counters().stored_bytes, 3_003_000);
     let two = cache(folder.path());
-    let entry = two.find(&url(PLACE)).expect("an entry");
+    let entry = two.find(&origin(PLACE)).expect("an entry");
     assert_eq!(entry.info, info("a"));
     assert_eq!(entry.content.ranges(), [0..1000, 2000..3000, 5000..6000, 4_000_000..7_000_000]);
     assert_eq!(read(&entry, 2100..2900), Some(content(2100, 800)));
@@ -86,26 +90,98 @@ fn a_changed_file_has_nothing_of_the_old_one() {
     cache.record(&new, 1000, content(1000, 1000));
     cache.flush();
     assert!(!old.content.holds(&(1000..2000)));
-    assert_eq!(cache.find(&url(PLACE)).unwrap().content.ranges(), [1000..2000]);
+    assert_eq!(cache.find(&origin(PLACE)).unwrap().content.ranges(), [1000..2000]);
+}
+
+const IDENTIFY: Identify = |head| head.first().map(|byte| u128::from(*byte));
+
+/// A file's identifier, size and first bytes were enough to share a content, and all of them come
+/// from whoever serves it: a hostile server's bytes answered for the file of an honest one.
+#[test]
+fn what_a_file_says_of_itself_makes_it_no_other_origins() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = cache(folder.path());
+    let places = [
+        "root://one//g.root",
+        "root://one:1095//g.root",
+        "roots://one//g.root",
+        "http://one/g.root",
+        "https://two/g.root",
+        "https://two/h.root",
+        "https://two:8443/g.root",
+    ];
+    let of = |place: &str| {
+        let head = [7; 1100];
+        cache.adopt(&origin(place), &url(place), &info("a"), &head, Some(IDENTIFY)).unwrap()
+    };
+    let entries: Vec<CacheEntry> = places.iter().map(|place| of(place)).collect();
+    for (at, entry) in entries.iter().enumerate() {
+        cache.record(entry, 0, content(at as u64, 100));
+    }
+    cache.flush();
+    for (at, place) in places.iter().enumerate() {
+        assert_eq!(read(&of(place), 0..100), Some(content(at as u64, 100)), "{place}");
+    }
+}
+
+/// The caller's own word, or that of the redirector that the caller has named, makes them one.
+#[test]
+fn places_of_one_origin_share_what_comes_alike_from_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = cache(folder.path());
+    let manager = origin("root://manager//f.root");
+    let at = |place: &str, version: &str, head: &[u8]| {
+        cache.adopt(&manager, &url(place), &info(version), head, Some(IDENTIFY)).unwrap()
+    };
+    let head = [7; 1100];
+    let (here, there) =
+        (at("root://one//f.root", "a", &head), at("root://two//f.root", "b", &head));
+    assert_eq!(here.content.id(), there.content.id());
+    cache.flush();
+    assert_eq!(cache.find(&manager).unwrap().content.id(), here.content.id());
+    // With another version at one of them, that one is a file of its own.
+    assert_ne!(at("root://one//f.root", "c", &head).content.id(), there.content.id());
+    // For who has named one of them alone, it is another.
+    for place in ["root://one//f.root", "root://two//f.root"] {
+        let alone = cache.adopt(&origin(place), &url(place), &info("b"), &head, Some(IDENTIFY));
+        assert_ne!(alone.unwrap().content.id(), there.content.id());
+    }
+    // Behind the name of a file is the time of its last change.
+    let mut later = head;
+    later[700] = 8;
+    assert_ne!(at("root://three//f.root", "a", &later).content.id(), there.content.id());
 }
 
 #[test]
-fn one_path_on_two_hosts_is_two_entries_and_one_file_on_two_hosts_is_one() {
+fn what_came_without_tls_never_answers_for_what_is_reached_within_it() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache(folder.path());
-    let one = adopt(&cache, "root://one//f.root", "a");
-    let two = adopt(&cache, "root://two//f.root", "a");
-    assert_ne!(one.content.id(), two.content.id());
-    let identify: Identify = |head| head.first().map(|byte| u128::from(*byte));
-    let of = |place: &str, version: &str| {
-        let place = url(place);
-        cache.adopt(&place, &place, &info(version), &[7; 300], Some(identify)).unwrap()
-    };
-    let (here, there) = (of("root://one//g.root", "a"), of("https://two/h.root", "\"b\""));
-    assert_eq!(here.content.id(), there.content.id());
-    // With another version at one of them, that one is a file of its own.
+    let door = origin("https://door/f.root");
+    let pool = url("http://pool/f.root");
+    let head = [7; 1100];
+    let plain = cache.adopt(&door.exposed(true), &pool, &info("a"), &head, Some(IDENTIFY));
+    cache.record(&plain.unwrap(), 0, content(1, 100));
     cache.flush();
-    assert_ne!(of("root://one//g.root", "c").content.id(), there.content.id());
+    assert!(cache.find(&door).is_none());
+    let within = url("https://pool/f.root");
+    let within = cache.adopt(&door, &within, &info("a"), &head, Some(IDENTIFY)).unwrap();
+    assert!(!within.content.holds(&(0..1)));
+    // It does for another read that comes without TLS, too.
+    let again = cache.adopt(&door.exposed(true), &pool, &info("a"), &head, Some(IDENTIFY));
+    assert_eq!(read(&again.unwrap(), 0..100), Some(content(1, 100)));
+}
+
+#[test]
+fn another_query_of_one_path_is_not_believed_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = CacheCheck::Immutable;
+    let cache = Cache::of(&CacheConfig { check, ..config(folder.path(), 1 << 30) });
+    let cache = cache.unwrap().unwrap();
+    adopt(&cache, "https://host/get?id=1&authz=old", "a");
+    cache.flush();
+    let believes = |text: &str| cache.believes(&cache.find(&origin(text)).unwrap());
+    assert!(believes("https://host/get?authz=new&id=1"));
+    assert!(!believes("https://host/get?id=2") && !believes("https://host/get"));
 }
 
 /// A server whose times have seconds said the same of both.
@@ -114,7 +190,7 @@ fn another_file_by_its_first_bytes_alone_is_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache(folder.path());
     let place = url(PLACE);
-    let of = |head: &[u8]| cache.adopt(&place, &place, &info("a"), head, None).unwrap();
+    let of = |head: &[u8]| cache.adopt(&origin(PLACE), &place, &info("a"), head, None).unwrap();
     let old = of(&content(0, 500));
     cache.record(&old, 0, content(0, 500));
     cache.record(&old, 5000, content(5000, 500));
@@ -133,9 +209,9 @@ fn a_file_whose_server_says_only_its_size_is_not_kept() {
     let cache = cache(folder.path());
     let plain = FileInfo::new(1000, None, None).unwrap();
     let place = url(PLACE);
-    assert!(cache.adopt(&place, &place, &plain, &[], None).is_none());
+    assert!(cache.adopt(&origin(PLACE), &place, &plain, &[], None).is_none());
     let local = Address::local(&folder.path().join("f.root")).unwrap();
-    assert!(cache.adopt(&local, &local, &info("a"), &[], None).is_none());
+    assert!(cache.adopt(&origin(PLACE), &local, &info("a"), &[], None).is_none());
 }
 
 /// All bytes that were flipped on the disk are found, and can be kept anew.
@@ -195,7 +271,7 @@ fn what_is_full_makes_room_and_keeps_what_is_open() {
     // What is missed again and again comes in.
     (0..10).for_each(|_| drop(fill(9)));
     assert!(cache.counters().evicted > 0);
-    assert!(cache.find(&url(&place(9))).unwrap().content.bytes() > 0);
+    assert!(cache.find(&origin(&place(9))).unwrap().content.bytes() > 0);
     assert_eq!(read(&kept, 0..30_000), Some(content(0, 30_000)));
     assert!(room::segments(&cache.inner.data).iter().any(|found| found.held.stays));
     let taken: u64 = room::segments(&cache.inner.data).iter().map(|found| found.held.bytes).sum();
@@ -270,7 +346,7 @@ fn fills_without_end() {
 fn what_a_killed_process_has_left_is_right_and_takes_more() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..20 {
-        let held = || cache(folder.path()).find(&url(PLACE)).map_or(0, |e| e.content.bytes());
+        let held = || cache(folder.path()).find(&origin(PLACE)).map_or(0, |e| e.content.bytes());
         let before = held();
         let mut child = process("cache::tests::fills_without_end", folder.path()).spawn().unwrap();
         while held() < before + 20_000 + 1000 * round && before < 6_000_000 {
@@ -280,7 +356,7 @@ fn what_a_killed_process_has_left_is_right_and_takes_more() {
         child.kill().unwrap();
         child.wait().unwrap();
         let cache = cache(folder.path());
-        let entry = cache.find(&url(PLACE)).expect("an entry");
+        let entry = cache.find(&origin(PLACE)).expect("an entry");
         for range in entry.content.ranges() {
             let length = (range.end - range.start) as usize;
             assert_eq!(read(&entry, range.clone()), Some(content(range.start, length)));
@@ -313,7 +389,7 @@ fn a_full_disk_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut process = process("cache::tests::fills_a_full_disk", folder.path());
     assert!(process.env("LIMIT", "200").status().unwrap().success());
-    let entry = cache(folder.path()).find(&url(PLACE)).expect("an entry");
+    let entry = cache(folder.path()).find(&origin(PLACE)).expect("an entry");
     let held = entry.content.ranges();
     assert!(held.len() == 1 && held[0].end >= 50_000, "{held:?}");
     assert_eq!(read(&entry, held[0].clone()), Some(content(0, held[0].end as usize)));

@@ -10,6 +10,7 @@ use scheduler::{FileId, Time};
 use crate::address::{Address, Identify};
 use crate::cache::notices::Notices;
 use crate::cache::{Cache, CacheEntry, CacheMode};
+use crate::origin::FileOrigin;
 
 /// Where a want is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct CacheOpen {
     pub cache: Cache,
     /// As the caller wrote it, the first of several.
     pub asked: Address,
+    /// All places that the caller has named for it.
+    pub origin: FileOrigin,
     pub identify: Option<Identify>,
     /// What is held, as far as was known before the open: for a caller that takes the file for
     /// the one that was there before.
@@ -77,12 +80,17 @@ pub struct Awaited {
 pub struct Cached {
     pub cache: Cache,
     pub asked: Address,
+    /// All places that the caller has named for it.
+    pub origin: FileOrigin,
     pub identify: Option<Identify>,
     pub entry: Option<CacheEntry>,
     /// What was loaded before the open was answered.
     pub loaded: Option<CacheEntry>,
     /// The file's server has said in this open that the entry is of the file.
     pub is_confirmed: bool,
+    /// What comes from now on has come without TLS, and the entry has nothing that did: it is not
+    /// kept.
+    pub is_exposed: bool,
     pub shadow: Option<FileId>,
     /// Shadows that have failed, until the file is closed.
     pub failed: Vec<FileId>,
@@ -107,14 +115,16 @@ pub struct Cached {
 
 impl Cached {
     pub fn new(open: CacheOpen) -> Self {
-        let CacheOpen { cache, asked, identify, found, loaded, .. } = open;
+        let CacheOpen { cache, asked, origin, identify, found, loaded, .. } = open;
         Cached {
             cache,
             asked,
+            origin,
             identify,
             entry: found,
             loaded,
             is_confirmed: false,
+            is_exposed: false,
             shadow: None,
             failed: Vec::new(),
             early: Vec::new(),
@@ -133,6 +143,7 @@ impl Cached {
     /// Keeps bytes that came from elsewhere.
     pub fn keep(&mut self, offset: u64, bytes: &Bytes) {
         match &self.entry {
+            _ if self.is_exposed => {}
             Some(entry) if self.is_confirmed => self.cache.record(entry, offset, bytes.clone()),
             _ if self.is_confirmed => {}
             _ => {
@@ -230,6 +241,7 @@ impl Cached {
     /// the bytes fetched here, whose notices are then withdrawn.
     pub fn notices(&mut self, now: Time) -> Option<Arc<Notices>> {
         let is_kept = match &self.entry {
+            _ if self.is_exposed => false,
             Some(entry) => !entry.content.is_refused() && !entry.content.is_over(),
             None => !self.is_confirmed,
         };
@@ -242,8 +254,8 @@ impl Cached {
             }
             return None;
         }
-        let (cache, asked) = (&self.cache, &self.asked);
-        self.notices.get_or_insert_with(|| cache.notices(asked, now)).clone()
+        let (cache, origin) = (&self.cache, &self.origin);
+        self.notices.get_or_insert_with(|| cache.notices(origin, now)).clone()
     }
 }
 
@@ -269,8 +281,16 @@ mod tests {
         let config = CacheConfig { bytes_max: 1 << 20, folder, ..CacheConfig::default() };
         let cache = Cache::of(&config).unwrap().unwrap();
         let asked = Address::parse("root://host//f.root").unwrap();
-        let (identify, found, loaded, believed) = (None, None, None, None);
-        let mut cached = Cached::new(CacheOpen { cache, asked, identify, found, loaded, believed });
+        let origin = FileOrigin::of(std::slice::from_ref(&asked), &credentials::Wallet::default());
+        let mut cached = Cached::new(CacheOpen {
+            cache,
+            asked,
+            origin: origin.unwrap(),
+            identify: None,
+            found: None,
+            loaded: None,
+            believed: None,
+        });
         for (index, range) in ranges.iter().enumerate() {
             assert_eq!(cached.leave(range, 0, index), Via::Origin);
         }

@@ -12,6 +12,7 @@ use crate::address::FileLocations;
 use crate::cache::CacheEntry;
 use crate::config::Config;
 use crate::error::Result;
+use crate::origin::Exposure;
 use crate::source::FileInfo;
 use crate::source::network::Network;
 
@@ -139,6 +140,7 @@ pub struct Opened {
     pub delivered: Vec<(u64, Bytes)>,
     pub source: String,
     pub kept: Option<KeptEntry>,
+    pub exposure: Exposure,
 }
 
 /// The cache's entry of an opened file.
@@ -154,4 +156,5 @@ pub struct KeptEntry {
 pub struct Begun {
     pub file: FileTag,
     pub source: String,
+    pub exposure: Exposure,
 }

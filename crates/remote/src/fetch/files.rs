@@ -15,6 +15,7 @@ use super::store::ByteStore;
 use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
+use crate::origin::Exposure;
 use crate::report::count;
 use crate::source::{Command, FileInfo, FileLocation, FileRef, Server};
 
@@ -41,6 +42,8 @@ pub struct FileState {
     pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
     /// Those of them that have to agree with the others.
     pub replicas: BTreeSet<SourceId>,
+    /// Whether one of its sources so far was reached without TLS.
+    pub exposure: Exposure,
     pub redirects: u32,
     /// How those sources were found that others have sent to.
     pub led: BTreeMap<SourceId, Led>,

@@ -27,6 +27,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use credentials::Wallet;
 use futures::stream::SelectAll;
 use futures::{Stream, StreamExt};
 use parking_lot::RwLock;
@@ -37,6 +38,7 @@ use crate::cache::{Cache, CacheEntry};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::origin::{Exposure, FileOrigin};
 use crate::source::FileInfo;
 use crate::source::held::CACHE;
 use crate::source::network::Network;
@@ -127,6 +129,7 @@ pub struct Fetcher {
     links: Arc<Links>,
     memory_bytes_max: Arc<AtomicU64>,
     cache: Arc<RwLock<Option<Cache>>>,
+    wallet: Arc<RwLock<Wallet>>,
     failed: FailedOpens,
     trace: Trace,
 }
@@ -144,12 +147,18 @@ impl Fetcher {
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
         let (groups, failed) = (Arc::default(), FailedOpens::new(clock));
-        Fetcher { commands, groups, links, memory_bytes_max, cache, failed, trace }
+        let wallet = Arc::new(RwLock::new(config.wallet.clone()));
+        Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, trace }
     }
 
     /// The cache on this machine's disk, where the settings name one that can be used.
     pub fn cache(&self) -> Option<Cache> {
         self.cache.read().clone()
+    }
+
+    /// Whose word the bytes of a file at these addresses are; `None` where none is far away.
+    pub fn origin(&self, urls: &[Address]) -> Option<FileOrigin> {
+        FileOrigin::of(urls, &self.wallet.read())
     }
 
     /// The opens that failed a short time ago.
@@ -172,6 +181,7 @@ impl Fetcher {
             *self.cache.write() = cache;
         }
         self.failed.forget();
+        *self.wallet.write() = config.wallet.clone();
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 
@@ -213,6 +223,7 @@ impl Fetcher {
             url: shown,
             urls,
             local,
+            exposure: opened.exposure,
             keeper: Keeper::default(),
             fetcher: self.clone(),
         })
@@ -249,6 +260,7 @@ impl Fetcher {
             url: shown.clone(),
             urls,
             local,
+            exposure: begun.exposure,
             keeper: Keeper::default(),
             fetcher: self.clone(),
         };
@@ -263,8 +275,8 @@ impl Fetcher {
         ranges: &[Range<u64>],
         activity: &Activity,
     ) -> Result<(RemoteFile, Wants)> {
-        let asked = locations.urls.first();
-        if self.cache().zip(asked).is_some_and(|(cache, asked)| cache.find(asked).is_some()) {
+        let origin = self.origin(&locations.urls);
+        if self.cache().zip(origin).is_some_and(|(cache, origin)| cache.find(&origin).is_some()) {
             // What is held of it can be used once its server has answered.
             let file = self.open(locations, 1, 0, activity).await?;
             let wants = file.read(ranges);
@@ -317,7 +329,8 @@ impl Fetcher {
         let is_off = locations.cache_use == CacheUse::Off;
         let asked = locations.urls.first().filter(|url| !url.is_local() && !is_off)?.clone();
         let cache = self.cache()?;
-        let found = cache.find(&asked);
+        let origin = self.origin(&locations.urls)?;
+        let found = cache.find(&origin);
         let is_it = |entry: &CacheEntry| info.is_none_or(|info| entry.info == *info);
         let may_believe = locations.cache_use != CacheUse::Verified;
         let is_believed = |entry: &CacheEntry| may_believe && is_it(entry) && cache.believes(entry);
@@ -327,7 +340,7 @@ impl Fetcher {
         let loaded = found.clone();
         let found = found.filter(|entry| believed.is_some() || (info.is_some() && is_it(entry)));
         let identify = locations.identify;
-        Some(Box::new(CacheOpen { cache, asked, identify, found, loaded, believed }))
+        Some(Box::new(CacheOpen { cache, asked, origin, identify, found, loaded, believed }))
     }
 }
 
@@ -401,6 +414,7 @@ pub struct RemoteFile {
     urls: Arc<[Address]>,
     /// Every place that it is read from is a disk of this machine.
     local: bool,
+    exposure: Exposure,
     /// Delivered bytes that a reader will use again.
     keeper: Keeper,
     fetcher: Fetcher,
@@ -426,6 +440,11 @@ impl RemoteFile {
     /// The locations that it is read from, as the caller or a Metalink names them.
     pub fn urls(&self) -> &[Address] {
         &self.urls
+    }
+
+    /// Whose word its bytes are; `None` of a local file.
+    pub fn origin(&self) -> Option<FileOrigin> {
+        Some(self.fetcher.origin(&self.urls)?.exposed(self.exposure.is_exposed()))
     }
 
     /// The address as given, without secrets.

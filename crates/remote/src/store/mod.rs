@@ -1,7 +1,7 @@
 //! What is remembered of files between processes: their metadata, so that a known file is open as
 //! soon as its server has answered.
 //!
-//! An entry is a file in a folder, named by a hash of the address without user, password and query.
+//! An entry is a file in a folder, named by a hash of the file's origin ([`crate::origin`]).
 //! It is a hint and nothing more: it counts only where the server's answer to the open (size, time
 //! of modification, version) and the file's own first bytes, which hold its identifier, say that
 //! the file is the same. Whatever else is wrong with an entry makes it a miss.
@@ -16,10 +16,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash64;
 
-use crate::address::Address;
 use crate::config::Config;
+use crate::origin::{FileOrigin, hex, number};
 use crate::source::FileInfo;
 use folder::Folder;
 
@@ -53,6 +52,8 @@ pub struct Entry {
 /// What stands in front of an entry's bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
+    /// The key of its origin: two may have one number. Entries of earlier versions have none.
+    origin: String,
     size: u64,
     modified: Option<i64>,
     version: Option<String>,
@@ -79,13 +80,13 @@ impl Store {
     }
 
     /// What is remembered of a file. Local ones are read as fast as their entries would be.
-    pub fn find(&self, url: &Address) -> Option<Entry> {
-        decode(&self.folder.load(number(url)?, FILE_BYTES_MAX)?)
+    pub fn find(&self, origin: &FileOrigin) -> Option<Entry> {
+        let key = origin.key(None);
+        decode(&self.folder.load(number(&key), FILE_BYTES_MAX)?, &hex(&key))
     }
 
     /// Remembers a file. Where that fails, nothing is remembered.
-    pub fn keep(&self, url: &Address, entry: &Entry) {
-        let Some(number) = number(url) else { return };
+    pub fn keep(&self, origin: &FileOrigin, entry: &Entry) {
         let bytes: u64 = entry.pieces.iter().map(|(_, piece)| piece.len() as u64).sum();
         if bytes > ENTRY_BYTES_MAX.min(self.bytes_max / 4) {
             return;
@@ -93,29 +94,28 @@ impl Store {
         if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_A_LOOK) {
             self.make_room();
         }
-        let _ = self.folder.save(number, &encode(entry));
+        let key = origin.key(None);
+        let _ = self.folder.save(number(&key), &encode(entry, hex(&key)));
     }
 
     /// The entry of a file, for [`Store::adopt`] on another machine; `None` if there is none.
-    pub fn exported(&self, url: &Address) -> Option<Vec<u8>> {
-        self.find(url).map(|entry| encode(&entry))
+    pub fn exported(&self, origin: &FileOrigin) -> Option<Vec<u8>> {
+        self.find(origin).map(|entry| encode(&entry, hex(&origin.key(None))))
     }
 
     /// Keeps another machine's entry of a file, unless there is one here; `None` for bytes that are
-    /// not an entry.
-    pub fn adopt(&self, url: &Address, exported: &[u8]) -> Option<()> {
-        let entry = decode(&Bytes::copy_from_slice(exported))?;
-        if self.find(url).is_none() {
-            self.keep(url, &entry);
+    /// not an entry of this file.
+    pub fn adopt(&self, origin: &FileOrigin, exported: &[u8]) -> Option<()> {
+        let entry = decode(&Bytes::copy_from_slice(exported), &hex(&origin.key(None)))?;
+        if self.find(origin).is_none() {
+            self.keep(origin, &entry);
         }
         Some(())
     }
 
     /// Forgets a file.
-    pub fn forget(&self, url: &Address) {
-        if let Some(number) = number(url) {
-            self.folder.forget(number);
-        }
+    pub fn forget(&self, origin: &FileOrigin) {
+        self.folder.forget(number(&origin.key(None)));
     }
 
     /// Removes the oldest entries until a quarter of the room is free.
@@ -128,16 +128,10 @@ impl Store {
     }
 }
 
-/// Under which number a file is remembered, if it is at all.
-fn number(url: &Address) -> Option<u64> {
-    // Who asks, and with which token, is no part of which file it is, and must not be kept.
-    let place = url.anonymous();
-    (!url.is_local()).then(|| XxHash64::oneshot(0, place.as_str().as_bytes()))
-}
-
-fn encode(entry: &Entry) -> Vec<u8> {
+fn encode(entry: &Entry, origin: String) -> Vec<u8> {
     let range = |(at, piece): &(u64, Bytes)| *at..*at + piece.len() as u64;
     let head = Head {
+        origin,
         size: entry.info.size,
         modified: entry.info.modified,
         version: entry.info.version.clone(),
@@ -151,10 +145,13 @@ fn encode(entry: &Entry) -> Vec<u8> {
     bytes
 }
 
-fn decode(bytes: &Bytes) -> Option<Entry> {
+fn decode(bytes: &Bytes, origin: &str) -> Option<Entry> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (head, mut rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
     let head: Head = serde_json::from_slice(head).ok()?;
+    if head.origin != origin {
+        return None;
+    }
     let mut pieces = Vec::with_capacity(head.pieces.len());
     for range in head.pieces {
         let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
@@ -171,6 +168,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::address::Address;
 
     fn entry() -> Entry {
         let info = FileInfo::new(1000, Some(17), Some("\"v1\"".into())).unwrap();
@@ -178,8 +176,9 @@ mod tests {
         Entry { info, pieces }
     }
 
-    fn url(text: &str) -> Address {
-        Address::parse(text).unwrap()
+    fn url(text: &str) -> FileOrigin {
+        let url = Address::parse(text).unwrap();
+        FileOrigin::of(&[url], &credentials::Wallet::default()).unwrap()
     }
 
     #[test]
@@ -221,10 +220,11 @@ mod tests {
 
     #[test]
     fn every_cut_is_a_miss() {
-        let whole = Bytes::from(encode(&entry()));
-        assert_eq!(decode(&whole), Some(entry()));
+        let whole = Bytes::from(encode(&entry(), "a".into()));
+        assert_eq!(decode(&whole, "a"), Some(entry()));
+        assert_eq!(decode(&whole, "b"), None, "another origin");
         for at in 0..whole.len() {
-            assert_eq!(decode(&whole.slice(..at)), None, "cut at {at}");
+            assert_eq!(decode(&whole.slice(..at), "a"), None, "cut at {at}");
         }
     }
 

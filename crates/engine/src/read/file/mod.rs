@@ -113,7 +113,7 @@ impl OpenBytes {
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
-        let cached = store.map(|store| CachedMetadata::of(store, &locations.urls[0]));
+        let cached = store.map(|store| CachedMetadata::of(store, fetcher.origin(&locations.urls)));
         // The end of a file that is remembered is there already.
         let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
         let is_learned = matches!(speculation, Speculation::Learned(_));
@@ -167,7 +167,7 @@ impl File {
         locations: FileLocations,
         classes: Arc<KnownClasses>,
     ) -> Result<Option<SpeculativeOpen>> {
-        let cached = CachedMetadata::of(store, &locations.urls[0]);
+        let cached = CachedMetadata::of(store, fetcher.origin(&locations.urls));
         let Some((info, known)) = cached.speculative() else { return Ok(None) };
         let opened = rootfile::File::open_among(&known, &classes);
         let Ok(Progress::Ready(file)) = opened else { return Ok(None) };

@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use rootfile::{File, Known, Progress};
 
 use super::link::known_of;
-use remote::address::Address;
 use remote::fetch::RemoteFile;
+use remote::origin::FileOrigin;
 use remote::source::FileInfo;
 use remote::store::{Entry, Store};
 
@@ -21,7 +21,8 @@ type Read = rootfile::Result<Progress<()>>;
 #[derive(Debug)]
 pub struct CachedMetadata {
     store: Store,
-    url: Address,
+    /// `None` of a local file, of which nothing is stored.
+    origin: Option<FileOrigin>,
     /// As it was found, until it has been held against the file.
     found: Mutex<Option<Entry>>,
     knows: bool,
@@ -32,12 +33,12 @@ pub struct CachedMetadata {
 }
 
 impl CachedMetadata {
-    pub fn of(store: &Store, url: &Address) -> Self {
-        let found = store.find(url);
+    pub fn of(store: &Store, origin: Option<FileOrigin>) -> Self {
+        let found = origin.as_ref().and_then(|origin| store.find(origin));
         let knows = found.is_some();
         CachedMetadata {
             store: store.clone(),
-            url: url.clone(),
+            origin,
             found: Mutex::new(found),
             knows,
             is_true: AtomicBool::new(false),
@@ -66,7 +67,7 @@ impl CachedMetadata {
         if !is_same(&entry, info, known) {
             let text = format!("{} has changed since it was last read", remote.url());
             remote.trace().note(Some(remote.tag()), text);
-            self.store.forget(&self.url);
+            self.origin.iter().for_each(|origin| self.store.forget(origin));
             return false;
         }
         self.is_true.store(true, Ordering::Relaxed);
@@ -97,9 +98,14 @@ impl CachedMetadata {
         {
             return;
         }
+        // What has come without TLS is not remembered of places that are reached within it.
+        let Some(origin) = self.origin.as_ref().filter(|o| remote.origin().as_ref() == Some(*o))
+        else {
+            return;
+        };
         let mut needed = known.without_bytes();
         if self.is_true.load(Ordering::Relaxed)
-            && let Some(before) = self.store.find(&self.url)
+            && let Some(before) = self.store.find(origin)
         {
             before.pieces.into_iter().for_each(|(at, piece)| needed.supply(at, piece));
         }
@@ -110,7 +116,7 @@ impl CachedMetadata {
             return;
         }
         let pieces = needed.pieces().map(|(at, piece)| (at, piece.clone())).collect();
-        self.store.keep(&self.url, &Entry { info: remote.info().clone(), pieces });
+        self.store.keep(origin, &Entry { info: remote.info().clone(), pieces });
         self.is_true.store(true, Ordering::Relaxed);
     }
 }

@@ -216,7 +216,8 @@ impl Driver {
         let (cached, at) = (file.cached.as_mut()?, at?);
         let head = brought.iter().find(|(offset, _)| *offset == 0);
         let head = head.map(|(_, bytes)| &bytes[..]).unwrap_or_default();
-        let entry = cached.cache.adopt(&cached.asked, &at, info, head, cached.identify);
+        cached.origin = cached.origin.exposed(file.exposure.is_exposed());
+        let entry = cached.cache.adopt(&cached.origin, &at, info, head, cached.identify);
         let is_same = |entry: &CacheEntry| {
             cached.entry.as_ref().is_some_and(|e| e.content.id() == entry.content.id())
         };
@@ -254,7 +255,8 @@ impl Driver {
         let delivered = if head.is_empty() { Vec::new() } else { vec![(0, head)] };
         let (info, source) = (entry.info.clone(), CACHE.to_owned());
         let kept = Some(KeptEntry { entry, had_bytes: true });
-        let opened = Opened { file: id, info, delivered, source, kept };
+        let exposure = file.exposure.clone();
+        let opened = Opened { file: id, info, delivered, source, kept, exposure };
         if opening.reply.send(Ok(opened)).is_err() {
             return self.close(id);
         }
@@ -268,7 +270,7 @@ impl Driver {
         };
         if let Some(entry) = cached.entry.take() {
             entry.content.end();
-            cached.cache.forget(&cached.asked);
+            cached.cache.forget(&cached.origin);
         }
         cached.is_confirmed = true;
         cached.failed.extend(cached.shadow.take());

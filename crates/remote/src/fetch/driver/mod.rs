@@ -265,7 +265,7 @@ impl Driver {
         if let (Some(begun), Some(opening)) = (early, &mut state.opening) {
             opening.early_head = Some(0..head);
             let source = self.servers[first].name.to_string();
-            let _ = begun.send(Begun { file, source });
+            let _ = begun.send(Begun { file, source, exposure: state.exposure.clone() });
         }
         self.files.insert(file, state);
         let several = locations.len() > 1;
@@ -294,6 +294,12 @@ impl Driver {
         if let Some(state) = self.files.get_mut(&file) {
             if replica {
                 state.replicas.insert(source);
+            }
+            state.exposure.note(&url, &self.config.wallet);
+            if let Some(cached) = &mut state.cached {
+                cached.is_exposed = cached.is_confirmed
+                    && cached.origin.is_protected()
+                    && state.exposure.is_exposed();
             }
             let is_opaque = state.is_opaque;
             let there = FileRef { tag: source.0, url: Arc::new(url), is_opaque };
@@ -635,8 +641,9 @@ impl Driver {
             }
             None => file.store.drain(),
         };
+        let exposure = file.exposure.clone();
         let kept = self.confirm_entry(id, &info, &delivered);
-        let opened = Opened { file: id, info, delivered, source, kept };
+        let opened = Opened { file: id, info, delivered, source, kept, exposure };
         self.scheduler.forget_open(self.clock.now(), id);
         if opening.reply.send(Ok(opened)).is_err() {
             return self.close(id);

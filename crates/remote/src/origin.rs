@@ -1,0 +1,241 @@
+//! Whose word the bytes of a file are: what is kept of a file answers for the same places alone.
+//!
+//! Everything that a file says of itself comes from whoever serves it: size, version, identifier,
+//! first bytes. None of it shows that bytes of one server are those of another. So what is kept
+//! belongs to the places that a caller has named for one file, in a list of alternatives, a
+//! Metalink or by the name of a redirector, and to nothing else. Bytes that may have come without
+//! TLS never answer for places that are all reached within it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use credentials::Wallet;
+use sha2::{Digest, Sha256};
+
+use crate::address::{Address, Scheme};
+
+/// Names an origin, or a place within it: a hash that nobody can construct to be another's.
+pub type OriginKey = [u8; 32];
+
+/// Parameters of queries by which a caller proves something. All others may choose the file.
+const PROOFS: [&str; 22] = [
+    "authz",
+    "access_token",
+    "token",
+    "ticket",
+    "signature",
+    "policy",
+    "key-pair-id",
+    "expires",
+    "awsaccesskeyid",
+    "googleaccessid",
+    "sig",
+    "se",
+    "sp",
+    "sv",
+    "sr",
+    "st",
+    "skoid",
+    "sktid",
+    "skt",
+    "ske",
+    "sks",
+    "skv",
+];
+/// The same, by how their names begin.
+const PROOFS_BEGIN: [&str; 4] = ["x-amz-", "x-goog-", "xrd.", "xrdcl."];
+
+/// The places of one file, as its caller has named them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOrigin {
+    /// Sorted, without user, password and query.
+    places: Vec<String>,
+    /// Servers of S3, which the settings name and addresses do not.
+    service: String,
+    is_protected: bool,
+    query: String,
+}
+
+impl FileOrigin {
+    /// The origin of a file that is at these addresses; `None` where none is far away.
+    pub fn of(urls: &[Address], wallet: &Wallet) -> Option<Self> {
+        if urls.iter().all(Address::is_local) {
+            return None;
+        }
+        let is_s3 = |url: &Address| url.scheme() == Scheme::S3;
+        let service = match urls.iter().any(is_s3) {
+            true => service_of(wallet),
+            false => String::new(),
+        };
+        let is_protected = urls.iter().all(|url| match url.scheme() {
+            Scheme::Local | Scheme::Roots | Scheme::Https | Scheme::Pelican => true,
+            Scheme::S3 => !service.starts_with("http://"),
+            Scheme::Root | Scheme::Http => false,
+        });
+        let mut places: Vec<String> =
+            urls.iter().map(|url| url.anonymous().as_str().to_owned()).collect();
+        places.sort();
+        places.dedup();
+        let query = urls.iter().filter_map(chosen).collect::<Vec<_>>().join("|");
+        Some(FileOrigin { places, service, is_protected, query })
+    }
+
+    /// Whether all of them are reached within TLS.
+    pub fn is_protected(&self) -> bool {
+        self.is_protected
+    }
+
+    /// The same places, for what has come from one that is reached without TLS.
+    #[must_use]
+    pub fn exposed(&self, is_exposed: bool) -> Self {
+        FileOrigin { is_protected: self.is_protected && !is_exposed, ..self.clone() }
+    }
+
+    /// Whether an address is the only place.
+    pub fn is_only(&self, at: &Address) -> bool {
+        self.places == [at.anonymous().as_str()]
+    }
+
+    /// The places, for people.
+    pub fn shown(&self) -> String {
+        self.places.join("|")
+    }
+
+    /// Which parts of a file's address choose its content beside its place, as a hash.
+    pub fn query(&self) -> String {
+        match self.query.is_empty() {
+            true => String::new(),
+            false => hex(&hash([self.query.as_str()].into_iter())),
+        }
+    }
+
+    /// The key of what is known of it; of a server that it has led to, with that one's address.
+    pub fn key(&self, at: Option<&Address>) -> OriginKey {
+        let way = if self.is_protected { "within TLS" } else { "without TLS" };
+        let at = at.map(Address::anonymous);
+        let at = at.as_ref().map_or("", Address::as_str);
+        let places = self.places.iter().map(String::as_str);
+        hash([way, &*self.service, at].into_iter().chain(places))
+    }
+}
+
+/// Whether bytes of an open file may have come without TLS. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Exposure(Arc<AtomicBool>);
+
+impl Exposure {
+    /// Notes a place of the file.
+    pub fn note(&self, url: &Address, wallet: &Wallet) {
+        if FileOrigin::of(std::slice::from_ref(url), wallet).is_some_and(|o| !o.is_protected()) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one of the places so far is reached without TLS.
+    pub fn is_exposed(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The service that has the buckets, as far as settings name one.
+fn service_of(wallet: &Wallet) -> String {
+    let settings = wallet.s3_settings().unwrap_or_default();
+    let region = settings.region.unwrap_or_default();
+    settings.endpoint.unwrap_or_else(|| format!("Amazon {region}"))
+}
+
+/// The part of an address's query that may choose the file.
+fn chosen(url: &Address) -> Option<String> {
+    let is_web = matches!(url.scheme(), Scheme::Http | Scheme::Https | Scheme::Pelican);
+    let query = url.query().filter(|_| is_web)?;
+    let is_proof = |part: &&str| {
+        let name = part.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        PROOFS.contains(&&*name) || PROOFS_BEGIN.iter().any(|begin| name.starts_with(begin))
+    };
+    let parts: Vec<&str> = query.split('&').filter(|part| !is_proof(part)).collect();
+    (!parts.is_empty()).then(|| parts.join("&"))
+}
+
+/// In hexadecimal, as texts and names of files have it.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> OriginKey {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// The number of a key in names of files.
+pub fn number(key: &OriginKey) -> u64 {
+    key.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Address {
+        Address::parse(text).unwrap()
+    }
+
+    fn of(texts: &[&str]) -> FileOrigin {
+        let urls: Vec<Address> = texts.iter().map(|text| url(text)).collect();
+        FileOrigin::of(&urls, &Wallet::default()).unwrap()
+    }
+
+    #[test]
+    fn who_asks_makes_no_difference_and_where_does() {
+        let plain = of(&["root://host//data/f.root"]).key(None);
+        let key = |text: &str| of(&[text]).key(None);
+        assert_eq!(key("root://alice@host:1094//data/f.root?authz=secret"), plain);
+        for other in [
+            "root://other//data/f.root",
+            "root://host:1095//data/f.root",
+            "roots://host//data/f.root",
+            "http://host/data/f.root",
+            "root://host//data/F.root",
+        ] {
+            assert_ne!(key(other), plain, "{other}");
+        }
+        let both = of(&["root://host//f", "root://other//f"]);
+        assert_eq!(both.key(None), of(&["root://other//f", "root://host//f"]).key(None));
+        assert_ne!(both.key(None), of(&["root://host//f"]).key(None));
+        let at = |text: &str| both.key(Some(&url(text)));
+        assert_ne!(at("root://host//f"), at("root://other//f"));
+        assert_eq!(FileOrigin::of(&[url("/tmp/f")], &Wallet::default()), None);
+    }
+
+    #[test]
+    fn one_place_without_tls_exposes_a_file() {
+        for protected in ["roots://a//f", "https://a/f", "davs://a/f", "osdf:///f"] {
+            assert!(of(&[protected]).is_protected(), "{protected}");
+            let mixed = of(&[protected, "root://b//f"]);
+            assert!(!mixed.is_protected());
+            let origin = of(&[protected]);
+            assert_ne!(origin.exposed(true).key(None), origin.key(None));
+            assert_eq!(origin.exposed(false).key(None), origin.key(None));
+        }
+        let (exposure, wallet) = (Exposure::default(), Wallet::default());
+        exposure.note(&url("https://a/f"), &wallet);
+        assert!(!exposure.is_exposed());
+        exposure.note(&url("http://a/f"), &wallet);
+        exposure.note(&url("https://a/f"), &wallet);
+        assert!(exposure.is_exposed());
+    }
+
+    #[test]
+    fn a_query_that_chooses_the_file_is_told_from_one_that_proves_who_asks() {
+        let query = |text: &str| of(&[text]).query();
+        let one = query("https://host/get?id=1");
+        assert_eq!(query("https://host/get?authz=secret&id=1&X-Amz-Signature=5"), one);
+        assert_ne!(query("https://host/get?id=2"), one);
+        assert_eq!(query("https://host/get?authz=secret"), "");
+        assert_eq!(query("root://host//f?svcClass=t"), "");
+        assert!(!one.contains("id"));
+    }
+}
