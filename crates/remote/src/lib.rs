@@ -9,6 +9,7 @@ mod checksum;
 pub mod clock;
 mod config;
 mod copy;
+mod disk;
 pub mod display;
 mod error;
 pub mod fetch;

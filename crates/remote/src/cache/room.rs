@@ -1,6 +1,6 @@
 //! Room on the disk: how much there is, and what goes for what is new.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use super::format::ContentId;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
 use super::{notices, place};
+use crate::disk;
 
 /// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
 /// goes through all folders.
@@ -86,7 +87,7 @@ impl Room {
     }
 
     fn look(&mut self, content: &ContentId, bytes: u64, now: u64) -> bool {
-        let Ok(lock) = File::create(self.data.join(LOCK)) else { return false };
+        let Ok(lock) = disk::open_or_create(&self.data.join(LOCK)) else { return false };
         if lock.lock().is_err() {
             return false;
         }
@@ -136,7 +137,7 @@ impl Room {
     }
 
     fn load(&self) -> State {
-        let text = fs::read(self.data.join(STATE)).unwrap_or_default();
+        let text = disk::read(&self.data.join(STATE), u64::MAX).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
@@ -196,7 +197,7 @@ pub fn segments(data: &Path) -> Vec<Found> {
         let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
         for number in numbers {
             let path = segment_path(&folder, number);
-            let Ok(file) = File::open(&path) else { continue };
+            let Ok(file) = disk::open_regular(&path, false) else { continue };
             let Ok(metadata) = file.metadata() else { continue };
             let index = fs::metadata(index_path(&path)).map_or(0, |index| index.len());
             let header = read_header(&file).ok();
@@ -220,7 +221,7 @@ fn under_floor(data: &Path, least: u64) -> u64 {
 fn age(path: &Path, held: Held) {
     use std::os::unix::fs::FileExt;
     let usage = super::format::Usage { used: held.used, uses: held.uses - 1 };
-    if let Ok(file) = File::options().write(true).open(path) {
+    if let Ok(file) = disk::open_regular(path, true) {
         let _ = file.write_all_at(&super::format::encode_usage(&usage), super::format::USE_AT);
     }
 }

@@ -4,7 +4,7 @@
 //! walk over what others have appended meanwhile, and cut off what a process that was killed has
 //! left unfinished.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use super::format::{
     decode_header, decode_index, decode_record, encode_header, encode_index, encode_record,
     encode_usage, record_length,
 };
+use crate::disk;
 
 /// A segment that is longer takes no more records.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
@@ -76,7 +77,8 @@ impl Segment {
             return Err(ErrorKind::InvalidData.into());
         }
         let length = file.metadata()?.len();
-        let index = fs::read(index_path(path)).ok().and_then(|bytes| decode_index(&bytes));
+        let index =
+            disk::read(&index_path(path), u64::MAX).ok().and_then(|bytes| decode_index(&bytes));
         let index = index.filter(|index| index.content == content && index.covers <= length);
         let (mut records, indexed) = match index {
             Some(index) => (index.records, index.covers),
@@ -230,7 +232,7 @@ pub fn read_header(file: &File) -> io::Result<Header> {
 /// # Errors
 /// What keeps it from being read.
 pub fn verify(path: &Path) -> io::Result<(u64, u64)> {
-    let file = File::open(path)?;
+    let file = disk::open_regular(path, false)?;
     let content = read_header(&file)?.content;
     let (end, mut at, mut whole) = (file.metadata()?.len(), HEADER_BYTES, 0);
     while at < end {
@@ -262,6 +264,8 @@ fn read_at(file: &File, at: u64, bytes: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const CONTENT: ContentId = [7; 16];

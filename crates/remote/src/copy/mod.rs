@@ -21,6 +21,7 @@ use futures::{FutureExt, StreamExt, future, stream};
 use crate::Remote;
 use crate::address;
 use crate::checksum::{Algorithm, Checksum};
+use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
@@ -179,6 +180,12 @@ impl Remote {
         options: CopyOptions,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
+        let job = &CopyJob { source: job.source.clone(), target: disk::followed(&job.target)? };
+        if let Some(special) = disk::open_special(&job.target)
+            .map_err(|error| error.with_url(job.target.to_string_lossy()))?
+        {
+            return self.copy_into(job, special, options.verify, progress).await;
+        }
         job.check(options.overwrite)?;
         let locations = self.locations(&job.source).await?;
         let claimed = locations.claims.checksums.clone();
@@ -213,7 +220,7 @@ impl Remote {
     }
 
     /// The checksum that the server likes best, or any that is known here.
-    async fn any_checksum(&self, source: &str) -> Result<Checksum> {
+    pub(super) async fn any_checksum(&self, source: &str) -> Result<Checksum> {
         let mut last = match self.checksum(source, None).await {
             Err(error) if error.kind() == ErrorKind::Unsupported => error,
             answer => return answer,

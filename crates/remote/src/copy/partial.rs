@@ -3,12 +3,15 @@
 //! `NAME.farroot-part` holds the bytes at their places, `NAME.farroot-part.json` says of which file
 //! they are and which ranges are there. The record is written after the bytes have reached the
 //! disk, every few seconds and when a copy breaks off; it may say less than is there, never more.
+//! Both are gone on with only where they are this user's own; where anything else has the name, the
+//! bytes go to a name of chance, and nothing is taken up.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata, TryLockError};
-use std::io;
+use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +22,7 @@ use tokio::time::Instant;
 
 use super::spans::Spans;
 use crate::checksum::{self, Checksum};
+use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::Delivery;
 use crate::source::FileInfo;
@@ -27,6 +31,8 @@ use crate::source::FileInfo;
 const RECORD_EVERY: Duration = Duration::from_secs(5);
 /// How often a file is opened again that lost its name before it was locked.
 const LOCK_TRIES: u32 = 8;
+/// No record is longer.
+const RECORD_BYTES_MAX: u64 = 64 << 20;
 
 /// Whether what came of a file before can be gone on with. Where nothing but the size is known of
 /// it, the copy may be `compared` in the end.
@@ -61,10 +67,19 @@ impl Partial {
     /// # Errors
     /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
     pub fn open(target: &Path, of: &FileInfo, compared: bool) -> Result<Self> {
-        let path = with_suffix(target, ".farroot-part");
-        let record = with_suffix(target, ".farroot-part.json");
+        let mut path = with_suffix(target, ".farroot-part");
+        let mut found = locked(&path);
+        if let Err(TryLockError::Error(error)) = &found
+            && error.kind() == io::ErrorKind::AlreadyExists
+        {
+            // Keyed by the system's randomness: nobody can guess it.
+            let chance = RandomState::new().build_hasher().finish();
+            path = with_suffix(target, &format!(".{chance:016x}.farroot-part"));
+            found = locked(&path);
+        }
+        let record = with_suffix(&path, ".json");
         let wrong = |error: &io::Error| failed(&path, error);
-        let file = locked(&path).map_err(|error| match error {
+        let file = found.map_err(|error| match error {
             TryLockError::WouldBlock => {
                 let text = "another copy to this file is under way";
                 Error::new(ErrorKind::InvalidArgument, text).with_url(target.to_string_lossy())
@@ -129,8 +144,20 @@ impl Partial {
     pub async fn finish(mut self, target: &Path) -> Result<()> {
         let file = self.file.clone();
         self.on_disk(move || file.sync_data()).await?;
+        let taken = || {
+            let text = "another program has removed or replaced the copy while it was written";
+            Error::new(ErrorKind::Changed, text).with_url(target.to_string_lossy())
+        };
+        if !disk::has_name(&self.file, &self.path) {
+            self.is_over = true;
+            return Err(taken());
+        }
+        disk::dress(&self.file, Some(target)).map_err(|error| failed(target, &error))?;
         fs::rename(&self.path, target).map_err(|error| failed(target, &error))?;
         self.is_over = true;
+        if !disk::has_name(&self.file, target) {
+            return Err(taken());
+        }
         let _ = fs::remove_file(&self.record);
         Ok(())
     }
@@ -138,7 +165,9 @@ impl Partial {
     fn discard(&self) {
         // The record first: bytes without a record are never taken up again.
         let _ = fs::remove_file(&self.record);
-        let _ = fs::remove_file(&self.path);
+        if disk::has_name(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     fn text(&self) -> String {
@@ -159,7 +188,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        if self.is_over || !self.path.exists() {
+        if self.is_over || !disk::has_name(&self.file, &self.path) {
             return;
         }
         if self.done.bytes() == 0 {
@@ -174,18 +203,18 @@ impl Drop for Partial {
 /// Opens and locks the file at a path. A copy that ends between the two takes the name away from
 /// the file: then there is another one, or none.
 fn locked(path: &Path) -> std::result::Result<File, TryLockError> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
     for _ in 0..LOCK_TRIES {
-        let file = options.open(path).map_err(TryLockError::Error)?;
+        let file = match disk::open_own(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => disk::create_new(path),
+            opened => opened,
+        };
+        let file = file.map_err(TryLockError::Error)?;
         match file.try_lock() {
             // Some network file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
         }
-        let own = file.metadata().map_err(TryLockError::Error)?;
-        let has_name = |at: Metadata| (at.dev(), at.ino()) == (own.dev(), own.ino());
-        if fs::metadata(path).is_ok_and(has_name) {
+        if disk::has_name(&file, path) {
             return Ok(file);
         }
     }
@@ -195,14 +224,14 @@ fn locked(path: &Path) -> std::result::Result<File, TryLockError> {
 /// Puts the bytes on the disk, then the record that says so.
 fn keep(file: &File, record: &Path, text: &str) -> io::Result<()> {
     file.sync_data()?;
-    let new = with_suffix(record, ".new");
-    fs::write(&new, text)?;
-    fs::rename(new, record)
+    disk::replace(record, text.as_bytes())
 }
 
 /// What a record says is there of this file.
 fn known(record: &Path, of: &FileInfo, compared: bool) -> Option<Spans> {
-    let record: Record = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
+    let mut text = Vec::new();
+    disk::open_own(record).ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let record: Record = serde_json::from_slice(&text).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
     (fits && agrees(&record.of, of, compared)).then(|| record.done.into_iter().collect())
 }
@@ -262,6 +291,25 @@ mod tests {
             fs::write(with_suffix(&target, ".farroot-part.json"), text).unwrap();
             assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0, "{text}");
         }
+    }
+
+    /// In a folder that several users share, another one could put a link, a pipe or a file with a
+    /// record of its own where the next copy would look.
+    #[test]
+    fn what_is_not_this_users_own_part_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("f");
+        let (part, victim) = (with_suffix(&target, ".farroot-part"), folder.path().join("victim"));
+        fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &part).unwrap();
+        std::os::unix::fs::symlink(&victim, with_suffix(&part, ".json")).unwrap();
+        let of = info(100, Some(1), None);
+        let mut partial = Partial::open(&target, &of, false).unwrap();
+        partial.done.insert(0..40);
+        drop(partial);
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        assert!(fs::symlink_metadata(&part).unwrap().is_symlink());
+        assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! A whole file as a stream, from its first byte to its last.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use tokio::task::spawn_blocking;
 
-use super::{PendingPieces, WINDOW_BYTES_MAX, pieces};
+use super::target::CopyJob;
+use super::{Copied, PendingPieces, WINDOW_BYTES_MAX, pieces};
 use crate::Remote;
 use crate::checksum::{Checksum, Hasher};
 use crate::error::{Error, ErrorKind, Result};
@@ -106,6 +110,45 @@ impl Claimed {
 }
 
 impl Remote {
+    /// Writes a file into a device or a pipe, which is never replaced.
+    pub(super) async fn copy_into(
+        &self,
+        job: &CopyJob,
+        special: File,
+        is_verified: bool,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Copied> {
+        let said = match is_verified {
+            true => Some(self.any_checksum(&job.source).await?),
+            false => None,
+        };
+        let mut hasher = said.as_ref().map(|said| Hasher::new(said.algorithm()));
+        let (special, mut done) = (Arc::new(special), 0);
+        let file = self.open_bytes(&job.source).await?;
+        let (source, size) = (file.url().to_owned(), file.info().size);
+        let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
+        while let Some((bytes, _reservation)) = bytes.next().await? {
+            done += bytes.len() as u64;
+            hasher.iter_mut().for_each(|hasher| hasher.update(&bytes));
+            let special = special.clone();
+            let written = spawn_blocking(move || (&*special).write_all(&bytes)).await;
+            let written = written.map_err(io::Error::other).flatten();
+            let failed = |error| {
+                Error::from_io(&error).retryable(false).with_url(job.target.to_string_lossy())
+            };
+            written.map_err(failed)?;
+            progress(size, done);
+        }
+        if let (Some(said), Some(hasher)) = (&said, hasher) {
+            let found = hasher.finish();
+            if found != *said {
+                let text = format!("the copy has {found}, but the server says {said}");
+                return Err(Error::new(ErrorKind::Corrupt, text).with_url(source));
+            }
+        }
+        Ok(Copied { source, target: job.target.clone(), size, resumed: 0, checksum: said })
+    }
+
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many
     /// connections as any copy. Returns the size in bytes.
     ///

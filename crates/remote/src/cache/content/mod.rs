@@ -400,7 +400,8 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 
 fn open_lock(folder: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.read(true).write(true).create(create).mode(0o600);
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options.open(folder.join(OPEN_LOCK))
 }
 

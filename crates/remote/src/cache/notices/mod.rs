@@ -77,7 +77,8 @@ impl Notices {
 
     fn open_once(path: &Path, now: Duration) -> Option<Self> {
         let mut options = File::options();
-        options.read(true).append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        options.read(true).append(true).create(true).mode(0o600);
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
         let file = options.open(path).ok()?;
         if locks::lock(&file, OPEN) {
             // No other process has the log open: its notices are no longer valid.
@@ -232,7 +233,8 @@ pub fn clean(data: &Path) {
     };
     for entry in entries.flatten().filter(|entry| entry.metadata().is_ok_and(|m| is_old(&m))) {
         let mut options = File::options();
-        let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(entry.path());
+        options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = options.open(entry.path());
         // The lock is held until the log is removed.
         if let Ok(file) = file
             && locks::lock(&file, OPEN)

@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ use self::room::DiskRoom;
 use self::write_back::write_back;
 use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
 use crate::checksum::Algorithm;
+use crate::disk::{self, Mark};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
@@ -39,6 +40,9 @@ const CACHED_BYTES: u64 = 8 << 20;
 const CACHED_BYTES_MAX: u64 = 64 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
+/// Why a file is not what its writer has made.
+const CHANGED: &str =
+    "another program has removed, replaced, moved or changed the file while it was written";
 /// Letters of chance in the temporary name.
 const CHANCE_LEN: usize = 8;
 
@@ -72,10 +76,38 @@ enum Place {
     Beside { part: TempPath, overwrite: bool },
     /// Under its name, which goes where it is abandoned.
     Under(TempPath),
-    /// In a file that was there with so many bytes.
-    Behind { before: u64, replaced: bool },
+    /// In a file that was there.
+    Behind(Behind),
     /// Whole, or given up: nothing is written any more.
     Over,
+}
+
+/// A file that was there, and is gone on with.
+struct Behind {
+    /// Its bytes then.
+    before: u64,
+    /// Some of them have been replaced.
+    replaced: bool,
+    /// Up to where this writer has added bytes.
+    end: u64,
+    /// As it was then; `None` where it may be written and not read.
+    mark: Option<Mark>,
+}
+
+impl Behind {
+    fn of(file: &File) -> io::Result<Self> {
+        let before = file.metadata()?.len();
+        Ok(Behind { before, replaced: false, end: before, mark: Mark::of(file).ok() })
+    }
+
+    /// Whether no other program has written to the file since, as far as its old bytes show.
+    fn is_ours(&self, file: &File) -> bool {
+        let length = || file.metadata().is_ok_and(|there| there.len() == self.end);
+        match &self.mark {
+            Some(mark) if !self.replaced => mark.holds(file, self.end),
+            _ => length(),
+        }
+    }
 }
 
 /// Begins a file.
@@ -96,14 +128,15 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
-    let target = resolved(target)?;
+    let target = disk::followed(target)?;
     remove_held(&target);
-    let mode = check_there(&target, options)?;
+    check_there(&target, options)?;
     let (file, place) = match options.in_place {
         true => {
             let mut open = File::options();
             // A file that came since it was asked for is not ours.
             open.write(true).create(true).create_new(!options.overwrite).truncate(false);
+            open.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
             let file = open.open(&target).map_err(|error| cannot_name(&target, &error))?;
             lock(&file)?;
             file.set_len(0).map_err(|error| cannot_begin(&target, &error))?;
@@ -112,10 +145,6 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
         }
         false => {
             let (file, part) = beside(&target)?;
-            if let Some(mode) = mode {
-                // Where that is refused, it is as the umask says.
-                let _ = file.set_permissions(mode);
-            }
             (file, Place::Beside { part, overwrite: options.overwrite })
         }
     };
@@ -123,39 +152,36 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
 }
 
 fn open_at(target: PathBuf) -> Result<(LocalFile, u64)> {
+    let target = disk::followed(&target)?;
     let there = fs::metadata(&target).map_err(|error| Error::from_io(&error))?;
     check_regular(&there)?;
-    let open = File::options().write(true).open(&target);
-    let file = open.map_err(|error| cannot_begin(&target, &error))?;
+    let open = |reads: bool| {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        File::options().read(reads).write(true).custom_flags(flags).open(&target)
+    };
+    let file = open(true).or_else(|_| open(false));
+    let file = file.map_err(|error| cannot_begin(&target, &error))?;
     lock(&file)?;
-    // Asked again: the writer that had it may have made it longer.
-    let before = file.metadata().map_err(|error| cannot_begin(&target, &error))?.len();
-    Ok((LocalFile::of(file, target, Place::Behind { before, replaced: false }), before))
-}
-
-/// The file that a name means, as `cp` has it: that which a symbolic link leads to.
-fn resolved(target: &Path) -> Result<PathBuf> {
-    let target = std::path::absolute(target).map_err(|error| cannot_begin(target, &error))?;
-    match fs::symlink_metadata(&target) {
-        Ok(there) if there.is_symlink() => fs::canonicalize(&target).map_err(|_| {
-            let text = "the target is a symbolic link that leads nowhere";
-            Error::new(ErrorKind::InvalidArgument, text).with_advice("remove it first")
-        }),
-        _ => Ok(target),
+    if !disk::has_name(&file, &target) {
+        return Err(is_written());
     }
+    // Asked again: the writer that had it may have made it longer.
+    let behind = Behind::of(&file).map_err(|error| cannot_begin(&target, &error))?;
+    let before = behind.before;
+    Ok((LocalFile::of(file, target, Place::Behind(behind)), before))
 }
 
-/// Whether a file may be made; the permissions of the one that it replaces.
-fn check_there(target: &Path, options: CreateOptions) -> Result<Option<fs::Permissions>> {
-    let Ok(there) = fs::metadata(target) else { return Ok(None) };
+/// Whether a file may be made.
+fn check_there(target: &Path, options: CreateOptions) -> Result<()> {
+    let Ok(there) = fs::metadata(target) else { return Ok(()) };
     check_regular(&there)?;
     if !options.overwrite {
         return Err(Error::target_is_there());
     }
     // A file that its owner has protected is not replaced, and neither is one that is written to.
-    let open = File::options().write(true).open(target);
-    lock(&open.map_err(|error| cannot_begin(target, &error))?)?;
-    Ok(Some(there.permissions()))
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let open = File::options().write(true).custom_flags(flags).open(target);
+    lock(&open.map_err(|error| cannot_begin(target, &error))?)
 }
 
 fn check_regular(there: &fs::Metadata) -> Result<()> {
@@ -191,9 +217,8 @@ fn beside(target: &Path) -> Result<(File, TempPath)> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".part").rand_bytes(CHANCE_LEN);
     loop {
-        let new = |path: &Path| File::options().write(true).create_new(true).open(path);
         let (file, part) =
-            builder.make_in(folder, new).map_err(|error| wrong(&error))?.into_parts();
+            builder.make_in(folder, disk::create_new).map_err(|error| wrong(&error))?.into_parts();
         // Another writer may take it for one that was left, until it is locked.
         let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_ours && file.metadata().map_err(|error| wrong(&error))?.nlink() > 0 {
@@ -228,10 +253,7 @@ fn parts(folder: &Path, prefix: &OsStr) -> Vec<PathBuf> {
 /// Removes what a crash in [`name_held`] has left under the target's name: it names the part of a
 /// writer that has ended. That is not known of an empty file, which may be a user's.
 fn remove_held(target: &Path) {
-    let has_ended = |part: &PathBuf| {
-        let open = File::options().write(true).open(part);
-        open.is_ok_and(|part| part.try_lock().is_ok())
-    };
+    let has_ended = |part: &PathBuf| disk::open_own(part).is_ok_and(|part| part.try_lock().is_ok());
     let Some((folder, prefix)) = part_place(target) else { return };
     let holds = |part: &PathBuf| is_held(target, part).is_ok_and(|held| held);
     if parts(folder, &prefix).iter().any(|part| holds(part) && has_ended(part)) {
@@ -246,7 +268,7 @@ fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
         if part.file_name() == ours.file_name() {
             continue;
         }
-        let Ok(other) = File::options().write(true).open(&part) else { continue };
+        let Ok(other) = disk::open_own(&part) else { continue };
         match other.try_lock() {
             Ok(()) => drop(fs::remove_file(&part)),
             Err(TryLockError::WouldBlock) => return Err(is_written()),
@@ -384,7 +406,15 @@ impl Disk {
         for run in pieces.chunk_by(follows) {
             match &mut *place {
                 Place::Over => return Ok(()),
-                Place::Behind { before, replaced } => *replaced |= run[0].0 < *before,
+                Place::Behind(behind) => {
+                    let replaces = run[0].0 < behind.before;
+                    if replaces && !(behind.is_ours(&self.file) && self.has_name()) {
+                        return Err(io::Error::other(CHANGED));
+                    }
+                    behind.replaced |= replaces;
+                    let len: usize = run.iter().map(|(_, bytes)| bytes.len()).sum();
+                    behind.end = behind.end.max(run[0].0 + len as u64);
+                }
                 Place::Beside { .. } | Place::Under(_) => {}
             }
             let len: usize = run.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -401,29 +431,68 @@ impl Disk {
     fn give_name(&self) -> Result<()> {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Beside { part, overwrite } => {
+                if !disk::has_name(&self.file, &part) {
+                    // What has the name now is another program's.
+                    drop(part.keep());
+                    return Err(self.changed());
+                }
+                if overwrite {
+                    let options = CreateOptions { overwrite, ..CreateOptions::default() };
+                    check_there(&self.target, options)?;
+                }
+                let dressed = disk::dress(&self.file, overwrite.then_some(&*self.target));
+                dressed.map_err(|error| cannot_name(&self.target, &error))?;
                 let named = match overwrite {
                     true => part.persist(&self.target).map_err(|error| error.error),
                     false => name_new(part, &self.target),
                 };
                 named.map_err(|error| cannot_name(&self.target, &error))?;
+                if !self.has_name() {
+                    return Err(self.changed());
+                }
                 let folder = self.target.parent().map(File::open);
                 // Not all file systems sync folders.
                 let _ = folder.and_then(io::Result::ok).map(|folder| folder.sync_all());
             }
-            Place::Under(path) => drop(path.keep()),
-            Place::Behind { .. } | Place::Over => {}
+            Place::Under(path) => {
+                drop(path.keep());
+                if !self.has_name() {
+                    return Err(self.changed());
+                }
+            }
+            Place::Behind(behind) if !(behind.is_ours(&self.file) && self.has_name()) => {
+                return Err(self.changed());
+            }
+            Place::Behind(_) | Place::Over => {}
         }
         Ok(())
+    }
+
+    fn has_name(&self) -> bool {
+        disk::has_name(&self.file, &self.target)
+    }
+
+    /// What was written is not where it was to be.
+    fn changed(&self) -> Error {
+        Error::new(ErrorKind::Changed, CHANGED)
+            .with_url(self.target.to_string_lossy())
+            .with_advice("see which program it was, and write again")
     }
 
     /// Leaves what was there before. It waits for a run that is being written.
     fn give_up(&self) {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
-            Place::Behind { before, replaced: false } => drop(self.file.set_len(before)),
+            Place::Behind(behind) if !behind.replaced => {
+                // What another program has written meanwhile stays.
+                if behind.is_ours(&self.file) {
+                    let _ = self.file.set_len(behind.before);
+                }
+            }
             // Space that cannot be given back is no error here.
-            Place::Behind { .. } => drop(self.room.lock().give_back(&self.file)),
+            Place::Behind(_) => drop(self.room.lock().give_back(&self.file)),
             // Another writer may have renamed a file over it.
-            Place::Under(path) if !has_name(&self.file, &path) => drop(path.keep()),
+            Place::Under(path) if !disk::has_name(&self.file, &path) => drop(path.keep()),
+            Place::Beside { part, .. } if !disk::has_name(&self.file, &part) => drop(part.keep()),
             // A temporary name goes when it is dropped.
             Place::Beside { .. } | Place::Under(_) | Place::Over => {}
         }
@@ -468,9 +537,9 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// As [`name_new`]: creates a file of that name, which the rename then replaces. A crash in between
 /// leaves it beside the part: see [`remove_held`].
 fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
-    let mut held = File::options().write(true).create_new(true).open(target)?;
+    let mut held = disk::create_new(target)?;
     if let Err(error) = held.write_all(&held_text(&part)) {
-        if has_name(&held, target) {
+        if disk::has_name(&held, target) {
             let _ = fs::remove_file(target);
         }
         return Err(error);
@@ -504,13 +573,6 @@ fn is_held(target: &Path, part: &Path) -> io::Result<bool> {
     let there = fs::symlink_metadata(target)?;
     let may_be = there.is_file() && there.len() == text.len() as u64;
     Ok(may_be && fs::read(target)? == text)
-}
-
-/// Whether an open file still has this name.
-fn has_name(file: &File, name: &Path) -> bool {
-    let identity = |there: fs::Metadata| (there.dev(), there.ino());
-    let there = fs::symlink_metadata(name).map(identity);
-    file.metadata().map(identity).is_ok_and(|ours| there.is_ok_and(|there| there == ours))
 }
 
 /// Waits for the end of a thread, if there is one.

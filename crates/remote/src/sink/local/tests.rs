@@ -345,14 +345,15 @@ async fn an_error_of_waiting_for_the_disk_is_not_lost() {
         error = upload.write(upload.len(), piece.clone(), false).await.err();
     }
     assert!(error.clone().unwrap().to_string().starts_with("cannot be written: "), "{error:?}");
-    assert_eq!(names(folder.path()), [""; 0], "at once");
+    assert_eq!(names(folder.path()), [".f.root.part"], "the device has another name");
     assert_eq!(upload.finish().await.err(), error);
 }
 
 #[test]
 fn errors_of_disks_say_what_helps() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::Behind { before: 0, replaced: false };
+    let behind = Behind { before: 0, replaced: false, end: 0, mark: None };
+    let place = Place::Behind(behind);
     let disk = Disk {
         file: File::create(folder.path().join("f")).unwrap(),
         target: "/d/f".into(),
@@ -367,5 +368,61 @@ fn errors_of_disks_say_what_helps() {
     ] {
         let error = disk.failed(&io::Error::from_raw_os_error(code), 17);
         assert!(error.to_string().starts_with(why), "{error}");
+    }
+}
+
+/// An update of a file that another program had replaced, removed, cut or written to said that it
+/// was done.
+#[tokio::test]
+async fn an_update_of_what_another_program_has_changed_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let others: [(&str, &dyn Fn()); 4] = [
+        ("replaced", &|| {
+            fs::write(folder.path().join("other"), "somebody's").unwrap();
+            fs::rename(folder.path().join("other"), &target).unwrap();
+        }),
+        ("removed", &|| fs::remove_file(&target).unwrap()),
+        ("cut", &|| File::options().write(true).open(&target).unwrap().set_len(20).unwrap()),
+        ("written to", &|| {
+            use std::os::unix::fs::FileExt;
+            let file = File::options().write(true).open(&target).unwrap();
+            file.write_all_at(b"another", 3).unwrap();
+        }),
+    ];
+    for (how, other) in others {
+        fs::write(&target, [1; 1000]).unwrap();
+        let (sink, before) = append_to(target.clone()).await.unwrap();
+        let mut update = upload(sink, before);
+        update.write(before, Bytes::from_static(&[2; 100]), false).await.unwrap();
+        update.sync().await.unwrap();
+        other();
+        let there = fs::read(&target).ok();
+        let replaced = update.write(0, Bytes::from_static(&[3; 10]), true).await;
+        let finished = update.finish().await;
+        let error = replaced.err().or(finished.err()).expect(how).to_string();
+        assert!(error.contains("another program has removed, replaced"), "{how}: {error}");
+        assert_eq!(fs::read(&target).ok(), there, "{how}: what the other has made stays");
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_another_program_has_taken_gets_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    for is_replaced in [false, true] {
+        let mut upload = begin(&target, NEW).await.unwrap();
+        fill(&mut upload).await;
+        upload.sync().await.unwrap();
+        let part = folder.path().join(&names(folder.path())[0]);
+        assert_eq!(fs::metadata(&part).unwrap().mode() & 0o777, 0o600, "private until it is whole");
+        fs::remove_file(&part).unwrap();
+        if is_replaced {
+            fs::write(&part, "evil").unwrap();
+        }
+        let error = upload.finish().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+        assert!(!target.exists());
+        assert_eq!(names(folder.path()).len(), usize::from(is_replaced), "it is another's");
     }
 }

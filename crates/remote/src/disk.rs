@@ -1,0 +1,350 @@
+//! Files of this machine that are made, gone on with or replaced, where others may write, too.
+//!
+//! In a folder that several users share, any name may be a link to somewhere else, a pipe, or
+//! another user's file. So files are made where nothing is, opened without following a link or
+//! waiting for a pipe, and gone on with only where this user owns them; they are private until they
+//! get the permissions of the file that they replace; and that a name still leads to the same file
+//! is looked at before anybody is told that it was written.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{self, Error};
+
+/// Neither a link at the end of the path is followed, nor the other end of a pipe waited for.
+const CAREFUL: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+/// Links that one name may lead through, as Linux has it.
+const LINKS_MAX: usize = 40;
+/// Bytes at either end of a file by which its writer sees that another one has changed it.
+const MARK_BYTES: u64 = 512;
+/// An access control list is longer nowhere.
+const ACL_BYTES_MAX: usize = 64 << 10;
+const ACL: &str = "system.posix_acl_access";
+
+/// Makes a file that this user alone can open.
+///
+/// # Errors
+/// `AlreadyExists` where anything has this name.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(CAREFUL);
+    options.open(path)
+}
+
+/// Opens a regular file, which a link is not.
+///
+/// # Errors
+/// `InvalidInput` for anything else of this name.
+pub fn open_regular(path: &Path, may_write: bool) -> io::Result<File> {
+    let file = File::options().read(true).write(may_write).custom_flags(CAREFUL).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Opens a regular file that this user has made, under this name alone, to go on with it.
+///
+/// # Errors
+/// `AlreadyExists` where something else has this name.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let there = fs::symlink_metadata(path)?;
+    let is_own = |there: &Metadata| {
+        let user = rustix::process::geteuid().as_raw();
+        there.is_file() && there.uid() == user && there.nlink() == 1
+    };
+    if !is_own(&there) {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    let file = File::options().read(true).write(true).custom_flags(CAREFUL).open(path)?;
+    match is_own(&file.metadata()?) {
+        true => Ok(file),
+        false => Err(ErrorKind::AlreadyExists.into()),
+    }
+}
+
+/// Opens this user's own file, or makes it.
+///
+/// # Errors
+/// `AlreadyExists` where something else has this name.
+pub fn open_or_create(path: &Path) -> io::Result<File> {
+    match open_own(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match create_new(path) {
+            // Another process was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => open_own(path),
+            created => created,
+        },
+        opened => opened,
+    }
+}
+
+/// What is in a regular file, up to so many bytes.
+///
+/// # Errors
+/// `InvalidInput` for anything else of this name.
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path, false)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether an open file still has this name.
+pub fn has_name(file: &File, name: &Path) -> bool {
+    let identity = |there: Metadata| (there.dev(), there.ino());
+    let there = fs::symlink_metadata(name).map(identity);
+    file.metadata().map(identity).is_ok_and(|ours| there.is_ok_and(|there| there == ours))
+}
+
+/// The file that a name means, as `cp` has it: that which a symbolic link leads to, as far as the
+/// system would follow it. A device, a pipe or a socket keeps the name by which it was asked for.
+///
+/// # Errors
+/// `InvalidArgument` for a link that leads nowhere, or that another user has put into a folder
+/// where all may write.
+pub fn followed(target: &Path) -> error::Result<PathBuf> {
+    let wrong = |text: &str| Error::new(error::ErrorKind::InvalidArgument, text);
+    let mut at = std::path::absolute(target).map_err(|error| Error::from_io(&error))?;
+    let is_link = |at: &Path| fs::symlink_metadata(at).is_ok_and(|there| there.is_symlink());
+    for _ in 0..LINKS_MAX {
+        if !is_link(&at) {
+            return Ok(at);
+        }
+        if !may_follow(&at) {
+            let text =
+                "the target is another user's symbolic link, in a folder where all may write";
+            return Err(wrong(text).with_advice("write elsewhere, or name the file it leads to"));
+        }
+        let there = fs::metadata(&at).map_err(|_| {
+            let text = "the target is a symbolic link that leads nowhere";
+            wrong(text).with_advice("remove it first")
+        })?;
+        if !there.is_file() && !there.is_dir() {
+            return Ok(at);
+        }
+        let leads_to = fs::read_link(&at).map_err(|error| Error::from_io(&error))?;
+        at = at.parent().unwrap_or(Path::new("/")).join(leads_to);
+    }
+    Err(wrong("the target is a symbolic link that leads to itself"))
+}
+
+/// The rule of Linux (`fs.protected_symlinks`), wherever it is in force: in a folder where all may
+/// write and none may remove, links count that this user or the folder's owner has made.
+fn may_follow(link: &Path) -> bool {
+    let folder = link.parent().unwrap_or(Path::new("/"));
+    let (Ok(link), Ok(folder)) = (fs::symlink_metadata(link), fs::metadata(folder)) else {
+        return false;
+    };
+    let is_shared = folder.mode() & 0o1002 == 0o1002;
+    let user = rustix::process::geteuid().as_raw();
+    !is_shared || link.uid() == user || link.uid() == folder.uid()
+}
+
+/// Opens what is no regular file, to be written into and never replaced; `None` for a regular file,
+/// and where nothing is.
+///
+/// # Errors
+/// `Unsupported` for a pipe that nobody reads, and for a socket.
+pub fn open_special(target: &Path) -> error::Result<Option<File>> {
+    let Ok(there) = fs::metadata(target) else { return Ok(None) };
+    if there.is_file() || there.is_dir() {
+        return Ok(None);
+    }
+    let wrong = |text: &str| Error::new(error::ErrorKind::Unsupported, text);
+    if there.file_type().is_socket() {
+        return Err(wrong("the target is a socket, into which nothing is written"));
+    }
+    // An open that waited for a pipe's reader would wait without end.
+    let opened = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(target);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENXIO) => wrong("the target is a pipe from which no program reads"),
+        _ => Error::from_io(&error),
+    })?;
+    let flags = rustix::fs::fcntl_getfl(&file).map_err(|error| Error::from_io(&error.into()))?;
+    let waits = flags - rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&file, waits).map_err(|error| Error::from_io(&error.into()))?;
+    Ok(Some(file))
+}
+
+/// Gives a file that was private the permissions, group and access control list of the one that it
+/// replaces; without one, those of any new file. Where the group is refused, it gets no more than
+/// others have; where a file system refuses its permissions, it stays private.
+pub fn dress(file: &File, replaced: Option<&Path>) -> io::Result<()> {
+    let there = replaced.and_then(|path| open_regular(path, false).ok());
+    let seen = replaced.and_then(|path| fs::metadata(path).ok()).filter(Metadata::is_file);
+    let Some(seen) = seen else {
+        let _ = file.set_permissions(Permissions::from_mode(0o666 & !umask()));
+        return Ok(());
+    };
+    let mut mode = seen.mode() & 0o777;
+    if seen.gid() != file.metadata()?.gid() {
+        let group = rustix::fs::Gid::from_raw(seen.gid());
+        if rustix::fs::fchown(file, None, Some(group)).is_err() {
+            mode = mode & !0o070 | mode & (mode & 0o007) << 3;
+        }
+    }
+    let _ = file.set_permissions(Permissions::from_mode(mode));
+    if let Some(there) = there {
+        let mut list = vec![0; ACL_BYTES_MAX];
+        if let Ok(length) = rustix::fs::fgetxattr(&there, ACL, &mut list) {
+            let _ =
+                rustix::fs::fsetxattr(file, ACL, &list[..length], rustix::fs::XattrFlags::empty());
+        }
+    }
+    Ok(())
+}
+
+/// The permissions that new files do not get.
+fn umask() -> u32 {
+    // Any other way to ask for it sets it, for all threads.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
+}
+
+/// Replaces a small file of this user's own.
+///
+/// # Errors
+/// What keeps it from being written.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(content)?;
+    new.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// By what a writer that goes on with a file sees whether another one has changed it.
+#[derive(Debug)]
+pub struct Mark {
+    /// Length of the file.
+    before: u64,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl Mark {
+    /// Of a file as it is now.
+    ///
+    /// # Errors
+    /// What keeps it from being read.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Mark::within(file, file.metadata()?.len())
+    }
+
+    /// Whether the bytes that were there are there, and none but those that its writer has added.
+    pub fn holds(&self, file: &File, written_to: u64) -> bool {
+        let length = file.metadata().map(|there| there.len());
+        length.is_ok_and(|length| length == self.before.max(written_to))
+            && Mark::within(file, self.before)
+                .is_ok_and(|now| now.head == self.head && now.tail == self.tail)
+    }
+
+    fn within(file: &File, before: u64) -> io::Result<Self> {
+        let length = before.min(MARK_BYTES);
+        let read = |at: u64| {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact_at(&mut bytes, at).map(|()| bytes)
+        };
+        Ok(Mark { before, head: read(0)?, tail: read(before - length)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn pipe(path: &Path) {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
+    }
+
+    #[test]
+    fn only_this_users_own_regular_file_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        drop(create_new(&path("own")).unwrap());
+        assert_eq!(fs::metadata(path("own")).unwrap().mode() & 0o777, 0o600);
+        assert!(create_new(&path("own")).is_err() && open_own(&path("own")).is_ok());
+        symlink(path("own"), path("link")).unwrap();
+        pipe(&path("pipe"));
+        for name in ["link", "pipe"] {
+            let there = open_own(&path(name)).unwrap_err();
+            assert_eq!(there.kind(), ErrorKind::AlreadyExists, "{name}");
+            assert!(create_new(&path(name)).is_err() && open_regular(&path(name), true).is_err());
+        }
+        fs::hard_link(path("own"), path("other")).unwrap();
+        assert!(open_own(&path("own")).is_err(), "it has another name");
+        assert_eq!(open_own(&path("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn links_lead_where_cp_would_follow_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), "").unwrap();
+        symlink("file", path("one")).unwrap();
+        symlink("one", path("two")).unwrap();
+        symlink("none", path("dangling")).unwrap();
+        symlink("circle", path("circle")).unwrap();
+        symlink("/dev/null", path("null")).unwrap();
+        assert_eq!(followed(&path("two")).unwrap(), path("file"));
+        assert_eq!(followed(&path("new")).unwrap(), path("new"));
+        assert_eq!(followed(&path("null")).unwrap(), path("null"));
+        assert!(followed(&path("dangling")).is_err() && followed(&path("circle")).is_err());
+        assert!(open_special(&path("null")).unwrap().is_some());
+        assert!(open_special(&path("two")).unwrap().is_none());
+        pipe(&path("pipe"));
+        let error = open_special(&path("pipe")).unwrap_err();
+        assert!(error.to_string().contains("no program reads"), "{error}");
+    }
+
+    #[test]
+    fn a_file_gets_the_permissions_of_the_one_that_it_replaces() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mode = |name: &str| fs::metadata(path(name)).unwrap().mode() & 0o777;
+        fs::write(path("usual"), "").unwrap();
+        for (name, permissions) in [("a", 0o640), ("b", 0o604), ("c", 0o600)] {
+            fs::write(path("there"), "").unwrap();
+            fs::set_permissions(path("there"), Permissions::from_mode(permissions)).unwrap();
+            dress(&create_new(&path(name)).unwrap(), Some(&path("there"))).unwrap();
+            assert_eq!(mode(name), permissions);
+        }
+        dress(&create_new(&path("new")).unwrap(), Some(&path("none"))).unwrap();
+        assert_eq!(mode("new"), mode("usual"));
+    }
+
+    #[test]
+    fn a_mark_shows_what_another_writer_has_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let begin = || {
+            fs::write(&path, [7; 2000]).unwrap();
+            let file = open_own(&path).unwrap();
+            let mark = Mark::of(&file).unwrap();
+            file.write_all_at(&[8; 100], 2000).unwrap();
+            (file, mark)
+        };
+        let (file, mark) = begin();
+        assert!(mark.holds(&file, 2100));
+        let others: [&dyn Fn(&File); 4] = [
+            &|file| file.set_len(200).unwrap(),
+            &|file| file.set_len(5000).unwrap(),
+            &|file| file.write_all_at(b"x", 10).unwrap(),
+            &|file| file.write_all_at(b"x", 1990).unwrap(),
+        ];
+        for other in others {
+            let (file, mark) = begin();
+            other(&file);
+            assert!(!mark.holds(&file, 2100));
+        }
+        let (file, mark) = begin();
+        file.set_len(200).unwrap();
+        file.write_all_at(&[8; 10], 2090).unwrap();
+        assert!(!mark.holds(&file, 2100), "cut, and grown again");
+    }
+}
