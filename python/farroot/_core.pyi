@@ -675,6 +675,15 @@ def remember(url: str, metadata: bytes, server: str | None) -> None:
     """Stores the metadata of a file that another machine has read."""
 
 def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
+def shown(text: str) -> str:
+    """Text without secrets, and with an escape sequence for each control character."""
+
+def shown_lines(text: str) -> str:
+    """The same of text of several lines."""
+
+def without_secrets(text: str) -> str:
+    """Text without passwords, tokens and signatures."""
+
 def shown_address(address: str) -> str:
     """An address as it may be shown, without secrets."""
 

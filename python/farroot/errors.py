@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from ._shown import shown, shown_lines
+from ._shown import shown, shown_lines, without_secrets
 
 __all__ = [
     "ArgumentTypeError",
@@ -57,6 +57,10 @@ class Error(Exception):
     source: str | None = None
     retryable: bool = False
     retry_after: float | None = None
+
+    def __init__(self, *arguments: object) -> None:
+        # Whoever catches an error may print any part of it, or pickle it.
+        super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in arguments))
 
     def __str__(self) -> str:
         # KeyError would show the message quoted and escaped.

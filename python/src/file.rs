@@ -263,6 +263,24 @@ pub fn is_glob(text: &str) -> bool {
     engine::is_glob(text)
 }
 
+/// Text without secrets, and with an escape sequence for each control character.
+#[pyfunction]
+pub fn shown(text: &str) -> String {
+    remote::display::shown(text).into_owned()
+}
+
+/// The same of text of several lines.
+#[pyfunction]
+pub fn shown_lines(text: &str) -> String {
+    remote::display::shown_lines(text).into_owned()
+}
+
+/// Text without passwords, tokens and signatures.
+#[pyfunction]
+pub fn without_secrets(text: &str) -> String {
+    remote::display::without_secrets(text).into_owned()
+}
+
 /// An address as it may be shown, without secrets.
 #[pyfunction]
 pub fn shown_address(py: Python<'_>, address: &str) -> PyResult<String> {

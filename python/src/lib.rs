@@ -56,7 +56,8 @@ mod _core {
     use super::credentials::{credentials_found, with_access};
     #[pymodule_export]
     use super::file::{
-        Contents, File, Key, is_glob, matching, open_file, open_table, shown_address, split_object,
+        Contents, File, Key, is_glob, matching, open_file, open_table, shown, shown_address,
+        shown_lines, split_object, without_secrets,
     };
     #[pymodule_export]
     use super::formula::{Formula, Held, Program, formula_functions};

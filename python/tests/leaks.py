@@ -109,9 +109,11 @@ def _watch_commands() -> None:
 
 
 def _watch_errors() -> None:
+    begin = farroot.Error.__init__
+
     def searched(self: farroot.Error, *arguments: Any) -> None:
-        look(f"an error ({type(self).__name__})", repr(arguments))
-        super(farroot.Error, self).__init__(*arguments)
+        begin(self, *arguments)
+        look(f"an error ({type(self).__name__})", repr(self.args))
 
     farroot.Error.__init__ = searched  # type: ignore[method-assign, assignment]
 

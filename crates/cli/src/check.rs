@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use engine::{Finding, Severity};
-use remote::display::shown;
+use remote::display::{shown, without_secrets};
 use serde_json::json;
 
 use crate::outcome::Outcome;
@@ -54,5 +54,6 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
 fn line(file: &str, finding: &Finding) -> String {
     let Finding { severity, offset, what } = finding;
     let severity = severity.to_string();
+    let file = without_secrets(file);
     json!({"file": file, "offset": offset, "severity": severity, "what": what}).to_string()
 }

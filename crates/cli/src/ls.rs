@@ -55,7 +55,9 @@ pub fn run(arguments: &LsArguments) -> Outcome {
             match listing(engine, address, arguments).await {
                 Ok(listing) => {
                     let head = match count > 1 && !arguments.json {
-                        true => format!("{}{address}:\n", if at > 0 { "\n" } else { "" }),
+                        true => {
+                            format!("{}{}:\n", if at > 0 { "\n" } else { "" }, shown(address))
+                        }
                         false => String::new(),
                     };
                     std::io::stdout().write_all((head + &listing).as_bytes())?;

@@ -1,13 +1,109 @@
-//! Text of files and servers, as a terminal may be given it.
+//! Text as it may leave this program: on a terminal, in an error, in a log.
 //!
 //! Names, titles and messages come from others. A control character among them may clear the
 //! screen, change the window's title or make a line look like another, and so may marks of the
-//! direction of writing.
+//! direction of writing. And whatever names an address may name with it who may read there: a
+//! password, a token or a signature is left out wherever it stands in a text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// With an escape sequence for each control character, line ends among them.
+use crate::address;
+
+/// Ends an address in a text.
+const ENDS: [char; 6] = ['"', '\'', '<', '>', '|', '`'];
+/// What follows is a secret, also where it is in no address.
+const SECRETS: [&str; 8] = [
+    "authz=",
+    "access_token=",
+    "x-amz-signature=",
+    "x-amz-security-token=",
+    "x-amz-credential=",
+    "x-goog-signature=",
+    "authorization: ",
+    "bearer%20",
+];
+/// Tokens (RFC 7519) begin so: `{"` in base64.
+const TOKEN_BEGINS: &str = "eyJ";
+/// No token is as short.
+const TOKEN_LEN_MIN: usize = 20;
+
+/// Without passwords, tokens and signatures.
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    for hide in [hide_in_addresses, hide_by_names, hide_tokens] {
+        if let Some(hidden) = hide(&text) {
+            text = Cow::Owned(hidden);
+        }
+    }
+    text
+}
+
+/// Of addresses, what [`crate::address::Address`] shows.
+fn hide_in_addresses(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+.-".contains(letter);
+        let begin = rest[..at].trim_end_matches(is_of_scheme).len();
+        let ends = |letter: char| letter.is_whitespace() || ENDS.contains(&letter);
+        let end = rest[at..].find(ends).map_or(rest.len(), |length| at + length);
+        // What a sentence has behind an address is none of it.
+        let end = begin + rest[begin..end].trim_end_matches([';', ',', ':', ')']).len();
+        let end = end.max(at + 3);
+        out.push_str(&rest[..begin]);
+        out.push_str(&address::shown(&rest[begin..end]));
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    (out != text).then_some(out)
+}
+
+fn hide_by_names(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let mut found: Vec<usize> = SECRETS
+        .iter()
+        .flat_map(|name| lower.match_indices(name).map(|(at, name)| at + name.len()))
+        .collect();
+    found.sort_unstable();
+    let ends =
+        |letter: char| letter.is_whitespace() || ENDS.contains(&letter) || "&;,)".contains(letter);
+    replaced(text, &found, |rest| {
+        // A header has its kind before the secret.
+        let kind = ["bearer ", "basic "].iter().find(|kind| {
+            rest.get(..kind.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(kind))
+        });
+        let kind = kind.map_or(0, |kind| kind.len());
+        kind + rest[kind..].find(ends).unwrap_or(rest.len() - kind)
+    })
+}
+
+fn hide_tokens(text: &str) -> Option<String> {
+    let found: Vec<usize> = text.match_indices(TOKEN_BEGINS).map(|(at, _)| at).collect();
+    let is_of_token = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    replaced(text, &found, |rest| {
+        let length = rest.find(|letter| !is_of_token(letter)).unwrap_or(rest.len());
+        let is_token = length >= TOKEN_LEN_MIN && rest[..length].contains('.');
+        if is_token { length } else { 0 }
+    })
+}
+
+/// With dots for so many bytes at each of these places, ascending.
+fn replaced(text: &str, places: &[usize], length: impl Fn(&str) -> usize) -> Option<String> {
+    let (mut out, mut done) = (String::new(), 0);
+    for at in places.iter().copied() {
+        let length = if at < done { 0 } else { length(&text[at..]) };
+        if length > 0 {
+            out.push_str(&text[done..at]);
+            out.push_str("...");
+            done = at + length;
+        }
+    }
+    out.push_str(&text[done..]);
+    (out != text).then_some(out)
+}
+
+/// Without secrets, and with an escape sequence for each control character, line ends among them.
 pub fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, is_control)
 }
@@ -18,8 +114,9 @@ pub fn shown_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let text = without_secrets(text);
     if !text.contains(&is_escaped) {
-        return text.into();
+        return text;
     }
     let mut out = String::with_capacity(text.len() + 8);
     for letter in text.chars() {
@@ -43,6 +140,42 @@ fn is_control(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each verb had hidden the secrets of the addresses that it thought of.
+    #[test]
+    fn no_text_has_a_secret_that_an_address_had() {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2VjcmV0";
+        for (text, expected) in [
+            (
+                "no file matches root://h//no*.root?authz=SECRET",
+                "no file matches root://h//no*.root?authz=...",
+            ),
+            (
+                "root://a:SECRET@h//f?authz=SECRET|https://h/g?sig=SECRET&tried=b",
+                "root://a@h//f?authz=...|https://h/g?sig=...&tried=b",
+            ),
+            ("<Tree 't' in 'root://h//f?authz=SECRET'>", "<Tree 't' in 'root://h//f?authz=...'>"),
+            (
+                "it failed; in https://h/f?x-y=SECRET; try again",
+                "it failed; in https://h/f?x-y=...; try again",
+            ),
+            ("GET /f?a=1&authz=SECRET HTTP/1.1", "GET /f?a=1&authz=... HTTP/1.1"),
+            ("Authorization: Bearer SECRET", "Authorization: ..."),
+            ("authz=Bearer%20SECRET", "authz=..."),
+            (
+                "root://h//f?authz=...; in root://h//f?authz=...",
+                "root://h//f?authz=...; in root://h//f?authz=...",
+            ),
+        ] {
+            assert_eq!(without_secrets(text), expected);
+            assert_eq!(without_secrets(expected), expected, "nothing more is hidden");
+        }
+        assert_eq!(shown(&format!("a\n{token} b")), "a\\n... b");
+        for plain in ["Muon_pt", "a://", "://", "see https://root.cern/doc/", "eyJ", "/data/f?x=1"]
+        {
+            assert!(matches!(without_secrets(plain), Cow::Borrowed(_)), "{plain}");
+        }
+    }
 
     #[test]
     fn nothing_reaches_a_terminal_but_what_can_be_seen() {

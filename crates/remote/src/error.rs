@@ -1,10 +1,11 @@
 //! The one error of the engine: what, where, which source, and whether a retry can help.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::display::shown;
+use crate::display::{shown, without_secrets};
 
 /// Result of anything the engine does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -83,7 +84,7 @@ impl Error {
         let retryable = matches!(kind, ErrorKind::TimedOut | ErrorKind::Connection);
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message: hidden(message),
             url: None,
             range: None,
             source: None,
@@ -176,7 +177,7 @@ impl Error {
     /// Puts `what` and a colon in front of the message.
     #[must_use]
     pub fn about(mut self, what: &str) -> Self {
-        self.0.message = format!("{what}: {}", self.0.message);
+        self.0.message = hidden(format!("{what}: {}", self.0.message));
         self
     }
 
@@ -189,14 +190,14 @@ impl Error {
     /// Puts a semicolon and `what` behind the message.
     #[must_use]
     pub(crate) fn and(mut self, what: &str) -> Self {
-        self.0.message = format!("{}; {what}", self.0.message);
+        self.0.message = hidden(format!("{}; {what}", self.0.message));
         self
     }
 
     /// Names the file, unless an inner layer has.
     #[must_use]
     pub fn with_url(mut self, url: impl Into<String>) -> Self {
-        self.0.url.get_or_insert_with(|| url.into());
+        self.0.url.get_or_insert_with(|| hidden(url));
         self
     }
 
@@ -210,21 +211,21 @@ impl Error {
     /// Names the server, unless an inner layer has.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<String>) -> Self {
-        self.0.source.get_or_insert_with(|| source.into());
+        self.0.source.get_or_insert_with(|| hidden(source));
         self
     }
 
     /// What the user can do about it.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice.get_or_insert_with(|| Advice { shell: advice.into(), python: None });
+        self.0.advice.get_or_insert_with(|| Advice { shell: hidden(advice), python: None });
         self
     }
 
     /// What the user can do about it, where that is spelt otherwise in a shell than in Python.
     #[must_use]
     pub fn with_advice_for(mut self, shell: &str, python: &str) -> Self {
-        let advice = || Advice { shell: shell.into(), python: Some(python.into()) };
+        let advice = || Advice { shell: hidden(shell), python: Some(hidden(python)) };
         self.0.advice.get_or_insert_with(advice);
         self
     }
@@ -270,6 +271,15 @@ impl Error {
             _ => ErrorKind::Io,
         };
         Error::new(kind, error.to_string())
+    }
+}
+
+/// Whoever catches an error may print any part of it: none has a secret.
+fn hidden(text: impl Into<String>) -> String {
+    let text = text.into();
+    match without_secrets(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(hidden) => hidden,
     }
 }
 

@@ -14,6 +14,7 @@ from .._addresses import Address
 from .._kinds import as_file
 from .._ours import by_caller, ours
 from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
+from .._shown import shown
 from .._uproot import taken
 from ..compression import Compression
 from ..errors import ExistsError, InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
@@ -152,7 +153,7 @@ class WritableFile:
         _OPEN.add(self)
 
     def __repr__(self) -> str:
-        return f"<WritableFile {self.file_path!r}>"
+        return shown(f"<WritableFile {self.file_path!r}>")
 
     @property
     def file_path(self) -> str | None:

@@ -491,8 +491,11 @@ impl Address {
                 let what = "a file of this name cannot be asked for over root://, where a ? ends \
                             the name and control characters are not allowed";
                 let named = format!("{}://{}/{}", url.scheme, url.address(), url.path);
-                let error = Error::new(ErrorKind::Unsupported, what).with_url(named);
-                Err(error.with_advice("give the file another name, or read it another way"))
+                // Of an address, what follows a ? is not shown.
+                let name = url.path.rsplit('/').next().unwrap_or_default();
+                let error = Error::new(ErrorKind::Unsupported, format!("{name:?}: {what}"));
+                let advice = "give the file another name, or read it another way";
+                Err(error.with_url(named).with_advice(advice))
             }
         }
     }
@@ -611,7 +614,7 @@ const QUERY_SHOWN: [&str; 8] =
     ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
 
 /// A text that may be an address, without its secrets.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file")
     else {
         return text.to_owned();
