@@ -25,14 +25,15 @@ enum Message<T> {
 pub struct Carrier {
     url: String,
     messages: mpsc::Sender<Message<MemoryReservation>>,
-    task: JoinHandle<Result<Written>>,
+    /// `None` once it has said how it ended.
+    task: Option<JoinHandle<Result<Written>>>,
 }
 
 impl Carrier {
     pub fn start(upload: Upload) -> Self {
         let url = upload.address().to_owned();
         let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
-        Carrier { url, messages, task: tokio::spawn(carry(upload, receiver)) }
+        Carrier { url, messages, task: Some(tokio::spawn(carry(upload, receiver))) }
     }
 
     /// Hands over all that the file has to write. The reservations are dropped once the place has
@@ -68,8 +69,10 @@ impl Carrier {
     pub async fn abandon(self) {
         let Carrier { messages, task, .. } = self;
         drop(messages);
-        // It ends with the error that says so.
-        let _ = task.await;
+        if let Some(task) = task {
+            // It ends with the error that says so.
+            let _ = task.await;
+        }
     }
 
     async fn send(&mut self, message: Message<MemoryReservation>) -> Result<()> {
@@ -80,7 +83,8 @@ impl Carrier {
     }
 
     async fn outcome(&mut self) -> Result<Written> {
-        (&mut self.task).await.map_err(|_| given_up())?
+        let Some(task) = self.task.take() else { return Err(given_up()) };
+        task.await.map_err(|_| given_up())?
     }
 }
 
@@ -114,6 +118,43 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
+
+    /// A disk that is full.
+    struct Full;
+
+    impl Sink for Full {
+        fn write(&mut self, _: u64, _: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
+            async { Err(Error::new(ErrorKind::Io, "the disk is full")) }.boxed()
+        }
+
+        fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
+            async { Ok(()) }.boxed()
+        }
+
+        fn finish(self: Box<Self>, _: Content) -> BoxFuture<'static, Result<Written>> {
+            async { Err(given_up()) }.boxed()
+        }
+
+        fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {
+            async {}.boxed()
+        }
+    }
+
+    /// Regression: after a write had failed, giving the output up waited for the task once more,
+    /// and panicked.
+    #[tokio::test]
+    async fn what_could_not_be_written_is_given_up_after_its_error() {
+        let mut carrier = Carrier::start(Upload::new("place".into(), Box::new(Full), 0));
+        let error = loop {
+            let write = Write { offset: 0, bytes: vec![1; 5].into(), is_replaced: false };
+            if let Err(error) = carrier.send(Message::Write(vec![write], Vec::new())).await {
+                break error;
+            }
+        };
+        assert_eq!(error.message(), "the disk is full");
+        carrier.send(Message::Finish).await.unwrap_err();
+        carrier.abandon().await;
+    }
 
     /// A place that takes one write for each permit.
     struct Place(Arc<Semaphore>);
