@@ -163,6 +163,50 @@ fn trimmed(bytes: &[u8]) -> Result<Option<SecretString>, String> {
     }
 }
 
+/// Audiences of tokens that are for any server (WLCG Common JWT Profiles; SciTokens).
+const ANY_AUDIENCE: [&str; 2] = ["https://wlcg.cern.ch/jwt/v1/any", "any"];
+
+impl Token {
+    /// Whether it may go to a server of this name and port: not where it names other servers, and
+    /// not this one.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn for_server(self, host: &str, port: u16) -> Result<Self, Unusable> {
+        let audience = self.claims.as_ref().map_or(&[][..], |claims| &claims.audience);
+        let is_fit = |one: &String| match server_of(one) {
+            _ if ANY_AUDIENCE.iter().any(|any| any.eq_ignore_ascii_case(one)) => true,
+            Some((named, its_port)) => {
+                named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
+            }
+            // A word that a site and its tokens agree on.
+            None => true,
+        };
+        if audience.is_empty() || audience.iter().any(is_fit) {
+            return Ok(self);
+        }
+        let reason = Reason::Elsewhere(audience.join(", "));
+        Err(Unusable { kind: Kind::Token, what: "the token", place: self.place, reason })
+    }
+}
+
+/// The server that an audience names, with its port where it has one.
+fn server_of(audience: &str) -> Option<(&str, Option<u16>)> {
+    let (is_url, rest) = match audience.split_once("://") {
+        Some((_, rest)) => (true, rest),
+        None => (false, audience),
+    };
+    let authority = rest.split(['/', '?']).next()?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !host.ends_with(':') && port.parse::<u16>().is_ok() => {
+            (host, port.parse().ok())
+        }
+        _ => (authority, None),
+    };
+    let host = host.trim_matches(['[', ']']).trim_end_matches('.');
+    (!host.is_empty() && (is_url || host.contains('.'))).then_some((host, port))
+}
+
 impl Claims {
     /// Those of a JSON Web Token; `None` where it is another thing.
     pub fn of(token: &str) -> Option<Self> {
@@ -217,4 +261,42 @@ fn words(value: Option<&Value>, split: bool) -> Vec<String> {
 fn instant(value: &Value) -> Option<SystemTime> {
     let seconds = value.as_f64().filter(|seconds| (0.0..1e11).contains(seconds))?;
     UNIX_EPOCH.checked_add(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A token for one storage went to every https server that an address named.
+    #[test]
+    fn a_token_goes_where_its_audience_lets_it() {
+        let token = |audience: &[&str]| {
+            let audience = audience.iter().map(|one| (*one).to_owned()).collect();
+            let claims = Some(Claims { audience, ..Claims::default() });
+            let (secret, place) = ("a.b.c".into(), Place::Argument);
+            Token { secret, place, mode: None, claims }
+        };
+        for (audience, is_fit) in [
+            (&[][..], true),
+            (&["https://wlcg.cern.ch/jwt/v1/any"], true),
+            (&["ANY"], true),
+            (&["cms"], true),
+            (&["eos.example.org"], true),
+            (&["https://EOS.example.org"], true),
+            (&["roots://eos.example.org:1094/"], true),
+            (&["https://other.org", "eos.example.org:1094"], true),
+            (&["https://other.org"], false),
+            (&["other.org"], false),
+            (&["https://there"], false),
+            (&["https://eos.example.org:8443"], false),
+            (&["https://example.org"], false),
+            (&["https://eos.example.org.evil.net"], false),
+        ] {
+            let fit = token(audience).for_server("eos.example.org", 1094);
+            assert_eq!(fit.is_ok(), is_fit, "{audience:?}");
+            if let Err(why) = fit {
+                assert!(why.to_string().contains("not for this server"), "{why}");
+            }
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub enum Reason {
     Mode(u32),
     /// It is larger than any credential, in bytes.
     TooLarge(u64),
+    /// It says that it is for other servers than the one that is asked; those.
+    Elsewhere(String),
     /// It is not what it should be; what is wrong with it.
     Malformed(String),
     /// The key has a passphrase, and a library does not ask for one.
@@ -68,6 +70,9 @@ impl fmt::Display for Reason {
                 write!(f, "is open to other users (mode {:03o})", mode & 0o777)
             }
             Reason::TooLarge(bytes) => write!(f, "is too large ({bytes} bytes)"),
+            Reason::Elsewhere(audience) => {
+                write!(f, "says that it is for {audience}, not for this server")
+            }
             Reason::Malformed(what) => write!(f, "is not valid: {what}"),
             Reason::Encrypted => f.write_str("has a passphrase, which farroot does not ask for"),
             Reason::Expired(ago) => write!(f, "expired {} ago", Span(*ago)),
@@ -113,6 +118,9 @@ impl Unusable {
             }
             (Reason::Expired(_) | Reason::Malformed(_), Kind::Token) => {
                 remedy::FETCH_TOKEN.to_owned()
+            }
+            (Reason::Elsewhere(_), _) => {
+                "fetch one for it, or name the token in the call if it is to be shown".to_owned()
             }
             (Reason::NoLibrary(_), _) => {
                 "install libgssapi-krb5-2 (Debian), krb5-libs (RHEL) or krb5 (conda)".to_owned()

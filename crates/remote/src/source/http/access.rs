@@ -4,8 +4,9 @@
 //! [`Address::is_named`]). It is a password where the address has one, else the bearer token, else
 //! the X.509 proxy or certificate, in that order or the caller's: one alone, because servers that
 //! see two choose, and not all the better one (EOS took an unknown certificate for nobody although
-//! the token beside it was good). Files are read again for each connection, as the field's tools
-//! renew them in place.
+//! the token beside it was good). A token that was found, and names other servers as those that it
+//! is for, is not shown. Files are read again for each connection, as the field's tools renew them
+//! in place.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,8 @@ pub struct Access {
     wallet: Wallet,
     is_encrypted: bool,
     is_named: AtomicBool,
+    host: String,
+    port: u16,
     has_password: bool,
     is_insecure: bool,
     has_warned: AtomicBool,
@@ -71,6 +74,8 @@ impl Access {
             is_encrypted: matches!(url.scheme(), Scheme::Https | Scheme::Pelican),
             // Of S3 its own keys, which are no concern of a connection.
             is_named: AtomicBool::new(is_named && url.scheme() == Scheme::Https),
+            host: url.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+            port: url.port().unwrap_or_default(),
             has_password,
             is_insecure: config.insecure,
             has_warned: AtomicBool::new(false),
@@ -128,10 +133,16 @@ impl Access {
         let choice = self.wallet.choice();
         for kind in self.wallet.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
             let (what, is_given) = match kind {
-                Kind::Token => (
-                    self.wallet.token().map(|token| token.map(|one| What::Token(Box::new(one)))),
-                    choice.token.is_some(),
-                ),
+                Kind::Token => {
+                    let is_given = choice.token.is_some();
+                    let fits = |token: Token| match is_given {
+                        // The caller's own word for this server.
+                        true => Ok(token),
+                        false => token.for_server(&self.host, self.port),
+                    };
+                    let token = self.wallet.token().and_then(|token| token.map(fits).transpose());
+                    (token.map(|token| token.map(|one| What::Token(Box::new(one)))), is_given)
+                }
                 Kind::X509 => {
                     let identity = self.wallet.identity();
                     let what = identity.map(|one| one.map(|one| What::Certificate(Box::new(one))));

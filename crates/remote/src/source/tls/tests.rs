@@ -431,6 +431,34 @@ async fn a_server_that_is_not_believed_is_named_with_the_reason() {
     );
 }
 
+/// An authority that may sign for one domain only had signed a common name of another one: its
+/// constraints are about alternative names, and the certificate had none.
+#[tokio::test]
+async fn a_common_name_is_not_believed_of_an_authority_with_constraints() {
+    for is_constrained in [false, true] {
+        let mut authority = CertificateParams::default();
+        authority.distinguished_name.push(DnType::CommonName, "Site CA");
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        authority.name_constraints = is_constrained.then(|| rcgen::NameConstraints {
+            permitted_subtrees: vec![rcgen::GeneralSubtree::DnsName("site.org".into())],
+            excluded_subtrees: vec![],
+        });
+        let key = KeyPair::generate().unwrap();
+        let der = authority.self_signed(&key).unwrap().der().clone();
+        let authority = Authority { issuer: Issuer::new(authority, key), der };
+        let mut old = params(&[]);
+        old.distinguished_name.push(DnType::CommonName, HOST);
+        let old = authority.sign(&old);
+        if is_constrained {
+            assert!(refused(&old, &authority).await.contains("names no host (no SAN)"));
+        } else {
+            let config = client_config(&authority.trust(), None, false).unwrap();
+            let server = Arc::new(server(&old, BOTH));
+            assert_eq!(ask(answering(&server), &config).await.unwrap(), b"hello");
+        }
+    }
+}
+
 /// What `openssl req -x509` makes is an authority's certificate, which no server may show; without
 /// that mark it is believed where it is named.
 #[tokio::test]

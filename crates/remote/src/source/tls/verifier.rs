@@ -18,6 +18,9 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, Signatu
 use super::provider::provider;
 use super::trust::Trust;
 
+/// The extension `nameConstraints` (RFC 5280, section 4.2.1.10), as DER writes its name.
+const CONSTRAINTS: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x1e];
+
 /// Checks chain, validity and name, and says of a failure what it saw. The name is looked for among
 /// the alternative names, and in the subject only of a certificate without any, as the field's
 /// oldest ones are (RFC 6125, section 6.4.4).
@@ -67,10 +70,34 @@ impl Verifier {
         self.check_revocation(end, intermediates, name, now)?;
         verify_server_name(&certificate, name).or_else(|error| {
             let ServerName::DnsName(wanted) = name else { return Err(error) };
-            let old = name_of_old(end);
+            // Constraints of authorities are about alternative names; nothing holds a common name
+            // against them.
+            let may_be_old = !self.is_constrained(end, intermediates);
+            let old = may_be_old.then(|| name_of_old(end)).flatten();
             let is_meant = old.is_some_and(|old| old.eq_ignore_ascii_case(wanted.as_ref()));
             if is_meant { Ok(()) } else { Err(error) }
         })
+    }
+
+    /// Whether one of the authorities that may have signed a certificate may do so for some names
+    /// only.
+    fn is_constrained(
+        &self,
+        end: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+    ) -> bool {
+        let has_constraints =
+            |der: &&CertificateDer<'_>| der.windows(CONSTRAINTS.len()).any(|at| at == CONSTRAINTS);
+        if intermediates.iter().any(|der| has_constraints(&der)) {
+            return true;
+        }
+        let all = std::iter::once(end).chain(intermediates);
+        let issuers: Vec<Vec<u8>> =
+            all.filter_map(|der| Some(Certificate::parse(der).ok()?.names.1)).collect();
+        // An anchor's subject is kept without the header that it has in a certificate.
+        let signed = |subject: &[u8]| issuers.iter().any(|issuer| issuer.ends_with(subject));
+        let anchors = &self.trust.anchors().roots;
+        anchors.iter().any(|it| it.name_constraints.is_some() && signed(&it.subject))
     }
 
     /// Whether an authority has taken one of the certificates back, where it has a list that says
