@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::reading::ended;
 use crate::run::random_text;
 use crate::serve::ProtectionArguments;
-use crate::setup::own_proxy;
+use crate::setup::{other_user, own_proxy};
 use crate::user_proxy::{Door, Ends};
 
 /// Serve files of far servers to clients near by, over XRootD and HTTP
@@ -131,7 +131,9 @@ pub fn started(config: Config) -> Result<Server, String> {
     let (port, address) = (config.port, config.address);
     Server::start(config).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("port {port} on {address} is taken: choose another with --port, or 0 for any")
+            let by = other_user(port).map(|user| format!(" by {user}")).unwrap_or_default();
+            let advice = "choose another with --port, or 0 for any";
+            format!("port {port} on {address} is taken{by}: {advice}")
         }
         _ => format!("cannot start a proxy on {address}: {error}"),
     })

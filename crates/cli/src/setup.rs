@@ -56,6 +56,11 @@ fn configure(arguments: &SetupArguments, path: &Path, out: &mut impl Write) -> O
         }
         return Ok(());
     }
+    if let Some(user) = other_user(arguments.port) {
+        let text = format!("port {} is in the hands of {user}, who would", arguments.port);
+        let text = format!("{text} read your secret and answer your programs: choose another");
+        return Err(format!("{text} with --port").into());
+    }
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let proxy = format!("root://{here}//k-{}/", random_text()?);
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -87,6 +92,13 @@ fn proxy_at(path: &Path, none: impl Fn() -> String) -> Result<(u16, String), Str
     Ok((address.port().ok_or_else(wrong)?, secret.to_owned()))
 }
 
+/// Who listens on a port of loopback, where that is neither this user nor nobody.
+pub fn other_user(port: u16) -> Option<String> {
+    let user = ::serve::user_of_port(port)?;
+    let is_ours = user == rustix::process::geteuid().as_raw();
+    (!is_ours).then(|| format!("another user (number {user})"))
+}
+
 /// What is wrong with the configuration; `None` where there is none, or nothing.
 pub fn fault() -> Option<String> {
     let path = permanent().filter(|path| path.exists())?;
@@ -94,6 +106,11 @@ pub fn fault() -> Option<String> {
     match own_proxy() {
         Err(error) => Some(error),
         Ok((port, _)) => {
+            if let Some(user) = other_user(port) {
+                let text = format!("port {port}, to which {} leads, is in", path.display());
+                let advice = "go back with farroot setup --remove, then choose another --port";
+                return Some(format!("{text} the hands of {user}; {advice}"));
+            }
             let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let error = TcpStream::connect_timeout(&here, CONNECT_TIME).err()?;
             let shown = path.display();

@@ -15,6 +15,7 @@ mod guard;
 mod http;
 mod limits;
 mod memory;
+mod neighbours;
 mod shaped;
 mod stream;
 mod turns;
@@ -42,6 +43,7 @@ pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding, Origin};
 pub use self::guard::Protection;
 pub use self::limits::Limits;
+pub use self::neighbours::user_of_port;
 pub use self::shaped::Shape;
 
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
@@ -113,6 +115,7 @@ impl Server {
             guard,
             link: Link::new(config.shape),
             shape: config.shape,
+            is_of_one_user: matches!(&config.content, Content::Far(far) if far.secret.is_some()),
             clients: Clients::new(limits),
             refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         });
@@ -200,6 +203,8 @@ struct Shared {
     guard: Guard,
     link: Arc<Link>,
     shape: Shape,
+    /// It reads with its user's credentials, for that user's programs.
+    is_of_one_user: bool,
     clients: Arc<Clients>,
     refusals: Arc<Semaphore>,
 }
@@ -211,7 +216,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        if prepare(&stream).is_err() {
+        if prepare(&stream).is_err() || !shared.is_for(&stream, from) {
             continue;
         }
         match shared.clients.admit(from.ip()) {
@@ -241,6 +246,14 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Shared {
+    /// Whether a client may speak at all: of another user of this machine not even the secret
+    /// counts. Where the system does not say whose it is, the secret alone decides.
+    fn is_for(&self, stream: &TcpStream, from: SocketAddr) -> bool {
+        let user = || neighbours::user_of_peer(from, stream.local_addr().ok()?);
+        let is_ours = |user| user == 0 || user == rustix::process::geteuid().as_raw();
+        !self.is_of_one_user || user().is_none_or(is_ours)
+    }
+
     /// The stream as far away as wished, and its first byte, left where it is; `None` when there is
     /// none.
     async fn distant(&self, stream: TcpStream) -> (Box<dyn Stream>, Option<u8>) {
@@ -271,12 +284,13 @@ impl Shared {
                 }
                 Some(TLS_BEGINS) if guard.has_tls() => {
                     if let Ok(stream) = guard.within(stream).await {
-                        http::serve(stream, files, HttpEntry::Guarded(guard), client.clone()).await;
+                        let entry = HttpEntry::Guarded(guard);
+                        http::serve(stream, files, entry, client.clone(), here).await;
                     }
                 }
                 Some(_) => {
                     let entry = if guard.is_open() { HttpEntry::Open } else { HttpEntry::Closed };
-                    http::serve(stream, files, entry, client.clone()).await;
+                    http::serve(stream, files, entry, client.clone(), here).await;
                 }
                 None => {}
             }

@@ -13,6 +13,7 @@ mod requests;
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -39,6 +40,7 @@ use super::files::{Files, Name, Opened};
 use super::folder::Stat;
 use crate::clients::Client;
 use crate::guard::HttpEntry;
+use crate::neighbours::names_this_machine;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";
@@ -53,6 +55,7 @@ pub async fn serve(
     files: Files,
     entry: HttpEntry,
     client: Arc<Client>,
+    here: SocketAddr,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
     let serving = Arc::new(Serving { files, client, requests: Requests::default() });
@@ -65,6 +68,10 @@ pub async fn serve(
             // Requests that are sent together are answered one by one, as their answers are taken.
             serving.client.moves().await;
             serving.client.works();
+            if !names_this_machine(request.headers(), here) {
+                let text = "this server is on the loopback of its machine: ask for localhost\n";
+                return Ok(plain(&serving, StatusCode::MISDIRECTED_REQUEST, text));
+            }
             Ok::<_, Infallible>(match turned_away(&serving, &entry, request.headers()) {
                 Some(answer) => answer,
                 None if serving.files.are_writable() && change::is_change(request.method()) => {
