@@ -187,7 +187,7 @@ const GIB: u32 = 1 << 30;
 #[test]
 fn http_clients_that_do_not_read_a_large_file() {
     let served = served(&[]);
-    let asks = "GET /large.root HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3);
+    let asks = "GET /large.root HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(3);
     let _flood = served.flood(CLIENTS, asks.as_bytes());
     served.assert_an_honest_client_is_served();
     served.settle();
@@ -201,8 +201,10 @@ fn http_clients_that_do_not_read_a_thousand_ranges() {
     let ranges: Vec<String> = (0..1000u64)
         .map(|at| format!("{}-{}", at * 3_000_000, at * 3_000_000 + 2_000_000))
         .collect();
-    let asks =
-        format!("GET /large.root HTTP/1.1\r\nHost: x\r\nRange: bytes={}\r\n\r\n", ranges.join(","));
+    let asks = format!(
+        "GET /large.root HTTP/1.1\r\nHost: localhost\r\nRange: bytes={}\r\n\r\n",
+        ranges.join(",")
+    );
     let _flood = served.flood(CLIENTS, asks.repeat(3).as_bytes());
     served.assert_an_honest_client_is_served();
     served.settle();
@@ -214,7 +216,7 @@ fn http_clients_that_do_not_read_a_thousand_ranges() {
 fn http_clients_that_do_not_read_listings() {
     let served = served(&[]);
     served.add_many_files();
-    let asks = "GET /many/ HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
+    let asks = "GET /many/ HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000);
     let _flood = served.flood(CLIENTS, asks.as_bytes());
     served.assert_an_honest_client_is_served();
     served.settle();
@@ -225,9 +227,10 @@ fn http_clients_that_do_not_read_listings() {
 #[test]
 fn http_clients_that_do_not_read_small_answers() {
     let served = served(&[]);
-    let asks = "GET /honest.root HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n".repeat(20_000);
+    let asks =
+        "GET /honest.root HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\n\r\n".repeat(20_000);
     let _none = served.flood(20, asks.as_bytes());
-    let asks = "HEAD /absent HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20_000);
+    let asks = "HEAD /absent HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(20_000);
     let _absent = served.flood(20, asks.as_bytes());
     served.assert_an_honest_client_is_served();
     served.settle();
@@ -309,7 +312,7 @@ fn xrootd_clients_that_do_not_read_small_answers() {
 #[test]
 fn distant_clients_that_do_not_read() {
     let served = served(&["--rtt", "10ms"]);
-    let asks = "GET /large.root HTTP/1.1\r\nHost: x\r\n\r\n";
+    let asks = "GET /large.root HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let _http = served.flood(CLIENTS / 2, asks.as_bytes());
     let read = |stream| {
         ReadRequest { handle: HANDLE, offset: 0, length: GIB, arguments: None }.frame(stream)
@@ -351,7 +354,7 @@ fn more_handshakes_than_there_are_places() {
 #[test]
 fn an_address_that_takes_all_its_places_is_refused_in_words_and_others_are_served() {
     let served = served(&["--connections", "40", "--connections-per-address", "20"]);
-    let asks = "GET /large.root HTTP/1.1\r\nHost: x\r\n\r\n";
+    let asks = "GET /large.root HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let from_elsewhere = || {
         let socket = TcpSocket::new_v4().unwrap();
@@ -422,7 +425,8 @@ fn clients_that_send_what_is_not_wanted() {
     ] {
         flood.extend(served.flood(30, &body(code, length)));
     }
-    let upload = format!("PUT /new HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", 1u64 << 40);
+    let upload =
+        format!("PUT /new HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 1u64 << 40);
     let mut upload = upload.into_bytes();
     upload.resize(1_000_000, b'a');
     flood.extend(served.flood(30, &upload));

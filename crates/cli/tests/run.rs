@@ -138,7 +138,7 @@ fn other_settings_and_a_command_alone_have_proxies_of_their_own() {
 #[cfg(target_os = "linux")]
 fn status(proxy: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(proxy).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.split(' ').nth(1).unwrap().to_owned()

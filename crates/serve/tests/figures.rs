@@ -29,7 +29,8 @@ fn request(proxy: &Server, path: &str, ranges: &str) -> TcpStream {
     let mut stream = TcpStream::connect(proxy.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let text = format!(
-        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nRange: bytes={ranges}\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Range: bytes={ranges}\r\n\r\n"
     );
     stream.write_all(text.as_bytes()).unwrap();
     stream

@@ -52,7 +52,7 @@ impl Client {
     }
 
     fn send(&mut self, method: &str, path: &str, headers: &str) {
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
         self.0.get_mut().write_all(request.as_bytes()).unwrap();
     }
 

@@ -88,7 +88,8 @@ impl Bed {
         let reads: Vec<u8> = (3..40).flat_map(read).collect();
         let reads = [self.opening("large"), reads].concat();
         let vectors = [self.opening("large"), vector.frame(StreamId(3))].concat();
-        let get = format!("GET /{}large HTTP/1.1\r\nHost: x\r\n\r\n", self.origin.http_url());
+        let get =
+            format!("GET /{}large HTTP/1.1\r\nHost: localhost\r\n\r\n", self.origin.http_url());
         let each = (0..20).flat_map(|number| {
             let xrootd = if number % 2 == 0 { &reads } else { &vectors };
             [self.send(xrootd), self.send(get.repeat(3).as_bytes())]
@@ -220,7 +221,7 @@ fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     let bed = bed(Limits { opening, ..Limits::default() });
     let mut idle = bed.send(&bed.opening("honest"));
     let with_body = format!(
-        "GET /{}none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+        "GET /{}none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello",
         bed.origin.http_url()
     );
     let mut idle_http = bed.send(with_body.as_bytes());
@@ -228,7 +229,7 @@ fn half_a_request_ends_its_connection_and_an_idle_one_stays() {
     add_answers(&mut idle_http, &mut answers, 1);
     let ping = Ping.frame(StreamId(9));
     let half = [bed.opening("honest"), ping[..ping.len() / 2].to_vec()].concat();
-    let get = format!("GET /{}none HTTP/1.1\r\nHost: x\r\n\r\n", bed.origin.http_url());
+    let get = format!("GET /{}none HTTP/1.1\r\nHost: localhost\r\n\r\n", bed.origin.http_url());
     let mut halves = [
         bed.send(&handshake::REQUEST[..10]),
         bed.send(&logged_in()[..30]),
@@ -309,7 +310,7 @@ fn few_files_stay_open_without_a_client() {
     let origin = bed.origin.http_url();
     let mut stream = bed.connect();
     for number in 0..FILES {
-        let request = format!("HEAD /{origin}{number} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let request = format!("HEAD /{origin}{number} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {

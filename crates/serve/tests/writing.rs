@@ -239,7 +239,7 @@ fn status(server: &Server, request: &str) -> String {
 #[test]
 fn http_takes_chunks_makes_folders_and_removes() {
     let (folder, server) = served(true);
-    let end = "Host: x\r\nConnection: close\r\n";
+    let end = "Host: localhost\r\nConnection: close\r\n";
     let chunked = "Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n3\r\nefg\r\n0\r\n\r\n";
     assert_eq!(status(&server, &format!("PUT /sub/c HTTP/1.1\r\n{end}{chunked}")), "201");
     assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");

@@ -216,7 +216,8 @@ async fn clients_share_one_open_and_bytes_travel_once() {
         let (address, path) = (bed.proxy.address(), path.clone());
         std::thread::spawn(move || {
             let mut stream = TcpStream::connect(address).unwrap();
-            let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            let request =
+                format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             stream.write_all(request.as_bytes()).unwrap();
             let mut all = Vec::new();
             stream.read_to_end(&mut all).unwrap();
