@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ from ._core_writing import FileOutput as FileOutput
 from ._core_writing import TableOutput as TableOutput
 from ._core_writing import WritableObject as WritableObject
 from ._core_writing import _TableChoice as _TableChoice
-from .errors import Error
+
+if TYPE_CHECKING:
+    from .errors import Error
 
 __version__: str
 

@@ -115,7 +115,7 @@ def _watch_errors() -> None:
         begin(self, *arguments)
         look(f"an error ({type(self).__name__})", repr(self.args))
 
-    farroot.Error.__init__ = searched  # type: ignore[method-assign, assignment]
+    farroot.Error.__init__ = searched  # type: ignore[method-assign]
 
 
 def pytest_configure() -> None:

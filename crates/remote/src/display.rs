@@ -8,8 +8,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::address;
-
+/// Behind the text of an address that another one led to: the origin that the caller has named. A
+/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
+pub(crate) const MEANT: &str = "#named-by=";
 /// Ends an address in a text.
 const ENDS: [char; 6] = ['"', '\'', '<', '>', '|', '`'];
 /// What follows is a secret, also where it is in no address.
@@ -39,7 +40,48 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Of addresses, what [`crate::address::Address`] shows.
+/// Query keys whose values say how and where to read, and open nothing.
+const QUERY_SHOWN: [&str; 8] =
+    ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
+
+/// A text that may be an address, without its secrets.
+pub(crate) fn shown_address(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file")
+    else {
+        return text.to_owned();
+    };
+    // In the path of an XRootD server it is a name as any other.
+    let is_http = !scheme.to_ascii_lowercase().contains("root");
+    let rest = rest.split(MEANT).next().filter(|_| is_http).unwrap_or(rest);
+    let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(host);
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            format!("{}@{host}", user.split(':').next().unwrap_or_default())
+        }
+        None => authority.to_owned(),
+    };
+    let (path, query) = match rest.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (rest, None),
+    };
+    let query = query.map(|query| {
+        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
+        format!("?{}", parts.join("&"))
+    });
+    format!("{scheme}://{authority}{path}{}", query.unwrap_or_default())
+}
+
+fn shown_parameter(parameter: &str) -> String {
+    let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
+    let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
+        Some(_) => key.starts_with(shown) && !key.contains("authz"),
+        None => key == *shown,
+    });
+    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
+}
+
+/// Of addresses, what they show.
 fn hide_in_addresses(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
@@ -52,7 +94,7 @@ fn hide_in_addresses(text: &str) -> Option<String> {
         let end = begin + rest[begin..end].trim_end_matches([';', ',', ':', ')']).len();
         let end = end.max(at + 3);
         out.push_str(&rest[..begin]);
-        out.push_str(&address::shown(&rest[begin..end]));
+        out.push_str(&shown_address(&rest[begin..end]));
         rest = &rest[end..];
     }
     out.push_str(rest);

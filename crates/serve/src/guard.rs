@@ -4,6 +4,7 @@
 //! are no rights beyond reading all or nothing.
 
 use std::io::{self, Error, ErrorKind};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -134,6 +135,15 @@ impl Guard {
             [(has_tokens, "Bearer realm=\"farroot\""), (has_users, "Basic realm=\"farroot\"")];
         all.into_iter().filter_map(|(is_wanted, text)| is_wanted.then_some(text)).collect()
     }
+}
+
+/// Why a folder that may be written to is not served there.
+pub fn unprotected(address: IpAddr) -> Error {
+    let text = format!(
+        "anyone who reaches {address} could change the files: say who may with --token or --users, \
+         or serve this machine only"
+    );
+    Error::new(ErrorKind::InvalidInput, text)
 }
 
 impl std::fmt::Debug for Guard {

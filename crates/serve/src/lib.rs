@@ -22,7 +22,7 @@ mod turns;
 mod xrootd;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Server {
         let guard = Guard::new(&config.protection)?;
         let is_writable = matches!(config.content, Content::Folder { writable: true, .. });
         if is_writable && guard.is_open() && !config.address.is_loopback() {
-            return Err(unprotected(config.address));
+            return Err(guard::unprotected(config.address));
         }
         let has_tls = guard.has_tls();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -176,14 +176,6 @@ impl Drop for Server {
     }
 }
 
-fn unprotected(address: IpAddr) -> io::Error {
-    let text = format!(
-        "anyone who reaches {address} could change the files: say who may with --token or --users, \
-         or serve this machine only"
-    );
-    io::Error::new(io::ErrorKind::InvalidInput, text)
-}
-
 /// An address that a client on this machine can use.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address {
@@ -203,7 +195,7 @@ struct Shared {
     guard: Guard,
     link: Arc<Link>,
     shape: Shape,
-    /// It reads with its user's credentials, for that user's programs.
+    /// It reads with its user's credentials.
     is_of_one_user: bool,
     clients: Arc<Clients>,
     refusals: Arc<Semaphore>,
@@ -216,7 +208,9 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        if prepare(&stream).is_err() || !shared.is_for(&stream, from) {
+        if prepare(&stream).is_err()
+            || shared.is_of_one_user && neighbours::is_of_another_user(&stream, from)
+        {
             continue;
         }
         match shared.clients.admit(from.ip()) {
@@ -246,14 +240,6 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Whether a client may speak at all: of another user of this machine not even the secret
-    /// counts. Where the system does not say whose it is, the secret alone decides.
-    fn is_for(&self, stream: &TcpStream, from: SocketAddr) -> bool {
-        let user = || neighbours::user_of_peer(from, stream.local_addr().ok()?);
-        let is_ours = |user| user == 0 || user == rustix::process::geteuid().as_raw();
-        !self.is_of_one_user || user().is_none_or(is_ours)
-    }
-
     /// The stream as far away as wished, and its first byte, left where it is; `None` when there is
     /// none.
     async fn distant(&self, stream: TcpStream) -> (Box<dyn Stream>, Option<u8>) {

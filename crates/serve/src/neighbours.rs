@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use hyper::header::{HOST, HeaderMap};
+use tokio::net::TcpStream;
 
 /// The kernel's tables of TCP sockets, with the user of each.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -11,6 +12,13 @@ const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 const NAME: &str = "/proc/sys/kernel/hostname";
 /// The state of a socket that listens, as the tables write it.
 const LISTENS: &str = "0A";
+
+/// Whether a client is another user of this machine, of whom not even the secret counts. Where the
+/// system does not say whose it is, the secret alone decides.
+pub fn is_of_another_user(stream: &TcpStream, from: SocketAddr) -> bool {
+    let user = || user_of_peer(from, stream.local_addr().ok()?);
+    user().is_some_and(|user| user != 0 && user != rustix::process::geteuid().as_raw())
+}
 
 /// The user whose socket is at the other end of a connection on this machine; `None` where the
 /// system does not say.
@@ -95,7 +103,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream as StdStream};
 
     use super::*;
 
@@ -106,7 +114,7 @@ mod tests {
         for here in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(here) else { continue };
             let here = listener.local_addr().unwrap();
-            let client = TcpStream::connect(here).unwrap();
+            let client = StdStream::connect(here).unwrap();
             let peer = client.local_addr().unwrap();
             assert_eq!(user_of_peer(peer, here), Some(own));
             assert_eq!(user_of_port(here.port()), Some(own));

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::display::MEANT;
 use crate::error::{Error, ErrorKind, Result};
 
 const TOKEN: &str = "xrd.ztn";
@@ -24,10 +25,6 @@ const CACHE: &str = "xrd.k5ccname";
 const ORDER: &str = "xrd.wantprot";
 const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
-
-/// Behind the text of an address that another one led to: the origin that the caller has named. A
-/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
-pub(super) const MEANT: &str = "#named-by=";
 
 /// What a parameter's value may hold as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');

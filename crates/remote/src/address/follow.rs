@@ -50,6 +50,7 @@ use std::sync::Arc;
 use url::Host;
 
 use super::{Address, Scheme, Target, written};
+use crate::display::shown_address;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How an address comes to be named.
@@ -98,7 +99,7 @@ impl Address {
                 Way::Replica => "another place of the file is said to be",
                 Way::Mention => "the file names",
             };
-            let named = super::shown(text);
+            let named = shown_address(text);
             Error::new(ErrorKind::Io, format!("{by} {named:?}, {why}")).with_url(self.to_string())
         };
         if text.is_empty() {

@@ -29,8 +29,8 @@ pub use follow::Way;
 pub use s3::Object;
 pub use written::{FileAndObject, join, parse, split_object, with_access};
 
-use self::access::MEANT;
 use crate::checksum::Checksum;
+use crate::display::{MEANT, shown_address as shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 
@@ -607,47 +607,6 @@ fn path_of_url(rest: &str) -> Option<PathBuf> {
     let decoded: Vec<u8> = percent_decode_str(path).collect();
     let is_path = decoded.starts_with(b"/") && !decoded.contains(&0);
     is_path.then(|| PathBuf::from(OsStr::from_bytes(&decoded)))
-}
-
-/// Query keys whose values say how and where to read, and open nothing.
-const QUERY_SHOWN: [&str; 8] =
-    ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
-
-/// A text that may be an address, without its secrets.
-pub(crate) fn shown(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file")
-    else {
-        return text.to_owned();
-    };
-    // In the path of an XRootD server it is a name as any other.
-    let is_http = !scheme.to_ascii_lowercase().contains("root");
-    let rest = rest.split(MEANT).next().filter(|_| is_http).unwrap_or(rest);
-    let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, rest) = rest.split_at(host);
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            format!("{}@{host}", user.split(':').next().unwrap_or_default())
-        }
-        None => authority.to_owned(),
-    };
-    let (path, query) = match rest.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (rest, None),
-    };
-    let query = query.map(|query| {
-        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
-        format!("?{}", parts.join("&"))
-    });
-    format!("{scheme}://{authority}{path}{}", query.unwrap_or_default())
-}
-
-fn shown_parameter(parameter: &str) -> String {
-    let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
-    let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
-        Some(_) => key.starts_with(shown) && !key.contains("authz"),
-        None => key == *shown,
-    });
-    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
 }
 
 impl fmt::Display for Address {
