@@ -124,11 +124,14 @@ impl Remote {
         };
         let mut hasher = said.as_ref().map(|said| Hasher::new(said.algorithm()));
         let (special, mut done) = (Arc::new(special), 0);
-        let file = self.open_bytes(&job.source).await?;
+        let locations = self.locations(&job.source).await?;
+        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let file = self.open_bytes_at(locations).await?;
         let (source, size) = (file.url().to_owned(), file.info().size);
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
         while let Some((bytes, _reservation)) = bytes.next().await? {
             done += bytes.len() as u64;
+            claimed.update(&bytes);
             hasher.iter_mut().for_each(|hasher| hasher.update(&bytes));
             let special = special.clone();
             let written = spawn_blocking(move || (&*special).write_all(&bytes)).await;
@@ -139,6 +142,7 @@ impl Remote {
             written.map_err(failed)?;
             progress(size, done);
         }
+        claimed.compare().map_err(|error| error.with_url(&*source))?;
         if let (Some(said), Some(hasher)) = (&said, hasher) {
             let found = hasher.finish();
             if found != *said {
