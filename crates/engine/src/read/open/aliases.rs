@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::expressions::Reads;
+use super::expressions::FormulaReads;
 use super::meaning::{NameScope, alias_of};
 use super::resolve::in_formula;
 use crate::read::core::cut::Cut;
@@ -46,7 +46,7 @@ pub(crate) async fn alias(
 ) -> Result<Option<Definition>> {
     let Some(formula) = alias_of(&**scope.table, name) else { return Ok(None) };
     let (formula, within) = (Formula::parse_in(&formula, Grammar::Root)?, [name.to_owned()]);
-    let mut reads = Reads::default();
+    let mut reads = FormulaReads::default();
     let program = reads.program(session, scope, formula, &within).await?;
     let columns = reads.into_requests();
     Ok(Some(Definition { name: name.to_owned(), columns, compute: Arc::new(program) }))

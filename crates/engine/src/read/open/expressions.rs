@@ -33,7 +33,7 @@ enum Wanted {
 
 /// What formulas are read for: columns, each once.
 #[derive(Default)]
-pub(super) struct Reads(Vec<ColumnRequest>);
+pub(super) struct FormulaReads(Vec<ColumnRequest>);
 
 impl Expressions {
     /// Columns, patterns, formulas and aliases of a table.
@@ -43,7 +43,7 @@ impl Expressions {
         texts: &[String],
         cut: Option<&Cut>,
     ) -> Result<Expressions> {
-        let (mut reads, mut wanted) = (Reads::default(), Vec::new());
+        let (mut reads, mut wanted) = (FormulaReads::default(), Vec::new());
         for text in texts {
             let formula = match meaning(session, scope, text).await? {
                 Meaning::Columns(columns) => {
@@ -141,7 +141,7 @@ impl Expressions {
     }
 }
 
-impl Reads {
+impl FormulaReads {
     /// The columns.
     pub fn into_requests(self) -> Vec<ColumnRequest> {
         self.0
