@@ -281,7 +281,7 @@ impl File {
         self.object_by(key, record, workers, |content| {
             let streamers = &self.classes.streamers;
             let mut objects = read_object_at(streamers, &key.class, content, key.key_len, opaque)?;
-            buffer::empty_all(&mut objects)?;
+            buffer::empty_all(&mut objects);
             Ok(objects)
         })
     }

@@ -8,6 +8,8 @@ use crate::object::ObjectRef;
 pub(crate) const BINS_MAX: usize = 1 << 24;
 /// The part of a bin by which edges may differ that are the same (ROOT: `TH1::CheckAxisLimits`).
 const TOLERANCE: f64 = 1e-10;
+/// How often the range of an axis is doubled at most.
+const DOUBLINGS_MAX: usize = 65;
 
 /// Bins between two limits, of one width or between edges.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,11 @@ impl Bins {
     /// Bins, those below and above included.
     pub fn cells(&self) -> usize {
         self.count + 2
+    }
+
+    /// Whether it has limits, or is still to get them.
+    pub fn has_limits(&self) -> bool {
+        self.min < self.max
     }
 
     /// Where a bin begins, the first of which is 1 (ROOT: `TAxis::GetBinLowEdge`).
@@ -66,10 +73,33 @@ impl Bins {
         match self.edges.is_empty() {
             true => {
                 let part = self.count as f64 * (value - self.min) / (self.max - self.min);
-                1 + (part as usize).min(self.count)
+                // Rounding may lead to the bin before or behind the one between whose borders the
+                // value is.
+                let bin = 1 + (part as usize).min(self.count);
+                let bin = if value < self.low(bin) { bin.saturating_sub(1) } else { bin };
+                if value >= self.low(bin + 1) { bin + 1 } else { bin }
             }
             false => self.edges.partition_point(|edge| *edge <= value).min(self.count + 1),
         }
+    }
+
+    /// Limits that have a value between them, from doubling the range again and again (ROOT:
+    /// `TH1::FindNewAxisLimits`); `None` where that does not end soon.
+    pub fn doubled(&self, value: f64) -> Option<[f64; 2]> {
+        let [mut min, mut max] = [self.min, self.max];
+        let mut range = max - min;
+        if min >= max || self.count == 0 {
+            return None;
+        }
+        for _ in 0..=DOUBLINGS_MAX {
+            match value {
+                low if low < min => min -= range,
+                high if high >= max => max += range,
+                _ => return Some([min, max]),
+            }
+            range *= 2.0;
+        }
+        None
     }
 
     fn regular_width(&self) -> f64 {
@@ -103,5 +133,29 @@ impl Bins {
         let is_same = self.edges.is_empty() && other.edges.is_empty()
             || (1..self.count).all(|at| near(edge(self, at), edge(other, at), at));
         (!is_same).then_some("edges")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With 1 + int(bins * (x - min) / (max - min)) alone this value was in bin 4.
+    #[test]
+    fn a_value_is_between_the_borders_of_its_bin() {
+        let axis = Bins { count: 8, min: 361000.0, max: 361000.008, edges: Vec::new() };
+        assert_eq!(axis.find(361000.00399999996), 5);
+        let all: Vec<usize> = (0..8).map(|bin| axis.find(axis.low(bin + 1))).collect();
+        assert_eq!(all, (1..=8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_range_is_doubled_until_a_value_is_within() {
+        let axis = Bins { count: 4, min: 0.0, max: 4.0, edges: Vec::new() };
+        assert_eq!(axis.doubled(-1.0), Some([-4.0, 4.0]));
+        assert_eq!(axis.doubled(4.0), Some([0.0, 8.0]));
+        assert_eq!(axis.doubled(-5.0), Some([-12.0, 4.0]));
+        assert_eq!(axis.doubled(f64::INFINITY), None);
+        assert_eq!(Bins { max: 0.0, ..axis }.doubled(1.0), None);
     }
 }

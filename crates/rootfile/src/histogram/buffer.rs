@@ -3,6 +3,8 @@
 //! ROOT empties the buffer into the bins when a program first looks at them (`BufferEmpty`): a file
 //! may have a histogram with empty bins, and all of its entries here.
 
+use std::collections::BTreeSet;
+
 use super::axis::Bins;
 use super::filled::{Filled, axes};
 use super::limits;
@@ -15,8 +17,6 @@ use crate::object::{ObjectId, ObjectRef, Objects, Value};
 const IS_INTEGER: i64 = 1 << 22;
 /// The bit of histograms with limits of powers of two (ROOT: `TH1::kAutoBinPTwo`).
 const IS_POWER_OF_TWO: i64 = 1 << 20;
-/// Set in `TAxis::fBits2` of an axis that grows with what is filled.
-const CAN_EXTEND: i64 = 1 << 1;
 
 /// The fills that wait in a histogram.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,6 @@ pub(crate) struct Waiting {
 struct Choice {
     is_integer: bool,
     is_labelled: bool,
-    can_extend: bool,
 }
 
 impl Waiting {
@@ -60,7 +59,6 @@ impl Waiting {
         let choice = |(_, axis): (&str, ObjectRef<'_>)| Choice {
             is_integer: axis.int("fBits").is_ok_and(|bits| bits & IS_INTEGER != 0),
             is_labelled: !matches!(axis.member("fLabels"), None | Some(Value::Null)),
-            can_extend: axis.int("fBits2").is_ok_and(|bits| bits & CAN_EXTEND != 0),
         };
         Ok(Some(Waiting {
             fills: fills.to_vec(),
@@ -74,15 +72,15 @@ impl Waiting {
     /// Fills all of it into the bins, between limits that are chosen where an axis has none.
     ///
     /// # Errors
-    /// `Unsupported` where ROOT would extend an axis, or choose limits of powers of two.
+    /// `Corrupt` where arrays are shorter than the axes say; `Limit` for too many bins.
     pub fn empty_into(&self, filled: &mut Filled) -> Result<()> {
         if self.fills.is_empty() {
             return Ok(());
         }
-        if !filled.has_limits() {
-            self.choose_limits(filled)?;
+        match filled.has_limits() {
+            true => self.extend(filled)?,
+            false => self.choose_limits(filled)?,
         }
-        self.refuse_extension(filled)?;
         for fill in self.fills.chunks_exact(self.stride) {
             filled.fill(&fill[1..], fill[0])?;
         }
@@ -109,54 +107,65 @@ impl Waiting {
         self.fills.chunks_exact(self.stride).map(move |fill| fill[1 + axis])
     }
 
+    /// The least and the largest value of an axis, as ROOT compares them.
+    fn reach(&self, number: usize, is_plain: bool) -> [f64; 2] {
+        // Histograms of one axis leave out what is no finite number; all others begin with the
+        // first value, whatever it is.
+        let first = match is_plain {
+            true => [f64::INFINITY, f64::NEG_INFINITY],
+            false => self.values(number).next().map_or([0.0; 2], |value| [value; 2]),
+        };
+        let values = self.values(number).filter(|value| !is_plain || value.is_finite());
+        values.fold(first, |[low, high], value| {
+            [if value < low { value } else { low }, if value > high { value } else { high }]
+        })
+    }
+
     fn choose_limits(&self, filled: &mut Filled) -> Result<()> {
-        if self.is_power_of_two {
-            let what = "entries that wait for limits of powers of two (TH1::kAutoBinPTwo)";
-            return Err(unsupported(what));
-        }
-        // Histograms of one axis leave out what is no number; all others compare as they go.
         let is_plain = filled.axes.len() == 1 && !filled.is_profile;
+        // Axes with limits keep them, but for those of profiles.
+        let is_profile = filled.is_profile;
+        let is_kept = |axis: &Bins| !is_profile && axis.has_limits();
         for (number, axis) in filled.axes.iter_mut().enumerate() {
-            let values = self.values(number).filter(|value| !is_plain || value.is_finite());
-            let found = values.fold(None, |found: Option<[f64; 2]>, value| match found {
-                None => Some([value, value]),
-                Some([low, high]) => Some([
-                    if value < low { value } else { low },
-                    if value > high { value } else { high },
-                ]),
-            });
-            let Some([mut low, mut high]) = found.filter(|all| all.iter().all(|n| n.is_finite()))
-            else {
-                return Err(unsupported("entries without finite values that wait for limits"));
+            if is_kept(axis) {
+                continue;
+            }
+            let [mut low, mut high] = self.reach(number, is_plain);
+            let Choice { is_integer, is_labelled } = self.axes[number];
+            let count = axis.count.max(1);
+            let powers = match is_plain && self.is_power_of_two {
+                true => limits::of_powers(count, low, high, is_integer),
+                false => None,
             };
-            let Choice { is_integer, is_labelled, .. } = self.axes[number];
             if low >= high && is_labelled {
                 [low, high] = [0.0, axis.count as f64];
             } else if low >= high {
                 [low, high] = [low - 1.0, high + 1.0];
             }
-            let limits = limits::around(axis.count.max(1), low, high, is_integer);
+            let limits = powers.unwrap_or_else(|| limits::around(count, low, high, is_integer));
             *axis =
                 Bins { count: limits.bins, min: limits.min, max: limits.max, edges: Vec::new() };
         }
         filled.resize()
     }
 
-    /// Refuses a fill outside an axis that grows.
-    pub fn refuse_extension(&self, filled: &Filled) -> Result<()> {
-        for (number, (axis, choice)) in filled.axes.iter().zip(&self.axes).enumerate() {
-            let is_outside = |value: f64| !(value >= axis.min && value < axis.max);
-            if choice.can_extend && self.values(number).any(is_outside) {
-                return Err(unsupported("entries that wait for an axis to be extended"));
+    /// Extends axes to the least and the largest value first, where all of them grow.
+    fn extend(&self, filled: &mut Filled) -> Result<()> {
+        if !filled.growth.iter().all(|growth| growth.can_extend) {
+            return Ok(());
+        }
+        let is_plain = filled.axes.len() == 1 && !filled.is_profile;
+        for number in 0..filled.axes.len() {
+            let [low, high] = self.reach(number, is_plain);
+            if low < filled.axes[number].min {
+                filled.extend(number, low)?;
+            }
+            if high >= filled.axes[number].max {
+                filled.extend(number, high)?;
             }
         }
         Ok(())
     }
-}
-
-fn unsupported(what: &str) -> Error {
-    let advice = "ROOT fills them in when it reads the histogram, and writes it without them then";
-    Error::unsupported(format!("a histogram with {what}: {advice}"))
 }
 
 /// The buffer of a histogram that has one.
@@ -168,16 +177,13 @@ pub(crate) fn buffer_of(root: ObjectRef<'_>) -> Option<&[f64]> {
 }
 
 /// Empties the buffers of all histograms among these objects, so that their members are those that
-/// ROOT shows.
-///
-/// # Errors
-/// As [`Waiting::of`] and [`Waiting::empty_into`].
-pub(crate) fn empty_all(objects: &mut Objects) -> Result<()> {
+/// ROOT shows. A histogram whose buffer cannot be emptied becomes one that is not read.
+pub(crate) fn empty_all(objects: &mut Objects) {
     let waits = |object: ObjectRef<'_>| {
         buffer_of(object).is_some_and(|buffer| buffer[0] > 0.0) && object.base("TH1").is_some()
     };
     // Base classes, which have the buffer too, come behind what they are bases of.
-    let mut inner: Vec<ObjectId> = Vec::new();
+    let mut inner: BTreeSet<ObjectId> = BTreeSet::new();
     let mut outer: Vec<ObjectId> = Vec::new();
     for object in objects.iter().filter(|object| waits(*object)) {
         if !inner.contains(&object.id) {
@@ -185,17 +191,15 @@ pub(crate) fn empty_all(objects: &mut Objects) -> Result<()> {
         }
         let mut bases: Vec<ObjectId> = object.bases().collect();
         while let Some(base) = bases.pop() {
-            inner.push(base);
+            inner.insert(base);
             bases.extend(object.of(base).bases());
         }
     }
-    for id in outer {
-        if !inner.contains(&id) {
-            let class = objects.get(id).class().to_owned();
-            empty(objects, id).map_err(|error| error.within(&class))?;
+    for id in outer.into_iter().filter(|id| !inner.contains(id)) {
+        if let Err(why) = empty(objects, id) {
+            objects.set_unread(id, why);
         }
     }
-    Ok(())
 }
 
 fn empty(objects: &mut Objects, id: ObjectId) -> Result<()> {
@@ -213,7 +217,10 @@ fn empty(objects: &mut Objects, id: ObjectId) -> Result<()> {
     // As ROOT marks a buffer that is in the bins: with a count below zero.
     buffer[0] = if filled.sum("fEntries").trunc() == count { -count } else { 0.0 };
     let cells = filled.bins.len();
-    for (axis, bins) in places.into_iter().zip(&filled.axes) {
+    for ((axis, bins), growth) in places.into_iter().zip(&filled.axes).zip(&filled.growth) {
+        if let Some(bits) = growth.other_bits(objects.get(axis)) {
+            objects.set(axis, "fBits2", Value::Int(bits));
+        }
         objects.set(axis, "fNbins", Value::Int(bins.count as i64));
         objects.set(axis, "fXmin", Value::Float(bins.min));
         objects.set(axis, "fXmax", Value::Float(bins.max));

@@ -59,24 +59,42 @@ pub fn add(
     }
 }
 
+/// A number as C++ converts it to an `Int_t` on today's machines: what does not fit is the least.
+fn int(number: f64) -> i32 {
+    let fits = number > -2_147_483_649.0 && number < 2_147_483_648.0;
+    if fits { number as i32 } else { i32::MIN }
+}
+
+/// The same for a `Long64_t`.
+fn long(number: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if number >= -LIMIT && number < LIMIT { number as i64 } else { i64::MIN }
+}
+
+/// The sizes of numbers: squares of errors of contents without sums of squared weights.
+pub fn sizes(numbers: &Numbers) -> Vec<f64> {
+    reals(numbers).into_iter().map(f64::abs).collect()
+}
+
 /// Adds a number to that at a place, as [`add`] does; `None` where there is no such place.
 pub fn add_one(sum: &mut Numbers, at: usize, more: f64) -> Option<()> {
     match sum {
         Numbers::I8(all) => {
             let cell = all.get_mut(at)?;
-            *cell = (i32::from(*cell).saturating_add(more as i32)).clamp(-127, 127) as i8;
+            *cell = i32::from(*cell).wrapping_add(int(more)).clamp(-127, 127) as i8;
         }
         Numbers::I16(all) => {
             let cell = all.get_mut(at)?;
-            *cell = (i32::from(*cell).saturating_add(more as i32)).clamp(-32767, 32767) as i16;
+            *cell = i32::from(*cell).wrapping_add(int(more)).clamp(-32767, 32767) as i16;
         }
         Numbers::I32(all) => {
             let cell = all.get_mut(at)?;
-            *cell = cell.saturating_add(more as i32).max(-i32::MAX);
+            let most = i64::from(i32::MAX);
+            *cell = i64::from(*cell).wrapping_add(long(more)).clamp(-most, most) as i32;
         }
         Numbers::I64(all) => {
             let cell = all.get_mut(at)?;
-            *cell = cell.saturating_add(more as i64).max(-i64::MAX);
+            *cell = cell.saturating_add(long(more)).max(-i64::MAX);
         }
         Numbers::F32(all) => *all.get_mut(at)? += more as f32,
         Numbers::F64(all) => *all.get_mut(at)? += more,

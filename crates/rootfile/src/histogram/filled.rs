@@ -2,6 +2,7 @@
 
 use super::axis::Bins;
 use super::cells::{self, reals};
+use super::extend::Growth;
 use super::members::{extra, number, real};
 use crate::array::Numbers;
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ const CELLS_MAX: usize = 1 << 27;
 #[derive(Debug, Clone)]
 pub(crate) struct Filled {
     pub axes: Vec<Bins>,
+    /// Whether each axis grows.
+    pub growth: Vec<Growth>,
     /// The object and the number of its member that have the bins.
     pub place: (ObjectId, usize),
     pub bins: Numbers,
@@ -50,7 +53,9 @@ impl Filled {
     /// `Unsupported` for classes whose bins are no array; `Corrupt`.
     pub fn of(root: ObjectRef<'_>) -> Result<Filled> {
         let (place, bins) = bins(root)?;
-        let axes = axes(root)?
+        let found = axes(root)?;
+        let growth = found.iter().map(|(_, axis)| Growth::of(*axis)).collect();
+        let axes = found
             .into_iter()
             .map(|(name, axis)| Bins::of(axis).map_err(|error| error.within(name)));
         let axes = axes.collect::<Result<Vec<Bins>>>()?;
@@ -62,6 +67,7 @@ impl Filled {
         let sums = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
         Ok(Filled {
             axes,
+            growth,
             place,
             bins,
             errors: extra(root, "fSumw2"),
@@ -89,7 +95,9 @@ impl Filled {
 
     /// Whether every axis has limits: one of a histogram that is still to choose them has none.
     pub fn has_limits(&self) -> bool {
-        self.axes.iter().all(|axis| axis.min < axis.max)
+        // ROOT does not look at the third axis of a profile.
+        let looked_at = if self.is_profile { 2 } else { 3 };
+        self.axes.iter().take(looked_at).all(Bins::has_limits)
     }
 
     /// Gives every array as many cells as the axes have.
@@ -147,8 +155,9 @@ impl Filled {
         }
         self.add_to("fEntries", 1.0);
         let (mut cell, mut stride, mut is_within) = (0, 1, true);
-        for (axis, at) in self.axes.iter().zip(value) {
-            let bin = axis.find(*at);
+        for (number, at) in value.iter().take(dimensions).enumerate() {
+            let bin = self.find(number, *at)?;
+            let axis = &self.axes[number];
             is_within &= bin > 0 && bin <= axis.count;
             cell += stride * bin;
             stride *= axis.cells();
@@ -217,6 +226,7 @@ impl Filled {
         if !is_set || self.is_profile {
             return all;
         }
+        all.iter_mut().filter(|(name, _)| *name != "fEntries").for_each(|(_, sum)| *sum = 0.0);
         for (at, content) in reals(&self.bins).iter().enumerate() {
             let mut rest = at;
             let (mut centres, mut is_within) = ([0.0; 3], true);
@@ -224,13 +234,19 @@ impl Filled {
                 let bin = rest % axis.cells();
                 rest /= axis.cells();
                 is_within &= bin > 0 && bin <= axis.count;
-                if is_within && has_centres(number) {
+                if has_centres(number) {
                     centres[number] = axis.centre(bin);
                 }
             }
-            if is_within {
-                let error = self.errors.get(at).copied().unwrap_or(content.abs());
-                let moments = moments(*content, error, centres);
+            if is_within || self.considers_overflows {
+                let square = match self.errors.get(at) {
+                    Some(square) => square.abs(),
+                    // ROOT takes the content with its sign here.
+                    None if self.axes.len() == 2 => *content,
+                    // And squares the error, which is a root.
+                    None => content.abs().sqrt().powi(2),
+                };
+                let moments = moments(*content, square, centres);
                 for (name, sum) in &mut all {
                     *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, m)| *m);
                 }

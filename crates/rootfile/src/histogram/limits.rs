@@ -1,5 +1,10 @@
 //! Limits that ROOT chooses for an axis without any (ROOT: `THLimitsFinder`).
 
+use super::axis::BINS_MAX;
+
+/// Part of the bins that stay free on each side, where limits are powers of two.
+const PART_ASIDE: f64 = 0.05;
+
 /// Limits for bins of one width, and how many bins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limits {
@@ -31,6 +36,65 @@ pub(crate) fn around(bins: usize, min: f64, max: f64, is_integer: bool) -> Limit
         limits.make_whole(below, above);
     }
     limits
+}
+
+/// Limits and a number of bins that are powers of two, around values from `min` to `max` (ROOT:
+/// `TH1::AutoP2FindLimits`); `None` where ROOT takes [`around`].
+pub(crate) fn of_powers(bins: usize, min: f64, max: f64, is_integer: bool) -> Option<Limits> {
+    if min >= max {
+        return None;
+    }
+    let limits = around(bins, min, max, is_integer);
+    let [low, high] = match limits.max.abs() > limits.min.abs() {
+        true => {
+            let high = power(limits.max, true);
+            [high - power(high - limits.min, true), high]
+        }
+        false => {
+            let low = power(limits.min, false);
+            [low, low + power(limits.max - low, true)]
+        }
+    };
+    let wanted = ((high - low) / (max - min) * limits.bins as f64).trunc();
+    let (part, exponent) = split(wanted);
+    let bins = if (part - 0.5).abs() > 0.001 { 2f64.powi(exponent) } else { wanted };
+    let width = (high - low) / bins;
+    let aside = (bins * PART_ASIDE).trunc();
+    let even = |bins: f64| if bins % 2.0 == 0.0 { bins } else { bins + 1.0 };
+    let above = even(((high - max) / width).trunc()) - aside;
+    let below = even(((min - low) / width).trunc()) - aside;
+    let bins = bins - above - below;
+    (bins >= 1.0 && bins <= BINS_MAX as f64).then(|| Limits {
+        min: low + width * below,
+        max: high - width * above,
+        bins: bins as usize,
+    })
+}
+
+/// The next power of two, larger or smaller.
+fn power(number: f64, is_larger: bool) -> f64 {
+    let (part, exponent) = split(number);
+    let up = is_larger == (number > 0.0);
+    2f64.powi(if up { exponent } else { exponent - 1 }).copysign(part)
+}
+
+/// A number between a half and one, and the power of two to multiply it with (C: `frexp`).
+fn split(number: f64) -> (f64, i32) {
+    if number == 0.0 || !number.is_finite() {
+        return (number, 0);
+    }
+    if number.is_subnormal() {
+        let (part, exponent) = split(number * 2f64.powi(64));
+        return (part, exponent - 64);
+    }
+    let mut exponent = number.abs().log2().floor() as i32 + 1;
+    let mut part = number / 2f64.powi(exponent - 1) / 2.0;
+    if part.abs() >= 1.0 {
+        (part, exponent) = (part / 2.0, exponent + 1);
+    } else if part.abs() < 0.5 {
+        (part, exponent) = (part * 2.0, exponent - 1);
+    }
+    (part, exponent)
 }
 
 impl Limits {
@@ -66,8 +130,9 @@ fn optimized(min: f64, max: f64, wanted: usize) -> [f64; 3] {
     for _ in 0..TRIES_MAX {
         let Some(mut width) = rounded_width((high - min) / tried) else {
             let about = (high - min) / tried;
-            let is_small = about > 0.0 && about < f64::from(f32::MAX);
-            return if is_small { [0.0, 1.0, 0.01] } else { [0.0, 0.0, 0.0] };
+            // Neither comparison holds for what is no number.
+            let is_out = about >= f64::from(f32::MAX) || about <= 0.0;
+            return if is_out { [0.0, 0.0, 0.0] } else { [0.0, 1.0, 0.01] };
         };
         if (min / width).abs() > 1e9 {
             return [min, high, width];
@@ -139,5 +204,18 @@ mod tests {
             [min, max, bins as f64]
         };
         assert_eq!(limits(10, 1.0, 5.0, false), [0.96, 5.04, 10.0]);
+        // Of what is no number, and of infinite values.
+        assert_eq!(limits(10, f64::NAN, f64::NAN, false), [0.0, 1.0, 10.0]);
+        assert_eq!(limits(10, 5.0, f64::INFINITY, false), [-1.0, 1.0, 10.0]);
+    }
+
+    #[test]
+    fn powers_of_two_are_around_a_number() {
+        let all = [(5.0, true), (5.0, false), (-5.0, true), (-5.0, false), (8.0, true)];
+        let powers = all.map(|(number, is_larger)| power(number, is_larger));
+        assert_eq!(powers, [8.0, 4.0, -4.0, -8.0, 16.0]);
+        assert_eq!(split(0.1), (0.8, -3));
+        assert_eq!(split(f64::from_bits(1)).1, -1073);
+        assert!(of_powers(10, 5.0, 5.0, false).is_none());
     }
 }

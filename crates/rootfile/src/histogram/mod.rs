@@ -3,6 +3,7 @@
 pub(crate) mod axis;
 pub(crate) mod buffer;
 pub(crate) mod cells;
+pub(crate) mod extend;
 pub(crate) mod filled;
 mod limits;
 pub(crate) mod members;

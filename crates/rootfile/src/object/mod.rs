@@ -155,6 +155,12 @@ impl Objects {
         }
     }
 
+    /// Notes why the members of an object, and of its base classes, are not those that it has.
+    pub(crate) fn set_unread(&mut self, id: ObjectId, why: Error) {
+        let unread = Unread { bytes: Bytes::new(), why };
+        self.objects[id.position()].unread = Some(Box::new(unread));
+    }
+
     /// Whether any of them is referred to more than once, or the record's own by another.
     pub fn are_shared(&self) -> bool {
         let mut seen = vec![false; self.objects.len()];
