@@ -54,6 +54,11 @@ impl Moments {
         add_extra(&mut self.seconds, &more.seconds, (&more.seconds, &[]), Some)
     }
 
+    /// Whether sums of squared weights are kept.
+    pub fn has_errors(&self) -> bool {
+        self.weights[1] >= 0.0
+    }
+
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) {
         set_real(root, "fEntries", self.entries, edits);
         set_real(root, "fTsumw", self.weights[0], edits);
@@ -75,13 +80,17 @@ impl DenseSum {
     pub fn add(&mut self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<bool> {
         check_axes(mine, their)?;
         let DenseSum { bins: more, errors: more_errors, .. } = DenseSum::new(their)?;
-        let (now, then) = (reals(&self.bins), reals(&more));
+        // There are no bins, or no errors, where nothing was filled in.
         if self.bins.is_empty() {
             self.bins = cells::zeros(&more, more.len())?;
         }
+        let (now, then) = (cells::sizes(&self.bins), cells::sizes(&more));
+        self.moments.add(their)?;
+        if self.moments.has_errors() && self.errors.is_empty() {
+            self.errors.clone_from(&now);
+        }
         add_extra(&mut self.errors, &more_errors, (&now, &then), Some)?;
         cells::add(&mut self.bins, &more, Some)?;
-        self.moments.add(their)?;
         Ok(false)
     }
 

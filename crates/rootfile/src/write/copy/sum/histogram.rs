@@ -6,7 +6,7 @@ use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::histogram::axis::Bins;
 use crate::histogram::buffer::{Waiting, buffer_of};
-use crate::histogram::cells::{self, add_extra, array_of, reals};
+use crate::histogram::cells::{self, add_extra, array_of};
 use crate::histogram::filled::{Filled, axes};
 use crate::object::ObjectRef;
 use crate::write::buffer::Buffer;
@@ -22,8 +22,6 @@ pub struct HistogramSum {
     axes: Vec<SumAxis>,
     /// Fills that wait until the axes have limits.
     waiting: Option<Waiting>,
-    /// Axes of the first input are not those of the sum.
-    has_other_axes: bool,
 }
 
 impl HistogramSum {
@@ -36,7 +34,7 @@ impl HistogramSum {
         let axes = axes(root)?.into_iter().map(|(name, axis)| SumAxis::new(axis, name));
         let axes = axes.collect::<Result<Vec<SumAxis>>>()?;
         filled.sums = filled.statistics(|axis| axes[axis].has_centres());
-        Ok(HistogramSum { filled, axes, waiting, has_other_axes: false })
+        Ok(HistogramSum { filled, axes, waiting })
     }
 
     /// Adds another histogram; `true` if the sum uses labels of its record, to be number `record`.
@@ -88,7 +86,7 @@ impl HistogramSum {
     fn add_cells(&mut self, more: &Filled, places: Option<&[Option<usize>]>) -> Result<()> {
         let place = |at: usize| places.map_or(Some(at), |all| all.get(at).copied()?);
         let mine = &mut self.filled;
-        let (now, then) = (reals(&mine.bins), reals(&more.bins));
+        let (now, then) = (cells::sizes(&mine.bins), cells::sizes(&more.bins));
         add_extra(&mut mine.errors, &more.errors, (&now, &then), place)?;
         let entries = mine.bin_entries.clone();
         let without = (&*entries, &*more.bin_entries);
@@ -114,7 +112,6 @@ impl HistogramSum {
         // There is no more room: what waited decides the limits.
         let mine = self.waiting.take();
         mine.map_or(Ok(()), |mine| mine.empty_into(&mut self.filled))?;
-        self.has_other_axes = true;
         rest.empty_into(&mut self.filled)
     }
 
@@ -122,7 +119,6 @@ impl HistogramSum {
     fn take_axes(&mut self, axes: Vec<Bins>) -> Result<()> {
         self.filled.axes = axes;
         self.filled.resize()?;
-        self.has_other_axes = true;
         match self.waiting.take() {
             Some(waiting) => waiting.empty_into(&mut self.filled),
             None => Ok(()),
@@ -194,7 +190,6 @@ impl HistogramSum {
                 *all = larger;
             }
         }
-        self.has_other_axes = true;
         Ok(())
     }
 
@@ -215,11 +210,15 @@ impl HistogramSum {
         for (name, array) in arrays {
             edits.set_bytes((0, root), name, array_of(&Numbers::F64(array.clone())));
         }
-        if self.has_other_axes {
-            edits.set((0, root), "fNcells", &[mine.bins.len() as i64])?;
-        }
-        for ((axis, bins), (_, place)) in self.axes.iter().zip(&mine.axes).zip(axes(root)?) {
-            if self.has_other_axes {
+        edits.set((0, root), "fNcells", &[mine.bins.len() as i64])?;
+        for (number, (_, place)) in axes(root)?.into_iter().enumerate() {
+            let axis = &self.axes[number];
+            let bins = &mine.axes[number];
+            if let Some(bits) = mine.growth[number].other_bits(place) {
+                edits.set((0, place), "fBits2", &[bits])?;
+            }
+            // Labels and fills that waited may have extended it.
+            if Bins::of(place)? != *bins {
                 edits.set((0, place), "fNbins", &[bins.count as i64])?;
                 set_real(place, "fXmin", bins.min, edits);
                 set_real(place, "fXmax", bins.max, edits);

@@ -34,6 +34,8 @@ use sparse::SparseSum;
 pub struct ObjectSum {
     object: CopiedObject,
     kind: Kind,
+    /// Of one input the record stays as it is.
+    is_sum: bool,
 }
 
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl ObjectSum {
     /// `Unsupported` for averages, and for classes whose bins are no array.
     pub fn new(object: CopiedObject) -> Result<ObjectSum> {
         let kind = Kind::of(object.root())?;
-        Ok(ObjectSum { object, kind })
+        Ok(ObjectSum { object, kind, is_sum: false })
     }
 
     /// Adds another object.
@@ -79,6 +81,7 @@ impl ObjectSum {
             let what = format!("a {their} where the first input has a {mine}");
             return Err(Error::unsupported(what));
         }
+        self.is_sum = true;
         // Objects of `other` that the sum uses are in a record behind those that it has.
         let next = self.object.records.len();
         let (mine, their) = (self.object.root(), other.root());
@@ -96,6 +99,7 @@ impl ObjectSum {
             Kind::Dense(sum) => sum.add(mine, their)?,
             Kind::Sparse(sum) if sum.is_empty() => {
                 // The record of an empty one has no chunk for bins: `other` takes its place.
+                labels::check_axes(mine, their)?;
                 self.kind = Kind::of(their)?;
                 self.object = other;
                 return Ok(());
@@ -115,7 +119,10 @@ impl ObjectSum {
     /// # Errors
     /// `Limit` for numbers that its members cannot hold.
     pub fn finish(self) -> Result<CopiedObject> {
-        let ObjectSum { mut object, kind } = self;
+        let ObjectSum { mut object, kind, is_sum } = self;
+        if !is_sum {
+            return Ok(object);
+        }
         let record = Arc::clone(&object.records[0]);
         let (root, edits) = (record.root(), &mut object.edits);
         match kind {

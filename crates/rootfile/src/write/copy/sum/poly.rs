@@ -22,7 +22,12 @@ pub struct PolySum {
     overflow: Vec<f64>,
     errors: Vec<f64>,
     sums: Vec<(&'static str, f64)>,
+    /// Of a profile: sums of the bins, then of the nine regions outside.
+    averaged: Vec<[f64; 4]>,
 }
+
+/// Sums that a bin of a profile keeps: of weights, of values, of squares of both.
+const OF_BIN: [&str; 4] = ["fSumw", "fSumvw", "fSumw2", "fSumwv2"];
 
 impl PolySum {
     pub fn new(root: ObjectRef<'_>) -> Result<PolySum> {
@@ -33,6 +38,7 @@ impl PolySum {
             overflow: overflow(root),
             errors: extra(root, "fSumw2"),
             sums: sums.collect(),
+            averaged: averaged(root)?.into_iter().map(sums_of).collect(),
         })
     }
 
@@ -50,6 +56,13 @@ impl PolySum {
         for (sum, bin) in self.bins.iter_mut().zip(their_bins) {
             *sum += real(bin, "fContent");
         }
+        let averaged = averaged(their)?;
+        if averaged.len() != self.averaged.len() {
+            return Err(Error::unsupported("a profile of polygons, and another class"));
+        }
+        for (sums, bin) in self.averaged.iter_mut().zip(averaged) {
+            sums.iter_mut().zip(sums_of(bin)).for_each(|(sum, more)| *sum += more);
+        }
         cells::add_extra(&mut self.overflow, &more_overflow, (&[], &[]), Some)?;
         cells::add_extra(&mut self.errors, &more_errors, (&[], &[]), Some)?;
         for (name, sum) in &mut self.sums {
@@ -60,7 +73,22 @@ impl PolySum {
 
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
         for (bin, sum) in bins(root)?.into_iter().zip(&self.bins) {
-            set_real(bin, "fContent", *sum, edits);
+            if self.averaged.is_empty() {
+                set_real(bin, "fContent", *sum, edits);
+            }
+        }
+        for (bin, sums) in averaged(root)?.into_iter().zip(&self.averaged) {
+            OF_BIN.iter().zip(sums).for_each(|(name, sum)| set_real(bin, name, *sum, edits));
+            let [weights, values, _, squares] = *sums;
+            if weights != 0.0 {
+                let mean = values / weights;
+                set_real(bin, "fAverage", mean, edits);
+                let spread = (squares / weights - mean * mean).abs().sqrt();
+                set_real(bin, "fError", spread, edits);
+                if real(bin, "fContent") == real(bin, "fAverage") {
+                    set_real(bin, "fContent", mean, edits);
+                }
+            }
         }
         for (name, sum) in &self.sums {
             set_real(root, name, *sum, edits);
@@ -76,6 +104,19 @@ impl PolySum {
 
 fn bins(root: ObjectRef<'_>) -> Result<Vec<ObjectRef<'_>>> {
     Ok(root.objects("fBins")?.into_iter().flatten().collect())
+}
+
+/// The bins of a profile, and the regions outside; empty for other classes.
+fn averaged(root: ObjectRef<'_>) -> Result<Vec<ObjectRef<'_>>> {
+    if root.member("fOverflowBins").is_none() {
+        return Ok(Vec::new());
+    }
+    let outside = root.objects("fOverflowBins")?.into_iter().flatten();
+    Ok(bins(root)?.into_iter().chain(outside).collect())
+}
+
+fn sums_of(bin: ObjectRef<'_>) -> [f64; 4] {
+    OF_BIN.map(|name| real(bin, name))
 }
 
 fn overflow(root: ObjectRef<'_>) -> Vec<f64> {

@@ -59,10 +59,19 @@ impl SparseSum {
         let had_errors = !self.errors.is_empty();
         self.add_bins(their)?;
         self.moments.add(their)?;
+        if self.moments.has_errors() && self.errors.is_empty() {
+            // Nothing was filled into the one that keeps errors.
+            self.errors = cells::sizes(&self.bins);
+        }
         let is_first = !had_errors && !self.errors.is_empty();
         if is_first {
             let array =
                 chunks(their)?.into_iter().find_map(|chunk| chunk.pointed("fSumw2").ok()?);
+            // Any array of the class can stand for one of errors.
+            let array = match array {
+                Some(array) => Some(array),
+                None => their.pointed("fTsumwx")?,
+            };
             self.errors_of = array.map(|array| (record, array.id));
         }
         Ok(is_first)
@@ -95,7 +104,7 @@ impl SparseSum {
             let places: Vec<usize> =
                 coordinates.chunks_exact(width).map(|at| self.place(at)).collect();
             let all = self.places.len();
-            let now = reals(&self.bins);
+            let now = cells::sizes(&self.bins);
             cells::extend(&mut self.bins, all);
             let place = |at: usize| places.get(at).copied();
             let mut without = now;
@@ -103,7 +112,7 @@ impl SparseSum {
             if !self.errors.is_empty() {
                 self.errors.resize(all, 0.0);
             }
-            add_extra(&mut self.errors, &errors, (&without, &reals(&content)), place)?;
+            add_extra(&mut self.errors, &errors, (&without, &cells::sizes(&content)), place)?;
             cells::add(&mut self.bins, &content, place)?;
         }
         Ok(())
