@@ -113,15 +113,17 @@ class WritableObject:
     def histogram(
         name: str,
         title: str,
-        axes: Sequence[tuple[str, int, float, float, NDArray[np.float64], Sequence[str]]],
+        axes: tuple[Sequence[tuple[Any, ...]], int],
         cells: Array,
         squares: NDArray[np.float64],
         entries: float,
         sums: Sequence[float],
         profile: tuple[NDArray[np.float64], NDArray[np.float64], int, tuple[float, float]] | None,
         limits: tuple[float, float],
+        drawn: dict[str, Any],
     ) -> WritableObject:
-        """Axes are title, bins, both ends, edges and labels; ``sums`` in ROOT's order."""
+        """Of the axes so many are its own; ``sums`` in ROOT's order; ``drawn`` has the other
+        members by their names."""
 
     @staticmethod
     def graph(
@@ -130,4 +132,5 @@ class WritableObject:
         points: tuple[NDArray[np.float64], NDArray[np.float64]],
         errors: Sequence[NDArray[np.float64]],
         limits: tuple[float, float],
+        drawn: dict[str, Any],
     ) -> WritableObject: ...

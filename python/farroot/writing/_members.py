@@ -27,6 +27,21 @@ _SUMS = (
     *(f"fTsumw{of}" for of in ("", "2", "x", "x2", "y", "y2", "xy", "z", "z2", "xz", "yz")),
     *("fTsumwt", "fTsumwt2"),
 )
+#: How something is drawn, and what else is kept as it is.
+_STYLE = (
+    *("fLineColor", "fLineStyle", "fLineWidth", "fFillColor", "fFillStyle"),
+    *("fMarkerColor", "fMarkerStyle", "fMarkerSize"),
+)
+_DRAWN = (
+    *_STYLE,
+    *("fBarOffset", "fBarWidth", "fNormFactor", "fContour", "fOption"),
+    *("fBinStatErrOpt", "fStatOverflows"),
+)
+_DRAWN_AXIS = (
+    *("fNdivisions", "fAxisColor", "fLabelColor", "fLabelFont", "fLabelOffset", "fLabelSize"),
+    *("fTickLength", "fTitleOffset", "fTitleSize", "fTitleColor", "fTitleFont"),
+    *("fFirst", "fLast", "fBits2", "fTimeDisplay", "fTimeFormat"),
+)
 _GRAPHS = {
     "TGraph": (),
     "TGraphErrors": ("fEX", "fEY"),
@@ -56,14 +71,14 @@ def of_object(read: Any) -> Writable:
 
 def _histogram(read: Any, classname: str, dimensions: int) -> WritableHistogram:
     is_profile = classname.startswith("TProfile")
-    _warn_of_lost(read, dimensions)
-    axes = [_axis(read.member(f"f{letter}axis")) for letter in "XYZ"[:dimensions]]
+    _warn_of_lost(read)
+    axes = [_axis(read.member(f"f{letter}axis")) for letter in "XYZ"]
     weights = _reals(read, "fBinEntries")
     cells = _cells(read)
     return WritableHistogram(
         classname,
         read.member("fTitle"),
-        axes,
+        axes[:dimensions],
         cells.astype(cells.dtype.newbyteorder("=")),
         _reals(read, "fSumw2"),
         {name: float(_member(read, name, 0.0)) for name in _SUMS},
@@ -73,7 +88,23 @@ def _histogram(read: Any, classname: str, dimensions: int) -> WritableHistogram:
         minimum=float(_member(read, "fMinimum", AUTOMATIC)),
         maximum=float(_member(read, "fMaximum", AUTOMATIC)),
         taken=_taken(read, dimensions) if is_profile else (0.0, 0.0),
+        beyond=axes[dimensions:],
+        drawn=_drawn(read, _DRAWN),
     )
+
+
+def _drawn(read: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Members that a class or version has, as Python's own numbers and texts."""
+    found = {name: _member(read, name, None) for name in names}
+    # uproot has the bits of an object under a name of its own.
+    found["fBits"] = _member(read, "fBits", _member(read, "@fBits", None))
+    return {name: _own(value) for name, value in found.items() if value is not None}
+
+
+def _own(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _taken(read: Any, dimensions: int) -> tuple[float, float]:
@@ -83,22 +114,11 @@ def _taken(read: Any, dimensions: int) -> tuple[float, float]:
     return low, high
 
 
-def _warn_of_lost(read: Any, dimensions: int) -> None:
-    """Warns of what only the record of a histogram has, which is not there any more."""
-    axes = [read.member(f"f{letter}axis") for letter in "XYZ"]
-    lost = {
-        "functions": bool(_member(read, "fFunctions", ())),
-        "contours": len(_member(read, "fContour", ())) > 0,
-        "options": bool(_member(read, "fOption", "")),
-        "titles of axes": any(axis.member("fTitle") for axis in axes[dimensions:]),
-        "axes that can be extended": any(_member(axis, "fBits2", 0) & 2 for axis in axes),
-        "a time axis": any(_member(axis, "fTimeDisplay", False) for axis in axes),
-        "the option of errors": _member(read, "fBinStatErrOpt", 0) != 0,
-    }
-    names = [name for name, is_there in lost.items() if is_there]
-    if names:
-        said = f"the {read.classname} {read.name!r} is written without its {', '.join(names)}"
-        warn(f"{said}: only the file that it was read from has all of it", UnreadableWarning)
+def _warn_of_lost(read: Any) -> None:
+    """Warns of functions, which only the record of a histogram or graph has."""
+    if _member(read, "fFunctions", None):
+        said = f"the {read.classname} {read.name!r} is written without its functions"
+        warn(f"{said}: only the file that it was read from has them", UnreadableWarning)
 
 
 def _member(read: Any, name: str, default: Any) -> Any:
@@ -129,13 +149,22 @@ def _names(read: Any) -> Any:
 
 
 def _axis(read: Any) -> WritableAxis:
-    by_bin = dict(_labels(read))
+    labels = sorted(_labels(read))
     bins = int(read.member("fNbins"))
-    names = [by_bin.get(number, "") for number in range(1, bins + 1)] if by_bin else []
     low, high = float(read.member("fXmin")), float(read.member("fXmax"))
     edges = _reals(read, "fXbins")
     title = read.member("fTitle")
-    return WritableAxis(read.member("fName"), title, bins, low, high, edges, names)
+    return WritableAxis(
+        read.member("fName"),
+        title,
+        bins,
+        low,
+        high,
+        edges,
+        [label for _, label in labels],
+        [int(number) for number, _ in labels],
+        _drawn(read, _DRAWN_AXIS),
+    )
 
 
 def _labels(axis: Any) -> Iterator[tuple[int, str]]:
@@ -150,6 +179,7 @@ def _labels(axis: Any) -> Iterator[tuple[int, str]]:
 
 
 def _graph(read: Any, classname: str) -> WritableGraph:
+    _warn_of_lost(read)
     return WritableGraph(
         classname,
         read.member("fTitle"),
@@ -158,4 +188,5 @@ def _graph(read: Any, classname: str) -> WritableGraph:
         [_reals(read, name) for name in _GRAPHS[classname]],
         float(_member(read, "fMinimum", -1111.0)),
         float(_member(read, "fMaximum", -1111.0)),
+        drawn=_drawn(read, (*_STYLE, "fOption")),
     )

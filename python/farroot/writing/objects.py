@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -105,6 +105,10 @@ class WritableAxis:
     edges: Reals = field(default_factory=lambda: np.empty(0))
     #: Names of the bins; none, or one of each.
     labels: Sequence[str] = ()
+    #: The bins that have the names; none where these are of the first bins.
+    labelled: Sequence[int] = ()
+    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def borders(self, flow: bool = False) -> Reals:
         """Where bins begin, and the last one ends."""
@@ -113,10 +117,12 @@ class WritableAxis:
             inner = np.linspace(self.low, self.high, self.bins + 1)
         return np.concatenate(([-np.inf], inner, [np.inf])) if flow else inner
 
-    def core(self) -> tuple[str, int, float, float, Reals, list[str]]:
+    def core(self) -> tuple[Any, ...]:
         """The same for the engine."""
         edges = np.asarray(self.edges, dtype=np.float64)
-        return self.title, self.bins, self.low, self.high, edges, list(self.labels)
+        labels = list(self.labels), list(self.labelled)
+        ends = self.low, self.high
+        return self.name, self.title, self.bins, *ends, edges, *labels, dict(self.drawn)
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,10 @@ class WritableHistogram(_Named):
     maximum: float = AUTOMATIC
     #: Values that a profile takes; equal where it takes all.
     taken: tuple[float, float] = (0.0, 0.0)
+    #: Axes behind its own, such as that of the contents, which may have a title.
+    beyond: Sequence[WritableAxis] = ()
+    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         cells = int(np.prod([axis.bins + 2 for axis in self.axes]))
@@ -170,13 +180,14 @@ class WritableHistogram(_Named):
         return _core.WritableObject.histogram(
             self.name,
             self.title,
-            [axis.core() for axis in self.axes],
+            ([axis.core() for axis in (*self.axes, *self.beyond)], len(self.axes)),
             _core.Array(_core.Numbers(self.cells)),
             np.asarray(self.squares, dtype=np.float64),
             float(self.sums.get("fEntries", 0.0)),
             self._sums(profile is not None),
             profile,
             (self.minimum, self.maximum),
+            dict(self.drawn),
         )
 
     @property
@@ -207,6 +218,8 @@ class WritableGraph(_Named):
     minimum: float = AUTOMATIC
     maximum: float = AUTOMATIC
     name: str = ""
+    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def core(self) -> _core.WritableObject:
         arrays = [np.asarray(each, dtype=np.float64) for each in (self.x, self.y, *self.errors)]
@@ -214,7 +227,8 @@ class WritableGraph(_Named):
             raise InvalidArgumentError("x, y and errors of a graph are of one length")
         limits = self.minimum, self.maximum
         points = arrays[0], arrays[1]
-        return _core.WritableObject.graph(self.name, self.title, points, arrays[2:], limits)
+        drawn = dict(self.drawn)
+        return _core.WritableObject.graph(self.name, self.title, points, arrays[2:], limits, drawn)
 
 
 #: Sums that histograms keep, in ROOT's order, and how many those of one, two and three axes have.

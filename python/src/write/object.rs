@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use engine::writable::{
-    self as objects, Axis, Graph, GraphErrors, Histogram, ListKind, ObjString, ObjectList,
+    self as objects, Axis, AxisStyle, Graph, GraphErrors, Histogram, ListKind, ObjString,
+    ObjectList, Options, Style,
 };
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::array::Array;
 use super::file::refused;
@@ -59,8 +62,18 @@ impl CopiedObject {
     }
 }
 
-/// An axis: title, bins, both ends, edges, labels.
-type AxisTuple<'py> = (String, u32, f64, f64, Bound<'py, PyArray1<f64>>, Vec<String>);
+/// An axis: name, title, bins, both ends, edges, labels and their bins, how it is drawn.
+type AxisTuple<'py> = (
+    String,
+    String,
+    u32,
+    f64,
+    f64,
+    Bound<'py, PyArray1<f64>>,
+    Vec<String>,
+    Vec<u32>,
+    Bound<'py, PyDict>,
+);
 
 /// What a profile has beside a histogram: sums of weights, of their squares, how errors are meant,
 /// and which values are taken.
@@ -82,33 +95,32 @@ impl WritableObject {
     }
 
     /// A `TH1`, `TH2` or `TH3` of the type of the cells, or a profile; `sums` in ROOT's order, or
-    /// none.
+    /// none; of the axes so many are its own; `drawn` has the other members.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "the members of a histogram, by position")]
     fn histogram(
         py: Python<'_>,
         name: &str,
         title: String,
-        axes: Vec<AxisTuple<'_>>,
+        axes: (Vec<AxisTuple<'_>>, usize),
         cells: &Array,
         squares: &Bound<'_, PyArray1<f64>>,
         entries: f64,
         sums: Vec<f64>,
         profile: Option<ProfileTuple<'_>>,
         limits: (f64, f64),
+        drawn: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let engine::Array::Numbers { numbers, .. } = &*cells.array() else {
             return Err(invalid(py, "the cells of a histogram are numbers"));
         };
-        let axes = axes.into_iter().map(|(title, bins, low, high, edges, labels)| Axis {
-            title,
-            bins,
-            low,
-            high,
-            edges: vec(&edges),
-            labels,
-        });
-        let mut histogram = Histogram::new(name, axes.collect(), numbers.clone());
+        let (axes, dimensions) = axes;
+        let mut axes = axes.into_iter().map(axis).collect::<PyResult<Vec<Axis>>>()?;
+        let beyond = axes.split_off(dimensions.min(axes.len()));
+        let mut histogram = Histogram::new(name, axes, numbers.clone());
+        histogram.beyond = beyond;
+        histogram.options = options(drawn)?;
+        histogram.style = style(drawn, Style::HISTOGRAM)?;
         histogram.title = title;
         histogram.sum_w2 = vec(squares);
         histogram.entries = entries;
@@ -134,11 +146,15 @@ impl WritableObject {
         points: [Bound<'_, PyArray1<f64>>; 2],
         errors: Vec<Bound<'_, PyArray1<f64>>>,
         limits: (f64, f64),
+        drawn: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let [x, y] = points;
         let mut graph = Graph::new(name, vec(&x), vec(&y));
         graph.title = title;
         (graph.minimum, graph.maximum) = limits;
+        graph.style = style(drawn, graph.style)?;
+        graph.bits = member(drawn, "fBits", graph.bits)?;
+        graph.option = member(drawn, "fOption", graph.option)?;
         graph.errors = match &errors[..] {
             [] => GraphErrors::None,
             [x, y] => GraphErrors::Symmetric { x: vec(x), y: vec(y) },
@@ -153,6 +169,71 @@ impl WritableObject {
         let object = graph.into_object().map_err(|error| refused(py, &error))?;
         Ok(WritableObject { object })
     }
+}
+
+/// A member by ROOT's name, or what it is where there is none.
+fn member<'py, T: FromPyObjectOwned<'py>>(
+    members: &Bound<'py, PyDict>,
+    name: &str,
+    otherwise: T,
+) -> PyResult<T> {
+    match members.get_item(name)? {
+        Some(value) => value.extract().map_err(Into::into),
+        None => Ok(otherwise),
+    }
+}
+
+fn axis(axis: AxisTuple<'_>) -> PyResult<Axis> {
+    let (name, title, bins, low, high, edges, labels, labelled, drawn) = axis;
+    let like = AxisStyle::of(&name);
+    let style = AxisStyle {
+        divisions: member(&drawn, "fNdivisions", like.divisions)?,
+        axis_color: member(&drawn, "fAxisColor", like.axis_color)?,
+        label_color: member(&drawn, "fLabelColor", like.label_color)?,
+        label_font: member(&drawn, "fLabelFont", like.label_font)?,
+        label_offset: member(&drawn, "fLabelOffset", like.label_offset)?,
+        label_size: member(&drawn, "fLabelSize", like.label_size)?,
+        tick_length: member(&drawn, "fTickLength", like.tick_length)?,
+        title_offset: member(&drawn, "fTitleOffset", like.title_offset)?,
+        title_size: member(&drawn, "fTitleSize", like.title_size)?,
+        title_color: member(&drawn, "fTitleColor", like.title_color)?,
+        title_font: member(&drawn, "fTitleFont", like.title_font)?,
+        first: member(&drawn, "fFirst", like.first)?,
+        last: member(&drawn, "fLast", like.last)?,
+        bits: member(&drawn, "fBits", like.bits)?,
+        bits2: member(&drawn, "fBits2", like.bits2)?,
+        time_display: member(&drawn, "fTimeDisplay", like.time_display)?,
+        time_format: member(&drawn, "fTimeFormat", like.time_format)?,
+    };
+    let edges = vec(&edges);
+    Ok(Axis { title, bins, low, high, edges, labels, labelled, style: Some(style) })
+}
+
+fn options(drawn: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let like = Options::default();
+    Ok(Options {
+        bits: member(drawn, "fBits", like.bits)?,
+        bar_offset: member(drawn, "fBarOffset", like.bar_offset)?,
+        bar_width: member(drawn, "fBarWidth", like.bar_width)?,
+        norm_factor: member(drawn, "fNormFactor", like.norm_factor)?,
+        contours: member(drawn, "fContour", like.contours)?,
+        option: member(drawn, "fOption", like.option)?,
+        error_option: member(drawn, "fBinStatErrOpt", like.error_option)?,
+        overflows: member(drawn, "fStatOverflows", like.overflows)?,
+    })
+}
+
+fn style(drawn: &Bound<'_, PyDict>, like: Style) -> PyResult<Style> {
+    Ok(Style {
+        line_color: member(drawn, "fLineColor", like.line_color)?,
+        line_style: member(drawn, "fLineStyle", like.line_style)?,
+        line_width: member(drawn, "fLineWidth", like.line_width)?,
+        fill_color: member(drawn, "fFillColor", like.fill_color)?,
+        fill_style: member(drawn, "fFillStyle", like.fill_style)?,
+        marker_color: member(drawn, "fMarkerColor", like.marker_color)?,
+        marker_style: member(drawn, "fMarkerStyle", like.marker_style)?,
+        marker_size: member(drawn, "fMarkerSize", like.marker_size)?,
+    })
 }
 
 fn vec(array: &Bound<'_, PyArray1<f64>>) -> Vec<f64> {

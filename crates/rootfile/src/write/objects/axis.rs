@@ -1,5 +1,6 @@
 //! The axis of a histogram (ROOT: `TAxis`).
 
+use super::kept_bits;
 use crate::error::{Error, Result};
 use crate::write::buffer::{BITS, Buffer};
 
@@ -17,6 +18,71 @@ pub struct Axis {
     pub edges: Vec<f64>,
     /// What the first bins are called; empty where they are numbers only.
     pub labels: Vec<String>,
+    /// The bins that the labels are of; empty for the first ones.
+    pub labelled: Vec<u32>,
+    /// How it is drawn; `None` for ROOT's default.
+    pub style: Option<AxisStyle>,
+}
+
+/// How an axis is drawn (ROOT: `TAttAxis`), and the rest of what a `TAxis` keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisStyle {
+    pub divisions: i32,
+    pub axis_color: i16,
+    pub label_color: i16,
+    pub label_font: i16,
+    pub label_offset: f32,
+    pub label_size: f32,
+    pub tick_length: f32,
+    pub title_offset: f32,
+    pub title_size: f32,
+    pub title_color: i16,
+    pub title_font: i16,
+    /// Bins that are drawn; both 0 for all.
+    pub first: i32,
+    pub last: i32,
+    /// Bits of `TObject`, and those of its own, such as whether it grows.
+    pub bits: u32,
+    pub bits2: u16,
+    pub time_display: bool,
+    pub time_format: String,
+}
+
+impl AxisStyle {
+    /// ROOT's default for an axis of this name.
+    pub fn of(name: &str) -> Self {
+        AxisStyle {
+            divisions: 510,
+            axis_color: 1,
+            label_color: 1,
+            label_font: 42,
+            label_offset: 0.005,
+            label_size: 0.035,
+            tick_length: 0.03,
+            title_offset: if name == "yaxis" { 0.0 } else { 1.0 },
+            title_size: 0.035,
+            title_color: 1,
+            title_font: 42,
+            first: 0,
+            last: 0,
+            bits: 0,
+            bits2: 0,
+            time_display: false,
+            time_format: String::new(),
+        }
+    }
+
+    fn write(&self, to: &mut Buffer) {
+        let count = to.begin(4);
+        to.i32(self.divisions);
+        let colors = [self.axis_color, self.label_color, self.label_font];
+        colors.into_iter().for_each(|number| to.i16(number));
+        let sizes = [self.label_offset, self.label_size, self.tick_length];
+        sizes.into_iter().for_each(|number| to.f32(number));
+        [self.title_offset, self.title_size].into_iter().for_each(|number| to.f32(number));
+        [self.title_color, self.title_font].into_iter().for_each(|number| to.i16(number));
+        to.end(count);
+    }
 }
 
 impl Axis {
@@ -69,6 +135,12 @@ impl Axis {
         if self.labels.len() > self.bins as usize {
             return refused(format!("{} labels of {} bins", self.labels.len(), self.bins));
         }
+        let is_bin = |bin: &u32| (1..=self.bins).contains(bin);
+        if ![0, self.labels.len()].contains(&self.labelled.len())
+            || !self.labelled.iter().all(is_bin)
+        {
+            return refused(format!("labels of other bins than its {}", self.bins));
+        }
         let Some((first, last)) = self.edges.first().zip(self.edges.last()) else { return Ok(()) };
         if self.edges.len() != self.bins as usize + 1 || (*first, *last) != (self.low, self.high) {
             let (edges, bins) = (self.edges.len(), self.bins);
@@ -83,17 +155,17 @@ impl Axis {
     /// Appends the axis; ROOT calls the three of a histogram `xaxis`, `yaxis` and `zaxis`.
     pub(super) fn write(&self, to: &mut Buffer, name: &str) {
         let count = to.begin(10);
-        to.tnamed(BITS, name, &self.title);
-        write_style(to, if name == "yaxis" { 0.0 } else { 1.0 });
+        let style = self.style.clone().unwrap_or_else(|| AxisStyle::of(name));
+        to.tnamed(kept_bits(style.bits), name, &self.title);
+        style.write(to);
         to.u32(self.bins);
         to.f64(self.low);
         to.f64(self.high);
         super::write_array(to, &self.edges);
-        // Nothing of it is hidden, and it is no time.
-        [0, 0].into_iter().for_each(|bin| to.i32(bin));
-        to.u16(0);
-        to.bool(false);
-        to.string("");
+        [style.first, style.last].into_iter().for_each(|bin| to.i32(bin));
+        to.u16(style.bits2);
+        to.bool(style.time_display);
+        to.string(&style.time_format);
         match self.labels.is_empty() {
             true => to.null(),
             false => to.pointed("THashList", |to| self.write_labels(to)),
@@ -110,7 +182,8 @@ impl Axis {
         to.tobject(BITS);
         to.string("");
         to.u32(self.labels.len() as u32);
-        for (bin, label) in (1..).zip(&self.labels) {
+        for (at, label) in self.labels.iter().enumerate() {
+            let bin = self.labelled.get(at).copied().unwrap_or(at as u32 + 1);
             to.pointed("TObjString", |to| {
                 let count = to.begin(1);
                 to.u16(1);
@@ -123,14 +196,4 @@ impl Axis {
         }
         to.end(count);
     }
-}
-
-/// How it is drawn (ROOT: `TAttAxis`), as ROOT's default style has it.
-fn write_style(to: &mut Buffer, title_offset: f32) {
-    let count = to.begin(4);
-    to.i32(510);
-    [1, 1, 42].into_iter().for_each(|number| to.i16(number));
-    [0.005, 0.035, 0.03, title_offset, 0.035].into_iter().for_each(|number| to.f32(number));
-    [1, 42].into_iter().for_each(|number| to.i16(number));
-    to.end(count);
 }

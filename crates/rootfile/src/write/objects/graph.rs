@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{NO_LIMIT, Style, write_counted, write_empty_list};
+use super::{NO_LIMIT, Style, kept_bits, write_counted, write_empty_list};
 use crate::error::{Error, Result};
-use crate::write::buffer::{BITS, Buffer};
+use crate::write::buffer::Buffer;
 use crate::write::table::WritableObject;
 
 /// Bit of a graph that ends at its frame, as ROOT's have it (`kClipFrame`).
@@ -22,6 +22,9 @@ pub struct Graph {
     /// Limits of y for drawing; [`NO_LIMIT`] where there are none.
     pub minimum: f64,
     pub maximum: f64,
+    /// Bits of `TObject`, and how it is drawn.
+    pub bits: u32,
+    pub option: String,
 }
 
 /// Errors, a point each.
@@ -57,6 +60,8 @@ impl Graph {
             style: Style::GRAPH,
             minimum: NO_LIMIT,
             maximum: NO_LIMIT,
+            bits: CLIP_FRAME,
+            option: String::new(),
         }
     }
 
@@ -80,7 +85,7 @@ impl Graph {
     /// The points themselves (ROOT: `TGraph`).
     fn write_points(&self, to: &mut Buffer) {
         let count = to.begin(5);
-        to.tnamed(BITS | CLIP_FRAME, &self.name, &self.title);
+        to.tnamed(kept_bits(self.bits), &self.name, &self.title);
         self.style.write(to);
         to.u32(self.x.len() as u32);
         write_counted(to, &self.x);
@@ -90,7 +95,7 @@ impl Graph {
         to.null();
         to.f64(self.minimum);
         to.f64(self.maximum);
-        to.string("");
+        to.string(&self.option);
         to.end(count);
     }
 }

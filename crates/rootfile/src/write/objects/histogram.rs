@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::axis::Axis;
-use super::{NO_LIMIT, Style, statistics, write_array, write_counted, write_empty_list};
+use super::{NO_LIMIT, Style, kept_bits, statistics, write_array, write_counted, write_empty_list};
 use crate::array::{Number, Numbers};
 use crate::error::{Error, Result};
-use crate::write::buffer::{BITS, Buffer};
+use crate::write::buffer::Buffer;
 use crate::write::table::WritableObject;
 
 /// Bit of what its directory deletes, as ROOT's histograms have it (`kMustCleanup`).
@@ -41,6 +41,42 @@ pub struct Histogram {
     /// Limits for drawing; [`NO_LIMIT`] where there are none.
     pub minimum: f64,
     pub maximum: f64,
+    /// Axes behind its own, such as that of contents, whose titles are drawn.
+    pub beyond: Vec<Axis>,
+    pub options: Options,
+}
+
+/// What else a histogram keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Of `TObject`.
+    pub bits: u32,
+    pub bar_offset: i16,
+    pub bar_width: i16,
+    pub norm_factor: f64,
+    pub contours: Vec<f64>,
+    pub option: String,
+    /// How errors are computed (`EBinErrorOpt`).
+    pub error_option: i32,
+    /// Whether cells outside count in the sums (`EStatOverflows`).
+    pub overflows: i32,
+}
+
+impl Default for Options {
+    /// As ROOT's constructors leave it: errors are of the usual kind, and cells outside follow the
+    /// user's setting (`kNeutral`).
+    fn default() -> Self {
+        Options {
+            bits: MUST_CLEANUP,
+            bar_offset: 0,
+            bar_width: 1000,
+            norm_factor: 0.0,
+            contours: Vec::new(),
+            option: String::new(),
+            error_option: 0,
+            overflows: 2,
+        }
+    }
 }
 
 /// What a profile has in addition to a histogram.
@@ -73,6 +109,8 @@ impl Histogram {
             style: Style::HISTOGRAM,
             minimum: NO_LIMIT,
             maximum: NO_LIMIT,
+            beyond: Vec::new(),
+            options: Options::default(),
         };
         histogram.entries = histogram.cells_as_f64().iter().sum();
         histogram
@@ -108,7 +146,7 @@ impl Histogram {
         if !(1..=3).contains(&axes) {
             return refused(format!("a histogram of {axes} axes: ROOT has those of 1 to 3"));
         }
-        self.axes.iter().try_for_each(Axis::check)?;
+        self.axes.iter().chain(&self.beyond).try_for_each(Axis::check)?;
         let cells = self.axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.cells()));
         let Some(cells) = cells.filter(|cells| *cells <= CELLS_MAX) else {
             return Err(Error::limit(format!("a histogram of more than {CELLS_MAX} cells")));
@@ -140,7 +178,7 @@ impl Histogram {
             _ => {
                 let cells = self.cells.dtype();
                 let what = "int8, int16, int32, float32 and float64";
-                return Err(Error::unsupported(format!("cells of {cells}: ROOT has {what}")));
+                return Err(Error::unsupported(format!("cells of {cells}: written are {what}")));
             }
         };
         match (&self.profile, self.axes.len()) {
@@ -157,30 +195,29 @@ impl Histogram {
     /// What all histograms have (ROOT: `TH1`).
     fn write_common(&self, to: &mut Buffer) {
         let count = to.begin(8);
-        to.tnamed(BITS | MUST_CLEANUP, &self.name, &self.title);
+        let options = &self.options;
+        to.tnamed(kept_bits(options.bits), &self.name, &self.title);
         self.style.write(to);
         to.u32(self.cells.len() as u32);
         let placeholder = Axis::placeholder();
         for (at, name) in ["xaxis", "yaxis", "zaxis"].into_iter().enumerate() {
-            self.axes.get(at).unwrap_or(&placeholder).write(to, name);
+            let mut axes = self.axes.iter().chain(&self.beyond);
+            axes.nth(at).unwrap_or(&placeholder).write(to, name);
         }
-        // Bars: their offset and width.
-        [0, 1000].into_iter().for_each(|number| to.i16(number));
+        [options.bar_offset, options.bar_width].into_iter().for_each(|number| to.i16(number));
         to.f64(self.entries);
         self.statistics[..4].iter().for_each(|sum| to.f64(*sum));
         to.f64(self.maximum);
         to.f64(self.minimum);
-        // Normalisation and contours for drawing.
-        to.f64(0.0);
-        write_array(to, &[]);
+        to.f64(options.norm_factor);
+        write_array(to, &options.contours);
         write_array(to, &self.sum_w2);
-        to.string("");
+        to.string(&options.option);
         write_empty_list(to);
         // No values wait to be filled in.
         to.u32(0);
         write_counted(to, &[]);
-        // Errors are of the usual kind, and cells outside follow the user's setting (`kNeutral`).
-        [0, 2].into_iter().for_each(|option| to.i32(option));
+        [options.error_option, options.overflows].into_iter().for_each(|option| to.i32(option));
         to.end(count);
     }
 
@@ -259,7 +296,8 @@ impl WritableObject for Checked {
     }
 
     fn classes(&self) -> Vec<&str> {
-        let labels = self.histogram.axes.iter().any(|axis| !axis.labels.is_empty());
+        let Histogram { axes, beyond, .. } = &self.histogram;
+        let labels = axes.iter().chain(beyond).any(|axis| !axis.labels.is_empty());
         let texts = labels.then_some("TObjString");
         [&*self.class].into_iter().chain(texts).collect()
     }

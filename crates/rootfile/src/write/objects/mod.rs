@@ -18,11 +18,11 @@ mod text;
 
 use super::buffer::{BITS, Buffer};
 
-pub use axis::Axis;
+pub use axis::{Axis, AxisStyle};
 pub use collection::{ListKind, ObjectList, ObjectMap};
 pub use efficiency::Efficiency;
 pub use graph::{Graph, GraphErrors};
-pub use histogram::{Histogram, Profile};
+pub use histogram::{Histogram, Options, Profile};
 pub use raw::RawObject;
 pub use text::{ObjString, Parameter, ParameterValue};
 
@@ -73,6 +73,12 @@ impl Style {
         to.f32(self.marker_size);
         to.end(marker);
     }
+}
+
+/// The bits of an object that are its own, and those that all have in a file: not whether it is
+/// referred to, or has a place in a list of processes.
+fn kept_bits(bits: u32) -> u32 {
+    BITS | (bits & 0x00ff_ffcf)
 }
 
 /// An array of numbers with its length in front (ROOT: `TArrayD`).
