@@ -169,7 +169,9 @@ class Binned(Object):
 
     def errors(self, flow: bool = False) -> NDArray[np.float64]:
         """Error of each bin."""
-        return np.sqrt(self.variances(flow))
+        with np.errstate(invalid="ignore"):
+            # As ROOT, not a number where weights are negative and were taken for variances.
+            return np.asarray(np.sqrt(self.variances(flow)))
 
     def counts(self, flow: bool = False) -> NDArray[Any]:
         """As :meth:`values`, as in uproot."""
@@ -250,6 +252,20 @@ class Histogram(Binned):
             number = int(plain[1])
         else:
             number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
+        return self._first_axes(number)
+
+    def _first_axes(self, number: int) -> tuple[Axis, ...]:
+        """
+        Raises:
+            UnsupportedError: for an entry of a branch whose bins lack what waits in its buffer: of
+                such entries the bits are not kept that say where it belongs.
+        """
+        waiting = self.get("fBuffer", ())
+        if len(waiting) and waiting[0] > 0:
+            raise UnsupportedError(
+                f"{self!r} is an entry of a branch, and {waiting[0]:g} fills wait in its buffer: "
+                "they are not in its bins; its member fBuffer has their weights and values"
+            )
         return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
 
     @property
@@ -295,7 +311,7 @@ class Profile(Histogram):
         number = next(
             n for n, of in ((2, "2D"), (3, "3D"), (1, "")) if self.inherits(f"TProfile{of}")
         )
-        return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
+        return self._first_axes(number)
 
     def _means(self) -> NDArray[np.float64]:
         return ratio(_array_part(self), self["fBinEntries"])
@@ -333,6 +349,10 @@ class Profile(Histogram):
         return self._bins(self._errors(_ERROR_MODES[error_mode]), flow)
 
     def _errors(self, mode: int) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore"):
+            return self._errors_of(mode)
+
+    def _errors_of(self, mode: int) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
         if mode == 3:
             return ratio(np.ones(len(weights)), np.sqrt(weights))
@@ -428,6 +448,9 @@ def _array_part(histogram: Object) -> NDArray[Any]:
 
 def _boost_axis(boost: Any, axis: Axis, metadata: dict[str, str]) -> Any:
     labels = axis.labels()
+    if not axis.low < axis.high:
+        said = "ROOT chooses the limits of the axis when something is filled in"
+        raise UnsupportedError(f"{axis!r} from {axis.low} to {axis.high}: {said}")
     if labels and all(re.fullmatch(r"\s*[-+]?\d+\s*", label) for label in labels):
         out = boost.axis.IntCategory([int(label) for label in labels])
     elif labels:

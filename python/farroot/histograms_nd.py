@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InvalidArgumentError, LimitReachedError, UnsupportedError
-from .histograms import Axis, Binned
+from .errors import (
+    CorruptError,
+    InvalidArgumentError,
+    LimitReachedError,
+    UnsupportedError,
+)
+from .histograms import Axis, Binned, ratio
 from .objects import Object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: The option of profiles whose errors are the spread of values (ROOT: ``kERRORSPREAD``).
+_SPREAD = 1
 #: Bins of a sparse histogram that are laid out at most: 1 GiB of doubles.
 DENSE_MAX = 1 << 27
 
@@ -88,6 +95,8 @@ class Sparse(_Manifold):
         found = []
         for chunk in self["fBinContent"]:
             filled = chunk["fCoordinatesSize"] // chunk["fSingleCoordinateSize"]
+            if chunk[name] is None:
+                raise CorruptError(f"{self!r} has a chunk of bins without {name}")
             found.append(np.asarray(chunk[name])[:filled])
         return np.concatenate(found)[: self["fFilledBins"]] if found else np.empty(0)
 
@@ -156,10 +165,19 @@ class Polygons(Object):
         return [*(self["fOverflowBins"] if flow else ()), *self._bins()]
 
     def errors(self, flow: bool = False) -> NDArray[np.float64]:
-        """Error of each of :meth:`values`."""
+        """Error of each of :meth:`values`; of profiles by their own option."""
         if self.kind == "MEAN":
-            return np.array([each["fError"] for each in self._all(flow)], dtype=np.float64)
+            return self._errors_of_means(flow)
         return np.sqrt(self.variances(flow))
+
+    def _errors_of_means(self, flow: bool) -> NDArray[np.float64]:
+        bins = self._all(flow)
+        spreads = np.array([each["fError"] for each in bins], dtype=np.float64)
+        if self["fErrorMode"] == _SPREAD:
+            return spreads
+        sums = np.array([each["fSumw"] for each in bins], dtype=np.float64)
+        effective = ratio(sums**2, [each["fSumw2"] for each in bins])
+        return ratio(spreads, np.sqrt(effective))
 
     def variances(self, flow: bool = False) -> NDArray[np.float64]:
         """Square of each error: the sum of squared weights, or the content without sign."""
