@@ -396,7 +396,10 @@ class Profile(Histogram):
     def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
         squares = self["fSumw2"] if len(self["fSumw2"]) == len(weights) else weights
-        deviations = np.maximum(squares - weights * self._means() ** 2, 0.0)
+        deviations = squares - weights * self._means() ** 2
+        # Below zero by rounding, but for negative weights.
+        rounded = (deviations < 0) & (deviations > -1e-12 * np.abs(squares))
+        deviations = np.where(rounded, 0.0, deviations)
         columns = {"count": weights, "_sum_of_deltas_squared": deviations}
         if self.weighted:
             columns = {

@@ -36,6 +36,11 @@ class _Manifold(Binned):
     def weighted(self) -> bool:
         return bool(self["fTsumw2"] >= 0)
 
+    def _unweighted(self) -> NDArray[np.float64]:
+        """Squares of errors without sums of squared weights: ROOT takes the contents here, with
+        their sign, and has no error of what is below zero."""
+        return np.asarray(self._cells(), dtype=np.float64)
+
 
 class Dense(_Manifold):
     """``THn``: a histogram of any number of dimensions."""
@@ -52,7 +57,7 @@ class Dense(_Manifold):
 
     def _squares(self) -> NDArray[np.float64]:
         if not self.weighted:
-            return super()._squares()
+            return self._unweighted()
         return np.asarray(self._shaped("fSumw2"), dtype=np.float64)
 
 
@@ -117,7 +122,7 @@ class Sparse(_Manifold):
 
     def _squares(self) -> NDArray[np.float64]:
         if not self.weighted:
-            return super()._squares()
+            return self._unweighted()
         return self._laid_out(np.asarray(self._of_chunks("fSumw2"), dtype=np.float64))
 
 

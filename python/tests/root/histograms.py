@@ -71,7 +71,10 @@ def axis(shape: Shape, styles: tuple[str, ...]) -> dict[str, Any]:
         made["labels"] = chance.sample(names, count)
     elif style == "automatic":
         made |= {"low": 0.0, "high": 0.0}
+    # ROOT's merger loses bins without a label on an axis that grows.
+    is_partial = "labels" in made and len(made["labels"]) < bins
     made["extend"] = style in ("regular", "labels", "automatic") and shape.often(0.25)
+    made["extend"] = made["extend"] and not is_partial
     return made
 
 
@@ -279,13 +282,15 @@ def fill(
     if chosen["way"] in ("set", "add") and not is_profile:
         for cell in range(made.GetNcells()):
             if chance.random() < 0.6:
-                content = weights(chosen["weights"], chance)
+                content = abs(weights(chosen["weights"], chance))
                 if chosen["way"] == "set":
                     made.SetBinContent(cell, content)
                 else:
                     made.AddBinContent(cell, content)
                 if chance.random() < 0.2:
                     made.SetBinError(cell, 0.5)
+        # Without entries ROOT takes no errors from contents.
+        made.SetEntries(7)
         return
     for _ in range(count):
         at: list[Any] = values(chance, axes, chosen["odd"])
@@ -360,6 +365,8 @@ def polygons(shape: Shape, number: int) -> Iterator[Any]:
         drawn = Shape(0, "")
         drawn.chance = random.Random(decoration)
         decorate(drawn, made)
+        if is_profile and style in ("negative", "real"):
+            style = "whole"
         for _ in range(fills if which != 1 or own.random() < 0.7 else 0):
             at = [own.uniform(-1, 5), own.uniform(-1, 3)]
             if is_profile:
@@ -573,13 +580,14 @@ def make(folder: Path, first: int, seeds: int) -> None:
             for number, it in enumerate(maker(Shape(seed, kind), INPUTS)):
                 path = folder / f"{seed}-{kind}-{number}.root"
                 write(path, it)
+                emptied.append(path.with_suffix(".emptied"))
+                write(emptied[-1], it)
                 is_loose |= it.InheritsFrom("TH1") and not has_limits(it)
                 told[path.stem] = tell(it)
-                emptied.append(path.with_suffix(".emptied"))
                 if it.InheritsFrom("TH1"):
                     # What waits in buffers is counted twice by ROOT's own merger.
                     it.BufferEmpty(1)
-                write(emptied[-1], it)
+                    write(emptied[-1], it)
             for count in range(1, INPUTS + 1):
                 output = folder / f"{seed}-{kind}-hadd{count}.root"
                 merger = ROOT.TFileMerger(False)

@@ -225,6 +225,11 @@ impl<'a> Copier<'a> {
             return to.u32(*reference);
         }
         let source = self.records[object.0];
+        let class = source.objects.get(object.1).class();
+        if let Some(bytes) = self.edits.bodies.get(&object).filter(|_| !self.is_dropped(object)) {
+            self.written.insert(object, to.reference());
+            return to.pointed(class, |to| to.bytes(bytes));
+        }
         let Some(mark) = source.bodies.get(&object.1).filter(|_| !self.is_dropped(object)) else {
             return to.null();
         };
@@ -232,11 +237,7 @@ impl<'a> Copier<'a> {
             return to.null();
         };
         self.written.insert(object, to.reference());
-        let class = source.objects.get(object.1).class();
-        match self.edits.bodies.get(&object) {
-            Some(bytes) => to.pointed(class, |to| to.bytes(bytes)),
-            None => to.pointed(class, |to| self.copy(object.0, body..end, mark + 1, to)),
-        }
+        to.pointed(class, |to| self.copy(object.0, body..end, mark + 1, to));
     }
 
     fn is_dropped(&self, object: Object) -> bool {

@@ -84,7 +84,9 @@ impl DenseSum {
         if self.bins.is_empty() {
             self.bins = cells::zeros(&more, more.len())?;
         }
-        let (now, then) = (cells::sizes(&self.bins), cells::sizes(&more));
+        let mut now = reals(&self.bins);
+        now.resize(now.len().max(more_errors.len()), 0.0);
+        let then = reals(&more);
         self.moments.add(their)?;
         if self.moments.has_errors() && self.errors.is_empty() {
             self.errors.clone_from(&now);

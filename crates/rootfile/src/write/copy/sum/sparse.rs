@@ -61,7 +61,7 @@ impl SparseSum {
         self.moments.add(their)?;
         if self.moments.has_errors() && self.errors.is_empty() {
             // Nothing was filled into the one that keeps errors.
-            self.errors = cells::sizes(&self.bins);
+            self.errors = reals(&self.bins);
         }
         let is_first = !had_errors && !self.errors.is_empty();
         if is_first {
@@ -104,7 +104,7 @@ impl SparseSum {
             let places: Vec<usize> =
                 coordinates.chunks_exact(width).map(|at| self.place(at)).collect();
             let all = self.places.len();
-            let now = cells::sizes(&self.bins);
+            let now = reals(&self.bins);
             cells::extend(&mut self.bins, all);
             let place = |at: usize| places.get(at).copied();
             let mut without = now;
@@ -112,7 +112,7 @@ impl SparseSum {
             if !self.errors.is_empty() {
                 self.errors.resize(all, 0.0);
             }
-            add_extra(&mut self.errors, &errors, (&without, &cells::sizes(&content)), place)?;
+            add_extra(&mut self.errors, &errors, (&without, &reals(&content)), place)?;
             cells::add(&mut self.bins, &content, place)?;
         }
         Ok(())
