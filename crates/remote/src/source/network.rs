@@ -110,18 +110,13 @@ async fn race(
         let next_in = tokio::time::sleep(wait);
         wait = NEXT_AFTER;
         tokio::pin!(next_in);
-        loop {
-            tokio::select! {
-                ended = connecting.next() => match ended {
-                    Some((Ok(stream), address)) => return Ok((stream, address)),
-                    Some((Err(error), _)) => {
-                        failure = error;
-                        break;
-                    }
-                    None => return Err(failure),
-                },
-                () = &mut next_in, if left.len() > 0 => break,
-            }
+        tokio::select! {
+            ended = connecting.next() => match ended {
+                Some((Ok(stream), address)) => return Ok((stream, address)),
+                Some((Err(error), _)) => failure = error,
+                None => return Err(failure),
+            },
+            () = &mut next_in, if left.len() > 0 => {}
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub enum End {
     Done,
     Failed(Error),
-    Redirected(Address),
+    Redirected(Box<Address>),
     /// The connection ended before.
     Disconnected(Option<Error>),
 }
@@ -106,7 +106,9 @@ impl Talk {
                     ConnectionEvent::Failed { request, error } if request == expected => {
                         return End::Failed(error);
                     }
-                    ConnectionEvent::Redirected { url, .. } => return End::Redirected(url),
+                    ConnectionEvent::Redirected { url, .. } => {
+                        return End::Redirected(Box::new(url));
+                    }
                     ConnectionEvent::Disconnected { error } => return End::Disconnected(error),
                     other => panic!("unexpected {other:?}"),
                 }

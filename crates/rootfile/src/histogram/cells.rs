@@ -68,7 +68,7 @@ fn int(number: f64) -> i32 {
 /// The same for a `Long64_t`.
 fn long(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if number >= -LIMIT && number < LIMIT { number as i64 } else { i64::MIN }
+    if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
 /// The sizes of numbers: squares of errors of contents without sums of squared weights.

@@ -64,7 +64,7 @@ pub(crate) fn of_powers(bins: usize, min: f64, max: f64, is_integer: bool) -> Op
     let above = even(((high - max) / width).trunc()) - aside;
     let below = even(((min - low) / width).trunc()) - aside;
     let bins = bins - above - below;
-    (bins >= 1.0 && bins <= BINS_MAX as f64).then(|| Limits {
+    (1.0..=BINS_MAX as f64).contains(&bins).then_some(Limits {
         min: low + width * below,
         max: high - width * above,
         bins: bins as usize,

@@ -114,7 +114,7 @@ pub async fn examine(
             break;
         }
         match converse(&at, config, network, &mut findings).await {
-            End::Elsewhere(next) => at = next,
+            End::Elsewhere(next) => at = *next,
             End::Read => return (findings, true),
             End::Stopped => break,
         }
@@ -181,7 +181,7 @@ fn name_fault(host: &str, seconds: f64, text: String, findings: &mut Vec<Finding
 /// How a visit to a server ends.
 enum End {
     Read,
-    Elsewhere(Address),
+    Elsewhere(Box<Address>),
     Stopped,
 }
 
@@ -230,7 +230,7 @@ async fn converse(
             Ok(Passed::Elsewhere(target)) => {
                 let text = format!("sent on to {target}");
                 findings.push(fine(step, &visit.name, seconds, text));
-                return End::Elsewhere(target);
+                return End::Elsewhere(Box::new(target));
             }
             Err(error) => {
                 findings.push(failed(step, &visit.name, seconds, &error));

@@ -298,13 +298,14 @@ impl Exchange<'_> {
         if let Some(size) = content_range.size.or(known) {
             self.learn(job, file_info(response.headers(), size)?)?;
         }
-        if let Some(size) = content_range.size {
-            if range.end > size && known.is_none() {
-                // XRootD 5 announces what was asked for, whatever the file holds. Now that the
-                // size is known, the next round asks better.
-                self.transport.abandon(response).await;
-                return Ok(Next::Again);
-            }
+        if let Some(size) = content_range.size
+            && range.end > size
+            && known.is_none()
+        {
+            // XRootD 5 announces what was asked for, whatever the file holds. Now that the size
+            // is known, the next round asks better.
+            self.transport.abandon(response).await;
+            return Ok(Next::Again);
         }
         let fits = match (&ask.hull, job.open, content_range.size) {
             (Some(hull), ..) if ask.count == 1 => {
