@@ -16,12 +16,13 @@ impl Scheduler {
     /// or come to nothing.
     pub(crate) fn fail_fetch(&mut self, id: RequestId, request: &Request, failure: Failure) {
         let state = self.files.get(&request.file);
-        if failure.busy && self.is_worth_waiting(failure) {
+        let others = state.is_some_and(|state| state.sources.has_other(request.source));
+        // Another source waits for no limit.
+        if !others && failure.busy && self.is_worth_waiting(failure) {
             let how = self.leave_room(request, failure);
             self.give_back(request.file, request.source, id, &request.segments, how);
             return;
         }
-        let others = state.is_some_and(|state| state.sources.has_other(request.source));
         if others {
             self.give_back(request.file, request.source, id, &request.segments, Return::Again);
             self.fail_source(request.source, failure);

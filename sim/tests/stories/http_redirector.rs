@@ -153,8 +153,9 @@ fn an_address_that_has_expired_is_asked_for_anew() {
             assert!(took < 5.0, "{took:.2} s after {status}\n{}", federation.report());
             federation.report()
         });
-        // The ticket itself opens the file.
-        assert!(report.contains("now at http://a/f?ticket=..., says http://manager/f"), "{report}");
+        // The ticket itself opens the file, and is not shown.
+        assert!(report.contains("redirected to http://a/f?ticket=..."), "{report}");
+        assert!(report.contains("http://manager/f is asked once more"), "{report}");
     }
 }
 

@@ -118,7 +118,9 @@ async fn on_an_xrootd_server() {
     lay_out(&data, &["a?b.root", "a"]);
     let error = remote.matching(&format!("{origin}*.root")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-    assert!(error.url().is_some_and(|url| url.ends_with("//a?b.root")), "{error}");
+    // The address shows nothing behind the ?, which may be a token.
+    assert!(error.message().contains("a?b.root"), "{error}");
+    assert!(error.url().is_some_and(|url| url.contains("//a?")), "{error}");
     assert!(remote.matching(&format!("{origin}p*.root")).await.is_ok());
 }
 

@@ -292,7 +292,7 @@ impl Exchange<'_> {
             false => content_range,
         };
         if known.is_none() && is_doubtful(job, ask, &content_range) {
-            self.discard(job.url(), response).await?;
+            self.leave(job.url(), response).await;
             return self.second_size(job, content_range.size).await;
         }
         if let Some(size) = content_range.size.or(known) {
@@ -567,6 +567,19 @@ impl Exchange<'_> {
         }
         while self.next_bytes(url, &mut response).await?.is_some() {}
         Ok(())
+    }
+
+    /// As [`Exchange::discard`] of a body that may be shorter than announced: XRootD 5 announces the
+    /// length that was asked for, whatever the file holds.
+    async fn leave(&self, url: &Address, mut response: Response<Incoming>) {
+        while self.is_nearly_over(&response) {
+            match self.next_bytes(url, &mut response).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return,
+                Err(_) => break,
+            }
+        }
+        self.transport.abandon(response).await;
     }
 
     // ---- what an answer teaches --------------------------------------------------------------
