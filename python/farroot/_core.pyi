@@ -107,7 +107,9 @@ __all__ = [
     "remembered",
     "report",
     "servers",
+    "shown",
     "shown_address",
+    "shown_lines",
     "skim",
     "slices",
     "split_object",
@@ -116,6 +118,7 @@ __all__ = [
     "told_apart",
     "watch",
     "with_access",
+    "without_secrets",
 ]
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
