@@ -239,7 +239,8 @@ async fn gives_checksums(ports: [u16; 2]) {
         [format!("root://127.0.0.1:{}//", ports[0]), format!("http://127.0.0.1:{}/", ports[1])];
     for origin in origins {
         let url: Address = format!("{origin}{name}").parse().unwrap();
-        for algorithm in Algorithm::ALL {
+        // Those that the server is configured for.
+        for algorithm in [Algorithm::Adler32, Algorithm::Crc32c, Algorithm::Md5] {
             let mut hasher = Hasher::new(algorithm);
             hasher.update(content);
             let said = checksum(&url, Some(algorithm), &config, network.clone()).await.unwrap();
