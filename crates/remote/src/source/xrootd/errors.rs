@@ -180,6 +180,13 @@ impl XrootdServer {
 
     /// Of a request for the file of this address.
     pub(super) fn request_error(&self, error: &RequestError, url: &Address) -> Error {
+        // Whichever comes first, the end of the session or that of its requests, says the same.
+        if let RequestError::Session(
+            error @ (SessionError::NoAuthentication { .. } | SessionError::Refused { .. }),
+        ) = error
+        {
+            return self.session_error(error, HowToRetry::No);
+        }
         let RequestError::Server(refused) = error else {
             let kind = match error {
                 RequestError::TimedOut | RequestError::WaitedTooLong(_) => ErrorKind::TimedOut,
