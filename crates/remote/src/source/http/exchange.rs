@@ -569,8 +569,8 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// As [`Exchange::discard`] of a body that may be shorter than announced: XRootD 5 announces the
-    /// length that was asked for, whatever the file holds.
+    /// As [`Exchange::discard`] of a body that may be shorter than announced: XRootD 5 announces
+    /// the length that was asked for, whatever the file holds.
     async fn leave(&self, url: &Address, mut response: Response<Incoming>) {
         while self.is_nearly_over(&response) {
             match self.next_bytes(url, &mut response).await {
