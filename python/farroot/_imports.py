@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ def package(name: str, wanted: str | None = None) -> Any:
     Raises:
         NotInstalledError: it is not installed; the text has the line that installs it.
     """
+    if sys.modules.get(name) is not None:  # Columns ask for it one by one.
+        return importlib.import_module(name)
     try:
         with uninterrupted():
             return importlib.import_module(name)

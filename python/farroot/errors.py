@@ -59,7 +59,7 @@ class Error(Exception):
     retry_after: float | None = None
 
     def __init__(self, *arguments: object) -> None:
-        # Whoever catches an error may print any part of it, or pickle it.
+        # The program that catches an error may print any part of it, or pickle it.
         super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in arguments))
 
     def __str__(self) -> str:

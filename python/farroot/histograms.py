@@ -255,10 +255,11 @@ class Histogram(Binned):
         return self._first_axes(number)
 
     def _first_axes(self, number: int) -> tuple[Axis, ...]:
-        """
+        """So many of the axes.
+
         Raises:
-            UnsupportedError: for an entry of a branch whose bins lack what waits in its buffer: of
-                such entries the bits are not kept that say where it belongs.
+            UnsupportedError: for an entry of a branch with fills that wait in its buffer: columns
+                lack the bits that say which bins these belong to.
         """
         waiting = self.get("fBuffer", ())
         if len(waiting) and waiting[0] > 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._imports import package
-from ._ours import by_caller, called
+from ._ours import by_caller
 from ._parts import is_report
 from ._uproot import taken
 from .errors import Error, InvalidArgumentError
@@ -142,7 +142,7 @@ class _Calls:
                 time.sleep(left)
             _, number = heapq.heappop(self._due)
             try:
-                self.results[number] = called(self._function)(self._partitions[number])
+                self.results[number] = self._function(self._partitions[number])
             except Exception as error:
                 self._note(number, error)
 

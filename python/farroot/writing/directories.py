@@ -269,7 +269,6 @@ class WritableDirectory(Within):
         core.copy("/".join((*directory._path, name)), source._live(), at)
         directory._keys.add(name, source.classname_of(at), source[at])
 
-    @ours
     @taken
     def mktree(
         self,
@@ -325,7 +324,6 @@ class WritableDirectory(Within):
         tree: WritableTree = self._make_table(name, branch_types_or_data, "TTree", make)
         return tree
 
-    @ours
     @taken
     def mkrntuple(
         self,
@@ -389,7 +387,6 @@ class WritableDirectory(Within):
             made.add(batch)
         return made
 
-    @ours
     @taken
     def copy_from(
         self,

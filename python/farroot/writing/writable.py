@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@ours
 @taken
 def recreate(
     path: Address | Any,
