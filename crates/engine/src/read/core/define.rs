@@ -47,10 +47,10 @@ pub(crate) struct Computed {
     wanted: Vec<(String, usize)>,
 }
 
-/// The predicate of a cut that names new columns: computes these first.
-struct ComputedPredicate {
+/// A predicate, or the computation of a column, that names new columns: computes these first.
+struct After<T: ?Sized> {
     computed: Computed,
-    predicate: Arc<dyn Predicate>,
+    then: Arc<T>,
 }
 
 /// The error, with the name of the new column in front of its message.
@@ -151,9 +151,15 @@ fn as_many(array: Array, entries: u64) -> Result<Array> {
     Err(Error::new(ErrorKind::InvalidArgument, what))
 }
 
-impl Predicate for ComputedPredicate {
+impl Predicate for After<dyn Predicate> {
     fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
-        self.predicate.decide(self.computed.batch(columns)?)
+        self.then.decide(self.computed.batch(columns)?)
+    }
+}
+
+impl Compute for After<dyn Compute> {
+    fn compute(&self, columns: Batch) -> Result<Array> {
+        self.then.compute(self.computed.batch(columns)?)
     }
 }
 
@@ -163,20 +169,8 @@ pub(crate) fn cut_of(definitions: &[Definition], cut: &Cut) -> Cut {
     if computed.steps.is_empty() {
         return cut.clone();
     }
-    let (columns, predicate) = (computed.reads.clone(), cut.predicate.clone());
-    Cut { columns, predicate: Arc::new(ComputedPredicate { computed, predicate }) }
-}
-
-/// The computation of a new column from others: computes these first.
-struct ComputedArguments {
-    computed: Computed,
-    compute: Arc<dyn Compute>,
-}
-
-impl Compute for ComputedArguments {
-    fn compute(&self, columns: Batch) -> Result<Array> {
-        self.compute.compute(self.computed.batch(columns)?)
-    }
+    let columns = computed.reads.clone();
+    Cut { columns, predicate: Arc::new(After { computed, then: cut.predicate.clone() }) }
 }
 
 /// A new column with the same values that reads columns of the table, and of those that
@@ -186,8 +180,8 @@ pub(crate) fn definition_of(definitions: &[Definition], one: &Definition) -> Def
     if computed.steps.is_empty() {
         return one.clone();
     }
-    let (columns, compute) = (computed.reads.clone(), one.compute.clone());
-    let compute = Arc::new(ComputedArguments { computed, compute });
+    let columns = computed.reads.clone();
+    let compute = Arc::new(After { computed, then: one.compute.clone() });
     Definition { name: one.name.clone(), columns, compute }
 }
 

@@ -119,12 +119,17 @@ mod tests {
 
     use super::*;
 
-    /// A disk that is full.
-    struct Full;
+    /// A place that takes one write for each permit; without permits a disk that is full.
+    struct Place(Option<Arc<Semaphore>>);
 
-    impl Sink for Full {
+    impl Sink for Place {
         fn write(&mut self, _: u64, _: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
-            async { Err(Error::new(ErrorKind::Io, "the disk is full")) }.boxed()
+            async {
+                let full = || Error::new(ErrorKind::Io, "the disk is full");
+                self.0.as_ref().ok_or_else(full)?.acquire().await.expect("is open").forget();
+                Ok(())
+            }
+            .boxed()
         }
 
         fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
@@ -144,7 +149,7 @@ mod tests {
     /// and panicked.
     #[tokio::test]
     async fn what_could_not_be_written_is_given_up_after_its_error() {
-        let mut carrier = Carrier::start(Upload::new("place".into(), Box::new(Full), 0));
+        let mut carrier = Carrier::start(Upload::new("place".into(), Box::new(Place(None)), 0));
         let error = loop {
             let write = Write { offset: 0, bytes: vec![1; 5].into(), is_replaced: false };
             if let Err(error) = carrier.send(Message::Write(vec![write], Vec::new())).await {
@@ -156,36 +161,11 @@ mod tests {
         carrier.abandon().await;
     }
 
-    /// A place that takes one write for each permit.
-    struct Place(Arc<Semaphore>);
-
-    impl Sink for Place {
-        fn write(&mut self, _: u64, _: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
-            async {
-                self.0.acquire().await.expect("is open").forget();
-                Ok(())
-            }
-            .boxed()
-        }
-
-        fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
-            async { Ok(()) }.boxed()
-        }
-
-        fn finish(self: Box<Self>, _: Content) -> BoxFuture<'static, Result<Written>> {
-            async { Err(given_up()) }.boxed()
-        }
-
-        fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {
-            async {}.boxed()
-        }
-    }
-
     /// Regression: bytes that waited for their place did not count against the memory budget.
     #[tokio::test]
     async fn bytes_count_until_the_place_has_taken_them() {
         let permits = Arc::new(Semaphore::new(0));
-        let upload = Upload::new("place".into(), Box::new(Place(permits.clone())), 0);
+        let upload = Upload::new("place".into(), Box::new(Place(Some(permits.clone()))), 0);
         let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
         let task = tokio::spawn(carry(upload, receiver));
         let (counted, mut dropped) = mpsc::channel::<()>(1);
