@@ -92,7 +92,7 @@ fn proxy_at(path: &Path, none: impl Fn() -> String) -> Result<(u16, String), Str
     Ok((address.port().ok_or_else(wrong)?, secret.to_owned()))
 }
 
-/// Who listens on a port of loopback, where that is neither this user nor nobody.
+/// Another user who listens on a port of loopback; `None` for this user, and for a free port.
 pub fn other_user(port: u16) -> Option<String> {
     let user = ::serve::user_of_port(port)?;
     let is_ours = user == rustix::process::geteuid().as_raw();

@@ -3,8 +3,8 @@
 //! In a folder that several users share, any name may be a link to somewhere else, a pipe, or
 //! another user's file. So files are made where nothing is, opened without following a link or
 //! waiting for a pipe, and gone on with only where this user owns them; they are private until they
-//! get the permissions of the file that they replace; and that a name still leads to the same file
-//! is looked at before anybody is told that it was written.
+//! get the permissions of the file that they replace; and the writer looks whether the name still
+//! leads to the same file before it says that it was written.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read};
@@ -145,7 +145,7 @@ fn may_follow(link: &Path) -> bool {
 /// and where nothing is.
 ///
 /// # Errors
-/// `Unsupported` for a pipe that nobody reads, and for a socket.
+/// `Unsupported` for a pipe from which no program reads, and for a socket.
 pub fn open_special(target: &Path) -> error::Result<Option<File>> {
     let Ok(there) = fs::metadata(target) else { return Ok(None) };
     if there.is_file() || there.is_dir() {

@@ -274,7 +274,7 @@ impl Error {
     }
 }
 
-/// Whoever catches an error may print any part of it: none has a secret.
+/// The program that catches an error may print any part of it: none has a secret.
 fn hidden(text: impl Into<String>) -> String {
     let text = text.into();
     match without_secrets(&text) {

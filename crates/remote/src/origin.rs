@@ -1,8 +1,8 @@
 //! Whose word the bytes of a file are: what is kept of a file answers for the same places alone.
 //!
-//! Everything that a file says of itself comes from whoever serves it: size, version, identifier,
-//! first bytes. None of it shows that bytes of one server are those of another. So what is kept
-//! belongs to the places that a caller has named for one file, in a list of alternatives, a
+//! Everything that a file says of itself comes from the server that sends it: size, version,
+//! identifier, first bytes. None of it shows that bytes of one server are those of another. So what
+//! is kept belongs to the places that a caller has named for one file, in a list of alternatives, a
 //! Metalink or by the name of a redirector, and to nothing else. Bytes that may have come without
 //! TLS never answer for places that are all reached within it.
 
@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 
 use crate::address::{Address, Scheme};
 
-/// Names an origin, or a place within it: a hash that nobody can construct to be another's.
+/// Names an origin, or a place within it: a hash (SHA-256), so that no server can find an address
+/// with the key of another's.
 pub type OriginKey = [u8; 32];
 
 /// Parameters of queries by which a caller proves something. All others may choose the file.

@@ -96,7 +96,7 @@ fn a_changed_file_has_nothing_of_the_old_one() {
 const IDENTIFY: Identify = |head| head.first().map(|byte| u128::from(*byte));
 
 /// A file's identifier, size and first bytes were enough to share a content, and all of them come
-/// from whoever serves it: a hostile server's bytes answered for the file of an honest one.
+/// from the server that sends it: bytes of a hostile one answered for the file of an honest one.
 #[test]
 fn what_a_file_says_of_itself_makes_it_no_other_origins() {
     let folder = tempfile::tempdir().unwrap();

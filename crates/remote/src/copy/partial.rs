@@ -72,7 +72,7 @@ impl Partial {
         if let Err(TryLockError::Error(error)) = &found
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            // Keyed by the system's randomness: nobody can guess it.
+            // Keyed by the system's randomness: another user cannot guess it.
             let chance = RandomState::new().build_hasher().finish();
             path = with_suffix(target, &format!(".{chance:016x}.farroot-part"));
             found = locked(&path);
