@@ -1,20 +1,17 @@
-"""Every way to read a table gives the same values, or an error of farroot's.
-
-A case is a table of seeded columns, the columns that are wanted of it, a cut and a range of
-entries. Its values are known from the columns that were written; each entry point reads them, and
-the answers are compared one by one. ``python -m tests.entry_points FIRST SEEDS`` does so for any
-seeds, and prints the cells that differ and how many there were.
-"""
+"""Every way to read a table; each gives the values of a case, where it can express that."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib.util
 import json
-import subprocess
+import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,269 +19,337 @@ import awkward as ak
 import numpy as np
 
 import farroot
+from farroot._core import main as run_command
 
+from .differential_cases import Case, Values
 from .test_remote import started
 
-ENTRIES = 60
-TABLES = ("tree", "ntuple")
 
-Values = dict[str, list[Any]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One read, and the values that it has to give."""
-
-    path: Path
-    table: str
-    columns: tuple[str, ...]
-    cut: str | None
-    start: int
-    stop: int
-    expected: Values = field(compare=False, repr=False)
-
-    @property
-    def address(self) -> str:
-        return f"{self.path}:{self.table}"
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it reads all entries."""
-        return (self.start, self.stop) == (0, ENTRIES)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all its columns are stored ones."""
-        return all(name.isidentifier() for name in self.columns)
+class Unexpressed(Exception):  # noqa: N818, it is no error
+    """An entry point has no words for a case."""
 
 
-def seeded_columns(seed: int) -> dict[str, Any]:
-    """Columns with numbers, lists, fixed lists and texts, in an order of the seed's."""
-    random = np.random.default_rng(seed)
-    counts, inner = random.poisson(1.5, ENTRIES), random.integers(0, 4, ENTRIES)
-    made = {
-        "i": random.integers(-5, 6, ENTRIES).astype(np.int32),
-        "j": random.integers(0, 2**40, ENTRIES),
-        "u": random.integers(0, 200, ENTRIES).astype(np.uint8),
-        "small": random.integers(-128, 128, ENTRIES).astype(np.int8),
-        "x": random.normal(size=ENTRIES).astype(np.float32),
-        "y": random.normal(size=ENTRIES),
-        "ok": random.random(ENTRIES) < 0.5,
-        "pt": ak.unflatten(random.exponential(30, counts.sum()).astype(np.float32), counts),
-        "id": ak.unflatten(random.integers(-9, 9, counts.sum()).astype(np.int32), counts),
-        "hits": ak.unflatten(random.integers(0, 99, inner.sum()).astype(np.int64), inner),
-        "pair": random.normal(size=(ENTRIES, 2)).astype(np.float32),
-        "s": [f"{'ab' * int(n)}é" for n in random.integers(0, 4, ENTRIES)],
-    }
-    names = list(made)
-    random.shuffle(names)
-    return {name: made[name] for name in names}
+class CommandError(farroot.Error):
+    """The command ended with an error message."""
 
 
-#: Formulas of one value or list an entry, over the columns above.
-FORMULAS = (
-    *("i + 1", "x * y", "small * small", "u - i", "j // 7", "i % 3", "x ** 2", "-x", "~ok"),
-    *("sqrt(abs(y))", "pt * 2", "pt + i", "pt > 20", "id % 2 == 0", "where(ok, x, y)"),
-    *("i / 2", "u << 1", "minimum(x, y)", "exp(-pt)", "hits - 1", "ok & (i > 0)"),
-)
-CUTS = (
-    *("i > 0", "ok", "~ok", "(i > -2) & (x < 0.5)", "(y > 0) | ok", "abs(x) < 0.7", "i % 2 == 0"),
-    *("j > 2**39", "u >= 100", "s == 'abé'", "i != i", "i == i", "sqrt(abs(y)) < 1", "x < y"),
-)
-
-
-def write(folder: Path, seed: int) -> Path:
-    """A file with the columns of a seed as a tree and as an RNTuple, in several clusters."""
-    path = folder / f"s{seed}.root"
-    if not path.exists():
-        columns = seeded_columns(seed)
-        with farroot.recreate(
-            path, cluster=int(seed % 25) + 7, compression=farroot.ZSTD(1)
-        ) as file:
-            file.mktree("tree", columns)
-            file.mkrntuple("ntuple", columns)
-    return path
-
-
-def cases(folder: Path, seed: int) -> Iterator[Case]:
-    """Reads of one file."""
-    random = np.random.default_rng(seed + 1_000_000)
-    path, columns = write(folder, seed), seeded_columns(seed)
-    arrays = {name: ak.Array(column) for name, column in columns.items()}
-    names = list(arrays)
-    for table in TABLES:
-        for kind in ("stored", "stored", "computed"):
-            picked = random.choice(names, random.integers(1, 5), replace=False).tolist()
-            if kind == "computed":
-                picked += random.choice(FORMULAS, 2, replace=False).tolist()
-            cut = None if random.random() < 0.3 else str(random.choice(CUTS))
-            start, stop = sorted(random.integers(0, ENTRIES + 1, 2).tolist())
-            if random.random() < 0.4:
-                start, stop = 0, ENTRIES
-            values = {name: evaluated(name, arrays) for name in picked}
-            mask = slice(None) if cut is None else evaluated(cut, arrays)[start:stop]
-            kept = {name: ak.to_list(array[start:stop][mask]) for name, array in values.items()}
-            yield Case(path, table, tuple(picked), cut, start, stop, kept)
-
-
-def evaluated(text: str, arrays: dict[str, Any]) -> Any:
-    """The formula's values, as Python, NumPy and Awkward have them."""
-    names = {"sqrt": np.sqrt, "abs": np.abs, "exp": np.exp, "minimum": np.minimum}
-    flat = {
-        name: ak.to_numpy(array) if array.ndim == 1 and "string" not in str(array.type) else array
-        for name, array in arrays.items()
-    }
-    with np.errstate(all="ignore"):
-        return ak.Array(eval(text, {"where": np.where, **names}, flat))
-
-
-def to_values(arrays: Any, columns: tuple[str, ...]) -> Values:
+def to_values(arrays: Any, case: Case) -> Values:
     """Arrays of any library as lists."""
-    return {name: _list(arrays[name]) for name in columns}
+    return {name: to_list(arrays[name]) for name in case.columns}
 
 
-def _list(array: Any) -> list[Any]:
+def to_list(array: Any) -> list[Any]:
+    if isinstance(array, dict):  # A branch of branches, of NumPy.
+        members = [to_list(each) for each in array.values()]
+        return [dict(zip(array, entry, strict=True)) for entry in zip(*members, strict=True)]
+    if isinstance(array, np.ma.MaskedArray):
+        return list(array.tolist())
     if isinstance(array, np.ndarray) and array.dtype == object:
-        return [_list(each) if isinstance(each, np.ndarray) else each for each in array]
+        return [to_list(each) if isinstance(each, np.ndarray) else _plain(each) for each in array]
     listed: list[Any] = array.tolist() if hasattr(array, "tolist") else list(array)
     return [_plain(each) for each in listed]
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, np.void):
+        return [_plain(each) for each in value.item()]
+    if type(value).__module__.startswith("farroot") and hasattr(value, "items"):
+        return {name: _plain(each) for name, each in value.items()}
+    if hasattr(value, "tolist") and not isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
     if isinstance(value, (list, tuple, np.ndarray)) or type(value).__name__ == "Series":
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-# --- Entry points: each gives the values of a case, or None where it cannot express it.
 
 
 def _ranged(case: Case) -> dict[str, Any]:
     return {"entry_start": case.start, "entry_stop": case.stop}
 
 
-def by_array(case: Case) -> Values | None:
-    if case.cut is not None or not case.is_plain:
-        return None
-    table = farroot.open(case.address)
-    return {name: _list(table[name].array(**_ranged(case))) for name in case.columns}
+def _named(case: Case) -> dict[str, Any]:
+    return {"aliases": dict(case.aliases)} if case.aliases else {}
+
+
+def _beside(case: Case) -> dict[str, Any]:
+    return {"friends": dict(case.table.friends)} if case.table.friends else {}
+
+
+def _opened(case: Case) -> Any:
+    files = case.files
+    table = farroot.open(files[0]) if case.table.is_one else farroot.chain(files)
+    return _with_friends(case, table)
+
+
+def _with_friends(case: Case, table: Any) -> Any:
+    for name, address in case.table.friends:
+        table.add_friend(address, name)
+    return table
+
+
+def _need(can_express: bool) -> None:
+    if not can_express:
+        raise Unexpressed
+
+
+# --- Python
+
+
+def by_array(case: Case) -> Values:
+    _need(case.cut is None and case.is_plain)
+    table = _opened(case)
+    return {name: to_list(table[name].array(**_ranged(case))) for name in case.columns}
 
 
 def by_arrays(case: Case, library: Any = "ak") -> Values:
-    table = farroot.open(case.address)
-    found = table.arrays(case.columns, cut=case.cut, library=library, **_ranged(case))
-    return to_values(found, case.columns)
-
-
-def by_numpy(case: Case) -> Values:
-    return by_arrays(case, "np")
-
-
-def by_pandas(case: Case) -> Values:
-    return by_arrays(case, "pd")
+    options = _ranged(case) | _named(case)
+    found = _opened(case).arrays(case.asked, cut=case.cut, library=library, **options)
+    return to_values(found, case)
 
 
 def by_arrow(case: Case) -> Values:
-    table = farroot.open(case.address)
-    found = table.arrays(case.columns, cut=case.cut, library="arrow", **_ranged(case))
+    options = _ranged(case) | _named(case)
+    found = _opened(case).arrays(case.asked, cut=case.cut, library="arrow", **options)
+    return _of_arrow(found, case)
+
+
+def _of_arrow(found: Any, case: Case) -> Values:
     return {name: found.column(name).to_pylist() for name in case.columns}
 
 
-def by_iterate(case: Case) -> Values:
-    table = farroot.open(case.address)
+def by_batches(case: Case) -> Values:
+    options = _ranged(case) | _named(case)
+    with _opened(case).to_arrow(case.asked, case.cut, step_size=11, **options) as batches:
+        return _of_arrow(batches.read_all(), case)
+
+
+def by_tuple(case: Case) -> Values:
+    options = _ranged(case) | _named(case)
+    found = _opened(case).arrays(case.asked, cut=case.cut, how=tuple, **options)
+    pairs = zip(case.columns, found, strict=True)
+    return {name: to_list(array) for name, array in pairs}
+
+
+def by_iterate(case: Case, step_size: Any, library: Any = "ak") -> Values:
+    options = _ranged(case) | _named(case) | {"step_size": step_size, "library": library}
+    return _joined(case, _opened(case).iterate(case.asked, cut=case.cut, **options))
+
+
+def _joined(case: Case, steps: Any) -> Values:
     found: Values = {name: [] for name in case.columns}
-    for batch in table.iterate(case.columns, cut=case.cut, step_size=7, **_ranged(case)):
-        for name in case.columns:
-            found[name] += _list(batch[name])
-    return found
-
-
-def by_concatenate(case: Case) -> Values | None:
-    if not case.is_whole:
-        return None
-    return to_values(farroot.concatenate([case.address], case.columns, case.cut), case.columns)
-
-
-def by_chain(case: Case) -> Values:
-    chain = farroot.chain([case.address])
-    found = chain.arrays(case.columns, cut=case.cut, **_ranged(case))
-    return to_values(found, case.columns)
-
-
-def by_virtual(case: Case) -> Values | None:
-    if case.cut is not None or not case.is_plain:
-        return None
-    table = farroot.open(case.address)
-    found = table.arrays(case.columns, virtual=True, **_ranged(case))
-    return {name: _list(ak.materialize(found[name])) for name in case.columns}
-
-
-def by_partitions(case: Case) -> Values | None:
-    if not case.is_whole:
-        return None
-    parts = farroot.partitions(case.address, case.columns, case.cut, step_size=17)
-    found: Values = {name: [] for name in case.columns}
-    for part in parts:
-        for name, values in to_values(part.arrays(), case.columns).items():
+    for batch in steps:
+        for name, values in to_values(batch, case).items():
             found[name] += values
     return found
 
 
-def by_polars(case: Case) -> Values | None:
-    if case.cut is not None or not case.is_plain:
-        return None
-    frame = farroot.scan_polars(case.address).select(*case.columns)
-    frame = frame.slice(case.start, case.stop - case.start).collect()
+def by_iterate_of_files(case: Case) -> Values:
+    _need(case.is_whole)
+    options = _named(case) | _beside(case)
+    return _joined(case, farroot.iterate(case.files, case.asked, case.cut, step_size=13, **options))
+
+
+def by_concatenate(case: Case) -> Values:
+    options = _ranged(case) | _named(case) | _beside(case)
+    return to_values(farroot.concatenate(case.files, case.asked, case.cut, **options), case)
+
+
+def by_chain(case: Case) -> Values:
+    options = _ranged(case) | _named(case)
+    chain = _with_friends(case, farroot.chain(case.files))
+    return to_values(chain.arrays(case.asked, cut=case.cut, **options), case)
+
+
+def by_virtual(case: Case) -> Values:
+    _need(case.cut is None and case.expected is not None and not case.aliases)
+    known = case.table.columns
+    # It refuses chains, and says so.
+    _need(known.keys() >= set(case.columns) and case.table.is_one)
+    found = _opened(case).arrays(case.asked, virtual=True, **_ranged(case))
+    return {name: to_list(ak.materialize(found[name])) for name in case.columns}
+
+
+def by_partitions(case: Case) -> Values:
+    _need(case.is_whole and not case.aliases)
+    parts = farroot.partitions(case.files, case.asked, case.cut, step_size=17, **_beside(case))
+    return _joined(case, farroot.map(lambda part: part.arrays(), parts))
+
+
+def by_polars(case: Case) -> Values:
+    _need(case.cut is None and case.is_plain and not case.table.friends)
+    _need(case.expected is not None and "." not in "".join(case.columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", farroot.UnreadableWarning)
+        frame = farroot.scan_polars(case.files)
+        _need(set(frame.collect_schema().names()) >= set(case.columns))
+    start, stop = case.entry_range
+    frame = frame.select(*case.columns).slice(start, stop - start).collect()
     return {name: frame[name].to_list() for name in case.columns}
 
 
-def by_cat(case: Case) -> Values:
-    return _cat(case, case.address)
+def by_coffea(case: Case) -> Values:
+    _need(importlib.util.find_spec("coffea") is not None)
+    _need(case.cut is None and case.is_plain and case.expected is not None and case.table.is_one)
+    from coffea.nanoevents import BaseSchema
+
+    import farroot.coffea
+
+    start, stop = case.entry_range
+    file = {str(case.table.paths[0]): case.table.within}
+    factory = farroot.coffea.from_root(
+        file, schemaclass=BaseSchema, entry_start=start, entry_stop=stop
+    )
+    events = factory.events()
+    return {name: to_list(ak.materialize(events[name])) for name in case.columns}
 
 
-def _cat(case: Case, address: str) -> Values:
-    words = [address, "--json", "-c", ",".join(case.columns), *_shell(case)]
-    lines = farroot_command("cat", *words).splitlines()
+# --- The command
+
+
+def by_cat(case: Case, address: str | None = None) -> Values:
+    _need(case.table.is_one)
+    lines = command("cat", address or case.files[0], "--json", *_shell(case)).splitlines()
     rows = [json.loads(line) for line in lines]
     return {name: [row[name] for row in rows] for name in case.columns}
 
 
 def by_cat_parquet(case: Case) -> Values:
-    import pyarrow.parquet as pq
-
+    _need(case.table.is_one)
     with tempfile.TemporaryDirectory() as folder:
         target = f"{folder}/o.parquet"
-        words = [case.address, "--parquet", target, "-c", ",".join(case.columns), *_shell(case)]
-        farroot_command("cat", *words)
-        found = pq.read_table(target)
-    return {name: found.column(name).to_pylist() for name in case.columns}
+        command("cat", case.files[0], "--parquet", target, *_shell(case))
+        return _of_parquet(target, case)
+
+
+def _of_parquet(path: str, case: Case) -> Values:
+    import pyarrow.parquet as pq
+
+    return _of_arrow(pq.read_table(path), case)
 
 
 def _shell(case: Case) -> list[str]:
+    _need(case.is_counted_from_the_start and not case.aliases)
     cut = [] if case.cut is None else ["--cut", case.cut]
-    return [*cut, "--entry-start", str(case.start), "--entry-stop", str(case.stop)]
+    friends = [word for name, at in case.table.friends for word in ("--friend", f"{name}={at}")]
+    stop = [] if case.stop is None else ["--entry-stop", str(case.stop)]
+    words = ["-c", ",".join(case.asked), *cut, *friends]
+    return [*words, "--entry-start", str(case.start or 0), *stop]
 
 
-def by_skim(case: Case, **options: Any) -> Values | None:
-    if not case.is_whole:
-        return None
-    new = {f"new{at}": text for at, text in enumerate(case.columns) if not text.isidentifier()}
-    stored = [name for name in case.columns if name.isidentifier()]
+def command(*words: str) -> str:
+    """The output of the command, run in this process; its error as a :class:`CommandError`."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        with _redirected(1, out), _redirected(2, errors):
+            status = run_command(["farroot", *words])
+        out.seek(0)
+        errors.seek(0)
+        text, told = out.read().decode(), errors.read().decode()
+    if status:
+        assert told.startswith("farroot: "), told
+        assert "panicked" not in told, told
+        raise CommandError(told.strip())
+    return text
+
+
+@contextmanager
+def _redirected(number: int, file: Any) -> Iterator[None]:
+    """Sends what is written to a file descriptor to a file."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    before = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        os.dup2(before, number)
+        os.close(before)
+
+
+# --- Written, then read
+
+
+def by_skim(case: Case, **options: Any) -> Values:
+    words = _new_columns(case)
+    _need(case.expected is None or _can_be_written(case, options.get("as_")))
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/o.root"
-        farroot.skim(case.address, out, stored, cut=case.cut, define=new, **options)
-        found = farroot.open(out)[case.table].arrays()
-        values = {name: _list(found[name]) for name in stored}
-        return values | {text: _list(found[name]) for name, text in new.items()}
+        farroot.skim(case.files, out, _stored(case), case.cut, define=words, **options)
+        return _named_again(farroot.open(out)[case.table.within].arrays(), words, case)
 
 
-def by_skim_to_ntuple(case: Case) -> Values | None:
-    return by_skim(case, as_="rntuple")
+def _can_be_written(case: Case, as_: str | None) -> bool:
+    """Whether such a table can have these columns: fields have no dots, branches no records."""
+    if as_ == "rntuple":
+        return not any(letter in name for name in case.columns for letter in ". /[")
+    types = [
+        str(case.table.columns[name].type) for name in case.columns if name in case.table.columns
+    ]
+    return as_ is None or not any(sign in each for each in types for sign in "?{(")
 
 
-def by_skim_to_tree(case: Case) -> Values | None:
-    return by_skim(case, as_="tree")
+def by_skim_command(case: Case) -> Values:
+    words = _new_columns(case)
+    defined = [word for name, text in words.items() for word in ("--define", f"{name}={text}")]
+    cut = [] if case.cut is None else ["--cut", case.cut]
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/o.root"
+        command("skim", *case.files, out, "-c", ",".join(_stored(case)), *cut, *defined)
+        return _named_again(farroot.open(out)[case.table.within].arrays(), words, case)
 
+
+def by_skim_to_parquet(case: Case) -> Values:
+    words = _new_columns(case)
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/o.parquet"
+        farroot.skim(case.files, out, _stored(case), case.cut, define=words)
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(out)
+        listed = {name: found.column(name).to_pylist() for name in found.column_names}
+        return _named_again(listed, words, case)
+
+
+def _stored(case: Case) -> list[str]:
+    """What a skim copies; it copies no columns of friends, and takes no formulas there."""
+    known = case.table.columns.keys() - case.table.virtual
+    aliases = dict(case.aliases)
+    stored = [name for name in case.asked if name in known or name.endswith("*")]
+    if case.expected is None:
+        _need(case.is_plain)
+        return list(case.asked)
+    _need(bool(stored))
+    copied = [name for name in case.columns if name not in aliases]
+    _need(not case.table.friends and not any("/" in name for name in copied))
+    return stored
+
+
+def _new_columns(case: Case) -> dict[str, str]:
+    _need(case.is_whole)
+    aliases = dict(case.aliases)
+    known = case.table.columns.keys() - case.table.virtual
+    if case.expected is None:
+        return {}
+    new = [name for name in case.columns if name not in known and name not in aliases]
+    return aliases | {f"new{at}": text for at, text in enumerate(new)}
+
+
+def _named_again(found: Any, words: dict[str, str], case: Case) -> Values:
+    """Columns by their texts, which skims name otherwise."""
+    names = {text: name for name, text in words.items()} | {name: name for name in words}
+    return {name: to_list(found[names.get(name, name)]) for name in case.columns}
+
+
+def by_merge(case: Case) -> Values:
+    _need(case.is_whole and case.is_stored and case.cut is None and case.table.is_one)
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/o.root"
+        farroot.merge(out, [str(path) for path in case.table.paths])
+        found = farroot.open(f"{out}:{case.table.within}").arrays(case.asked)
+        return to_values(found, case)
+
+
+# --- From afar
 
 #: ``host:port`` of a server of the folders with cases, and of a proxy, while they run.
 _hosts: dict[str, str] = {}
@@ -298,118 +363,72 @@ def served(folder: Path) -> Iterator[None]:
         yield
 
 
-def by_served(case: Case) -> Values:
-    return _far(case, f"root://{_hosts['server']}//{case.path.name}")
+def by_far(case: Case, url: str) -> Values:
+    urls = [url.format(name=path.name, **_hosts) for path in case.table.paths]
+    options = _ranged(case) | _named(case)
+    if case.table.is_one:
+        table = farroot.open({urls[0]: case.table.within})
+    else:
+        table = farroot.chain([{each: case.table.within} for each in urls])
+    table = _with_friends(case, table)
+    return to_values(table.arrays(case.asked, cut=case.cut, **options), case)
 
 
-def by_served_http(case: Case) -> Values:
-    return _far(case, f"http://{_hosts['server']}/{case.path.name}")
+def by_far_cat(case: Case) -> Values:
+    server = _hosts["server"]
+    return by_cat(case, f"root://{server}//{case.table.paths[0].name}:{case.table.within}")
 
 
-def by_proxy(case: Case) -> Values:
-    origin = f"root://{_hosts['server']}//{case.path.name}"
-    return _far(case, f"root://{_hosts['proxy']}//{origin}")
-
-
-def by_uproot_through_farroot(case: Case) -> Values | None:
+def by_uproot_through_farroot(case: Case) -> Values:
     """uproot itself, whose reads of bytes farroot answers."""
-    if case.cut is not None or not case.is_plain:
-        return None
+    _need(case.cut is None and case.is_plain and case.table.is_one and case.expected is not None)
     import uproot
 
-    with uproot.open(case.path, handler=farroot.Source) as file:
-        table = file[case.table]
-        return {name: _list(table[name].array(**_ranged(case))) for name in case.columns}
+    with uproot.open(case.table.paths[0], handler=farroot.Source) as file:
+        table = file[case.table.within]
+        return {name: to_list(table[name].array(**_ranged(case))) for name in case.columns}
 
 
-def _far(case: Case, url: str) -> Values:
-    table = farroot.open({url: case.table})
-    found = table.arrays(case.columns, cut=case.cut, **_ranged(case))
-    return to_values(found, case.columns)
-
-
-def farroot_command(*words: str) -> str:
-    """The output of the command; an error of its as :class:`farroot.Error`."""
-    command = [sys.executable, "-m", "farroot", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise farroot.Error(done.stderr.strip() or f"exit status {done.returncode}")
-    return done.stdout
-
-
-ENTRY_POINTS: dict[str, Callable[[Case], Values | None]] = {
+ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "array": by_array,
     "arrays": by_arrays,
-    "arrays, np": by_numpy,
-    "arrays, pd": by_pandas,
+    "arrays, np": functools.partial(by_arrays, library="np"),
+    "arrays, pd": functools.partial(by_arrays, library="pd"),
     "arrays, arrow": by_arrow,
-    "iterate": by_iterate,
+    "arrays, how=tuple": by_tuple,
+    "to_arrow": by_batches,
+    "iterate, 7 entries": functools.partial(by_iterate, step_size=7),
+    "iterate, 1 entry, np": functools.partial(by_iterate, step_size=1, library="np"),
+    "iterate, 1 kB": functools.partial(by_iterate, step_size="1 kB"),
+    "farroot.iterate": by_iterate_of_files,
     "concatenate": by_concatenate,
     "chain": by_chain,
     "virtual": by_virtual,
-    "partitions": by_partitions,
+    "partitions and map": by_partitions,
     "scan_polars": by_polars,
     "cat --json": by_cat,
+    "cat --json of a server": by_far_cat,
     "cat --parquet": by_cat_parquet,
     "skim": by_skim,
-    "skim to RNTuple": by_skim_to_ntuple,
-    "skim to tree": by_skim_to_tree,
-    "served, root://": by_served,
-    "served, http://": by_served_http,
-    "through the proxy": by_proxy,
+    "skim to RNTuple": functools.partial(by_skim, as_="rntuple"),
+    "skim to tree": functools.partial(by_skim, as_="tree"),
+    "skim to Parquet": by_skim_to_parquet,
+    "farroot skim": by_skim_command,
+    "merge": by_merge,
+    "served, root://": functools.partial(by_far, url="root://{server}//{name}"),
+    "served, http://": functools.partial(by_far, url="http://{server}/{name}"),
+    "through the proxy": functools.partial(by_far, url="root://{proxy}//root://{server}//{name}"),
     "uproot over farroot.Source": by_uproot_through_farroot,
 }
+if importlib.util.find_spec("coffea") is not None:
+    ENTRY_POINTS["coffea"] = by_coffea
 
 
-def differences(case: Case, entry_points: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """Each entry point that can express the case, and the difference, if there is any."""
-    for name, read in entry_points.items():
+def read(entry_point: Callable[[Case], Values], case: Case) -> Values | farroot.Error | None:
+    """The values, or an error of farroot's; None where the entry point cannot express the case."""
+    with contextlib.suppress(Unexpressed):
         try:
-            found = read(case)
-        except (farroot.Error, KeyError) as error:
-            yield name, f"{type(error).__name__}: {error}"
-            continue
-        if found is not None:
-            yield name, _difference(case, found, is_text=name == "cat --json")
-
-
-def _difference(case: Case, found: Values, is_text: bool) -> str | None:
-    for column, expected in case.expected.items():
-        if not _same(expected, found[column], is_text):
-            return f"{column}: {str(found[column])[:80]} instead of {str(expected)[:80]}"
+            return entry_point(case)
+        except farroot.Error as error:
+            return error
     return None
-
-
-def _same(expected: Any, found: Any, is_text: bool) -> bool:
-    if isinstance(expected, list):
-        return (
-            isinstance(found, list)
-            and len(expected) == len(found)
-            and all(_same(one, other, is_text) for one, other in zip(expected, found, strict=True))
-        )
-    if isinstance(expected, float):
-        if not np.isfinite(expected):
-            return found is None if is_text else np.array_equal(expected, found, equal_nan=True)
-        # A number of 32 bits is printed with as many digits as it needs.
-        return found == expected or (is_text and np.float32(found) == np.float32(expected))
-    return bool(found == expected)
-
-
-def main() -> int:
-    """Prints the cells of some seeds that differ."""
-    first, seeds = map(int, sys.argv[1:])
-    cells, bad = 0, 0
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder)):
-        for seed in range(first, first + seeds):
-            for case in cases(Path(folder), seed):
-                for name, difference in differences(case, ENTRY_POINTS):
-                    cells += 1
-                    if difference is not None:
-                        bad += 1
-                        print(f"{name} | {case} | {difference}")
-    print(f"{bad} of {cells} cells differ")
-    return 1 if bad else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
