@@ -55,6 +55,12 @@ def scan_polars(
     return plugins.register_io_source(source, schema=source.schema)
 
 
+def _has_union(kind: Any) -> bool:
+    """Whether an Arrow type has values of several types, in lists and records too."""
+    inside = (kind.field(at).type for at in range(kind.num_fields))
+    return str(kind).startswith(("dense_union", "sparse_union")) or any(map(_has_union, inside))
+
+
 class _Source:
     """The callable from which polars takes the rows of a query."""
 
@@ -74,6 +80,9 @@ class _Source:
         types = {}
         for name in empty.column_names:
             try:
+                if _has_union(empty.schema.field(name).type):
+                    # polars panics over one in a list.
+                    raise NotImplementedError("values of several types")
                 types[name] = polars.Series(empty.column(name)).dtype
             except (polars.exceptions.PolarsError, NotImplementedError) as error:
                 warn(f"{name} is left out: polars has no such type: {error}", UnreadableWarning)

@@ -254,7 +254,8 @@ def cases_of(table: Table, seed: int, reads: int = 3) -> Iterator[Case]:
                 asked = columns = [*columns, "new_one"]
         start, stop = _ranges(random, table.entries)
         values = {name: evaluated(aliases.get(name, name), table.columns) for name in columns}
-        within = slice(start, stop)
+        first, behind, _ = slice(start, stop).indices(table.entries)
+        within = slice(first, max(first, behind))
         mask = slice(None) if cut is None else evaluated(cut, table.columns)[within]
         kept = {name: ak.to_list(array[within][mask]) for name, array in values.items()}
         pairs = tuple(aliases.items())

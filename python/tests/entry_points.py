@@ -35,7 +35,22 @@ class CommandError(farroot.Error):
 
 def to_values(arrays: Any, case: Case) -> Values:
     """Arrays of any library as lists."""
-    return {name: to_list(arrays[name]) for name in case.columns}
+    if not type(arrays).__module__.startswith("pandas"):
+        return {name: to_list(arrays[name]) for name in case.columns}
+    return regrouped({name: to_list(arrays[name]) for name in arrays.columns}, case)
+
+
+def regrouped(found: Values, case: Case) -> Values:
+    """Branches of branches as one column of records, where their branches are columns."""
+    for name in case.columns:
+        if name in found:
+            continue
+        inside = [key for key in found if key.startswith(f"{name}/")]
+        parts = {key.removeprefix(f"{name}/"): found[key] for key in inside}
+        if parts:
+            rows = zip(*parts.values(), strict=True)
+            found[name] = [dict(zip(parts, row, strict=True)) for row in rows]
+    return {name: found[name] for name in case.columns}
 
 
 def to_list(array: Any) -> list[Any]:
@@ -165,7 +180,8 @@ def by_virtual(case: Case) -> Values:
     _need(case.cut is None and case.expected is not None and not case.aliases)
     known = case.table.columns
     # It refuses chains, and says so.
-    _need(known.keys() >= set(case.columns) and case.table.is_one)
+    of_file = case.table.virtual if not case.table.friends else frozenset()
+    _need(known.keys() - of_file >= set(case.columns) and case.table.is_one)
     found = _opened(case).arrays(case.asked, virtual=True, **_ranged(case))
     return {name: to_list(ak.materialize(found[name])) for name in case.columns}
 
@@ -211,7 +227,8 @@ def by_cat(case: Case, address: str | None = None) -> Values:
     _need(case.table.is_one)
     lines = command("cat", address or case.files[0], "--json", *_shell(case)).splitlines()
     rows = [json.loads(line) for line in lines]
-    return {name: [row[name] for row in rows] for name in case.columns}
+    names = rows[0] if rows else case.columns
+    return regrouped({name: [row[name] for row in rows] for name in names}, case)
 
 
 def by_cat_parquet(case: Case) -> Values:
@@ -225,7 +242,8 @@ def by_cat_parquet(case: Case) -> Values:
 def _of_parquet(path: str, case: Case) -> Values:
     import pyarrow.parquet as pq
 
-    return _of_arrow(pq.read_table(path), case)
+    table = pq.read_table(path)
+    return regrouped({name: table.column(name).to_pylist() for name in table.column_names}, case)
 
 
 def _shell(case: Case) -> list[str]:

@@ -15,6 +15,8 @@ from polars.testing import assert_frame_equal
 import farroot
 from farroot._predicates import cut_of
 
+from .skips import REPOSITORY
+
 #: Reals for which polars and NumPy, or single and double precision, compare differently.
 ODD = (float("nan"), float("inf"), -float("inf"), 0.1, float(np.float32(0.1)), 0.5, 0.0, -0.0)
 
@@ -138,3 +140,13 @@ def test_columns_that_are_not_there(numbers: Path) -> None:
         lazy.select("no_such").collect()
     with pytest.raises(FileNotFoundError):
         farroot.scan_polars(f"{numbers}.missing:tree")
+
+
+def test_values_of_several_types_are_left_out() -> None:
+    """polars panicked over those in a list, which ended the read of all other columns."""
+    address = f"{REPOSITORY}/crates/rootfile/testdata/ntuple_fields.root:events"
+    with pytest.warns(farroot.UnreadableWarning, match="variants? is left out"):
+        frame = farroot.scan_polars(address)
+    assert "variants" not in frame.collect_schema().names()
+    number = farroot.open(address)["i32"].array(entry_stop=3).to_list()
+    assert frame.select("i32").head(3).collect()["i32"].to_list() == number
