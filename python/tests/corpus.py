@@ -114,7 +114,7 @@ def _compare_tree(theirs: Any, ours: Any, where: str, key: str, outcome: Outcome
 
 
 def _count(theirs: Any, ours: Any, where: str, outcome: Outcome) -> str:
-    kind, why = _compare_column(theirs, ours)
+    kind, why = compare_columns(theirs, ours)
     outcome.counts[kind] += 1
     if kind in FAULTS:
         outcome.faults.append(f"{where}:{ours.path} ({theirs.typename}): {why}")
@@ -129,7 +129,7 @@ def _deep(branches: Any) -> Iterator[Any]:
         yield from _deep(branch)
 
 
-def _compare_column(theirs: Any, ours: farroot.Branch | farroot.Field) -> tuple[str, str]:
+def compare_columns(theirs: Any, ours: farroot.Branch | farroot.Field) -> tuple[str, str]:
     if isinstance(ours, farroot.Branch) and ours.is_group:
         return "group", ""
     try:

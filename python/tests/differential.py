@@ -30,6 +30,7 @@ from .entry_points import ENTRY_POINTS, CommandError, read, served
 KNOWN = re.compile(
     r'no (branch|field) is called "\w+ [^"]*"; in \S*/friend-'
     r"|KeyError: .*\bweight\b"
+    r"|unsupported: group of \d+ branches of class \w+, without a column of its own"
     r"|columns of other encodings than in the inputs before"
 )
 
@@ -61,7 +62,7 @@ def differences(case: Case, entry_points: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def _not_refused(name: str, found: Values | farroot.Error, kinds: dict[str, type]) -> str | None:
-    """What is wrong with an answer to a question that has none."""
+    """The fault of an answer to a question that has none."""
     if not isinstance(found, farroot.Error):
         return f"no error, but {str(found)[:80]}"
     if not isinstance(found, CommandError):

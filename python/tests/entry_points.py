@@ -329,7 +329,7 @@ def by_skim_to_parquet(case: Case) -> Values:
 
 
 def _stored(case: Case) -> list[str]:
-    """What a skim copies; it copies no columns of friends, and takes no formulas there."""
+    """The columns that a skim copies: none of friends, and no formulas."""
     known = case.table.columns.keys() - case.table.virtual
     aliases = dict(case.aliases)
     stored = [name for name in case.asked if name in known or name.endswith("*")]

@@ -15,12 +15,13 @@ import farroot
 from .differential import differences, is_known, shown
 from .differential_cases import cases
 from .entry_points import ENTRY_POINTS, command, served
+from .skips import REPOSITORY
 
 SEEDS = range(1)
 
 
 class Row(NamedTuple):
-    """What became of the cases that one entry point can express."""
+    """The outcome of the cases that one entry point can express."""
 
     expressed: int
     wrong: list[str]
@@ -74,6 +75,30 @@ def test_a_column_of_a_friend_is_called_as_it_is_asked_for(befriended: tuple[str
     words = (befriended[0], "--csv", "--friend", f"near={befriended[1]}")
     assert command("cat", *words, "-c", "x,w").splitlines()[0] == "x,w"
     assert command("cat", *words, "-c", "x,w,abs(i)").splitlines()[0] == "x,w,abs(i)"
+
+
+SPLIT = f"{REPOSITORY}/crates/rootfile/testdata/split.root:events"
+
+
+@pytest.mark.xfail(strict=True, reason="it is called by its path in the shell")
+def test_a_column_by_its_last_name_is_called_so() -> None:
+    assert farroot.open(SPLIT).arrays(["inners.b"]).fields == ["inners.b"]
+    assert command("cat", SPLIT, "--csv", "-c", "inners.b").splitlines()[0] == "inners.b"
+
+
+@pytest.mark.xfail(strict=True, reason="a formula beside it makes it one column, which it is not")
+def test_a_branch_of_branches_beside_a_formula() -> None:
+    text = "get('event/n') + 1"
+    assert farroot.open(SPLIT).arrays(["single", text]).fields == ["single", text]
+    head = command("cat", SPLIT, "--csv", "-c", f"single,{text}").splitlines()[0]
+    assert head.startswith("single/a,single/b,")
+
+
+@pytest.mark.xfail(strict=True, reason="dots stand for slashes in formulas only")
+def test_a_column_with_dots_for_slashes_alone() -> None:
+    tree = farroot.open(SPLIT)
+    assert tree.arrays(["event.n * 1"])["event.n * 1"].tolist() == [0, 1, 2, 3, 4]
+    assert tree.arrays(["event.n"])["event.n"].tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.xfail(strict=True, reason="it depends on whether the header is written already")
