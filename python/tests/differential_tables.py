@@ -298,7 +298,7 @@ def kept(folder: Path, seed: int) -> Iterator[Table]:
     yield Table((path,), within, columns | aliases, entries, frozenset(aliases))
 
 
-#: Columns that uproot reads otherwise than ROOT: it takes the bytes of its numbers in the wrong order.
+#: Columns that uproot reads otherwise than ROOT: their bytes in the wrong order.
 MISREAD = ("event/inner",)
 
 
