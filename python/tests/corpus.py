@@ -239,6 +239,7 @@ def main() -> int:
         ]
         faults += [fault for outcome in by_root for fault in outcome.faults]
         text += corpus_root.table(by_root)
+        text += "".join(TABLE.read_text().partition(corpus_root.OTHERS)[1:])
     else:
         print("ROOT IS NOT INSTALLED: its table is left as it is", file=sys.stderr)
         text += "".join(TABLE.read_text().partition(corpus_root.HEADING)[1:])

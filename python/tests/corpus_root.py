@@ -22,6 +22,8 @@ OUTCOMES = {
     "different": "read, and not what ROOT reads: a fault",
 }
 HEADING = "\n## What uproot does not read, as ROOT reads it\n"
+#: The section behind it, which `corpus_others` writes.
+OTHERS = "\n## Files of other projects\n"
 SCRIPTS = Path(__file__).parent / "root"
 #: Members of every TObject, which are not handed out with those of its class.
 NOT_DATA = ("fUniqueID", "fBits")
