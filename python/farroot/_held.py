@@ -6,13 +6,13 @@ round trips each time; a file that is held costs none.
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ._addresses import is_local
+from ._locks import Lock
 from .errors import Error
 from .ranges import ByteFile, Range, WatchedFile
 
@@ -33,7 +33,7 @@ class Held:
     """Far files by address, each shared by all who have it open."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._entries: dict[str, _Entry] = {}
 
     def take(self, url: str) -> ByteFile:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
 from ._entries import EntrySelection, steps_of_files
 from ._libraries import How, Library
+from ._locks import cached_property
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._selection import Chosen, ColumnQuery, Computed, Doc, Leaf, Place, chosen_columns
 from ._steps import Report, Steps

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _complex, _core, _reinterpreted
 from ._filters import Filter
 from ._formulas import Cut, Formula, formula
+from ._locks import cached_property
 from ._registry import custom_interpretation, has_interpretations, registered
 from .errors import (
     ArgumentTypeError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _beta
+from ._locks import cached_property
 from .errors import InvalidArgumentError, UnsupportedError
 from .histograms import Axis, Binned, Histogram, ratio
 
@@ -89,7 +89,7 @@ class Efficiency(Binned):
         """Number of all entries in each bin, passed or not."""
         return self.total.values(flow)
 
-    @functools.cached_property
+    @cached_property
     def _by_bin(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Efficiencies, and their lower and upper errors, flow included."""
         total, passed = self.total.values(flow=True), self.passed.values(flow=True)
@@ -152,7 +152,7 @@ class Efficiency(Binned):
         low, high = interval(self._level, a, b)
         return value, value - low, high - value
 
-    @functools.cached_property
+    @cached_property
     def _weights_squared(self) -> list[float]:
         squares: list[float] = np.asarray(self.total["fSumw2"], dtype=np.float64).tolist()
         return squares

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+from ._locks import Lock
 from ._uproot import taken
 
 #: Protocols that are XRootD's, and those that others read as well.
 _XROOTD, _HTTP = ("farroot", "root", "roots", "xroot", "xroots"), ("http", "https")
 
-_lock = threading.Lock()
+_lock = Lock()
 #: What fsspec had for each protocol that is farroot's now; None where it had not been needed yet.
 _before: dict[str, Any] = {}
 

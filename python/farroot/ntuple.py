@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arrays import Readable
 from ._kinds import makes
+from ._locks import cached_property
 from ._reading import Selection
 from ._selection import Chosen, ColumnQuery, Leaf, Place
 from ._shown import shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import operator
 import os
 import re
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from . import _core
+from ._locks import cached_property
 from ._registry import decoded
 from ._shown import shown
 from ._uproot import HELPERS, Public, no_attribute
@@ -317,7 +317,7 @@ class Object(Public):
 class Registered(Object):
     """An object of a class for which :func:`farroot.register` was called."""
 
-    @functools.cached_property
+    @cached_property
     def decoded(self) -> Any:
         """What was made of its bytes."""
         return decoded(self._classname, self._stored)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._credentials import Access
 from ._entries import StepSize
 from ._imports import package
+from ._locks import cached_property
 from ._places import places_of
 from ._predicates import cut_of
 from ._uproot import taken

@@ -6,13 +6,13 @@ What uproot gives with ``library="np"``, made of columns: an object is filled wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
 from .._classes import make
+from .._locks import cached_property
 from ..containers import STLBitSet, STLMap, STLSet, STLVector
 from .numpy import at, records, to_numpy
 

@@ -10,7 +10,6 @@ import copy
 import functools
 import itertools
 import json
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from coffea.nanoevents.util import unquote
 
 from .. import _core
 from .._libraries.awkward import to_layout
+from .._locks import Lock
 from .._selection import Leaf
 from .._virtual import says_all
 from ..errors import ArgumentTypeError, UnreadableWarning, UnsupportedError, warn
@@ -49,7 +49,7 @@ class _Kept:
     """At most :data:`_KEPT_MAX` values by key; the least recently used is dropped."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, key: Hashable) -> Any:

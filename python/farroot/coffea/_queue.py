@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._locks import Lock
 from ..errors import Error
 from ._reader import Reader
 
@@ -46,7 +46,7 @@ class Queue:
         self._readers: dict[WorkItem, Reader] = {}
         self._opening: dict[tuple[str, str], _Opening] = {}
         self._taken: set[WorkItem] = set()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._opens: ThreadPoolExecutor | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from .._libraries.awkward import Awkward
+from .._locks import Lock
 from .._reading import Selection
 from .._selection import one
 
@@ -26,7 +27,7 @@ class Reader:
         #: Called with this reader and the name of each column whose read :meth:`get` begins.
         self.on_new: Callable[[Reader, set[str]], None] | None = None
         self.entries = start, stop
-        self._lock = threading.RLock()
+        self._lock = Lock(threading.RLock)
         #: Reads in the background: the names of the columns of each, and its steps.
         self._under_way: list[tuple[list[str], Steps]] = []
         self._layouts: dict[str, Any] = {}
@@ -101,7 +102,7 @@ class Habits:
     the store has of an earlier run."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         #: Columns of the last two chunks: the last one may still be in progress.
         self._touched: dict[HabitKey, list[set[str]]] = {}
         #: Columns that the store has.
