@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakValueDictionary
@@ -16,6 +15,7 @@ from ._entries import StepSize, entry_range
 from ._filters import Filter
 from ._formulas import RootFormula
 from ._kinds import as_file, open_table
+from ._locks import cached_property
 from ._named import Column
 from ._places import ChainFile
 from ._process import Live, NothingToClose

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from . import _core
+from ._locks import cached_property
 from .ntuple import RNTuple
 
 if TYPE_CHECKING:

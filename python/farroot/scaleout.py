@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +13,7 @@ from . import _core, _libraries
 from ._credentials import Access
 from ._entries import StepSize
 from ._kinds import as_table, open_table
+from ._locks import Lock
 from ._memories import Metadata, check_kept
 from ._places import Place, beside, places_of
 from ._reading import ReadRequest, Selection
@@ -508,7 +508,7 @@ class _Open:
     """The tables that this process has opened last, for partitions that follow."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._tables: OrderedDict[tuple[str, str | None], Any] = OrderedDict()
 
     def get(self, url: str, path: str | None) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core, _reinterpreted, baskets
@@ -11,6 +10,7 @@ from ._arrays import Readable
 from ._classes import make
 from ._figures import Stored, of_chain
 from ._kinds import makes
+from ._locks import cached_property
 from ._reading import Selection
 from ._registry import Decoder, custom_interpretation, opaque, registered
 from ._selection import Leaf, as_registered, one, reinterpret
