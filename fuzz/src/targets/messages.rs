@@ -7,7 +7,7 @@ use bytes::Bytes;
 use xrootd::header::{RequestHeader, StreamId};
 use xrootd::message::{
     Auth, Bind, Close, Dirlist, Endsess, Locate, Login, Message, Mkdir, Mv, Open, Pgread, Pgwrite,
-    Ping, Protocol, Query, Read, Readv, Request, Rm, Stat, Sync, Truncate, Write,
+    Ping, Protocol, Query, Read, Readv, Request, Rm, Rmdir, Stat, Sync, Truncate, Write,
 };
 use xrootd::response::Redirect;
 use xrootd::url::Url;
@@ -42,6 +42,7 @@ pub fn run(data: &[u8]) {
     answer::<Read>(&body);
     answer::<Readv>(&body);
     answer::<Rm>(&body);
+    answer::<Rmdir>(&body);
     answer::<Stat>(&body);
     answer::<Sync>(&body);
     answer::<Truncate>(&body);

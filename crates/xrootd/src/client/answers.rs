@@ -438,7 +438,7 @@ fn plain_answer(request: &Request, body: &Bytes) -> Result<Answer, ProtocolError
             Endsess::decode_answer(body)?;
             Answer::SessionEnded
         }
-        Request::Mv(_) | Request::Rm(_) | Request::Mkdir(_) => Answer::Changed,
+        Request::Mv(_) | Request::Rm(_) | Request::Rmdir(_) | Request::Mkdir(_) => Answer::Changed,
         _ => {
             Ping::decode_answer(body)?;
             Answer::Pong

@@ -31,7 +31,9 @@ use crate::message::login::SessionId;
 use crate::message::mkdir::MkdirOptions;
 use crate::message::open::OpenOptions;
 use crate::message::protocol::ServerFlags;
-use crate::message::{Dirlist, Endsess, Locate, Mkdir, Mv, Open, Ping, Query, Request, Rm, Stat};
+use crate::message::{
+    Dirlist, Endsess, Locate, Mkdir, Mv, Open, Ping, Query, Request, Rm, Rmdir, Stat,
+};
 use crate::profile::{Profile, ReadvLimits, Start};
 use crate::states::{ClientState, ClientStep, Machine};
 
@@ -379,6 +381,11 @@ impl Client {
     /// Removes a file. Answered by [`Answer::Changed`].
     pub fn rm(&mut self, now: Time, path: &str) -> RequestId {
         self.ask_about(now, path, What::Plain(Rm { path: path.to_owned() }.into()))
+    }
+
+    /// Removes an empty directory. Answered by [`Answer::Changed`].
+    pub fn rmdir(&mut self, now: Time, path: &str) -> RequestId {
+        self.ask_about(now, path, What::Plain(Rmdir { path: path.to_owned() }.into()))
     }
 
     /// Makes a directory, with those above it, and with these permissions (as in `0o755`).

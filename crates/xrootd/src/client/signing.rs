@@ -9,7 +9,7 @@ use crate::header::RequestHeader;
 use crate::message::open::OpenOptions;
 use crate::message::{
     Close, Dirlist, Endsess, Locate, Message, Mkdir, Mv, Open, Pgread, Pgwrite, Query, Read, Readv,
-    Rm, Stat, Sync, Truncate, Write,
+    Rm, Rmdir, Stat, Sync, Truncate, Write,
 };
 
 const SIGVER: u16 = 3029;
@@ -94,7 +94,7 @@ impl Signing {
 fn level_of(code: u16, changes: bool) -> Option<u8> {
     match code {
         Open::CODE if changes => Some(1),
-        Mv::CODE | Rm::CODE | Truncate::CODE => Some(1),
+        Mv::CODE | Rm::CODE | Rmdir::CODE | Truncate::CODE => Some(1),
         Open::CODE | Mkdir::CODE => Some(2),
         Close::CODE | Endsess::CODE | Pgread::CODE | Pgwrite::CODE | Write::CODE => Some(3),
         Dirlist::CODE | Locate::CODE | Query::CODE | Read::CODE => Some(4),

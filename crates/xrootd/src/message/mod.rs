@@ -140,6 +140,7 @@ messages! {
     read::Read,
     readv::Readv,
     rm::Rm,
+    rmdir::Rmdir,
     stat::Stat,
     sync::Sync,
     truncate::Truncate,

@@ -62,6 +62,9 @@ pub struct ServerConfig {
     /// Longest write that is served, bytes beyond its header; longer ones are refused. 0: the
     /// server is read-only, and says so to everything that would change a file.
     pub write_bytes_max: u32,
+    /// Of a read-only server: changes that name a path are handed up, to be answered by a
+    /// redirection to where they are made.
+    pub redirects_changes: bool,
     /// Why this client is not served: every request is refused with this text.
     pub refusal: Option<String>,
     pub tls: ServedTls,
@@ -94,14 +97,16 @@ impl ServerConfig {
             waiting_bytes_max: u64::MAX,
             request_bytes_max: REQUEST_BYTES_MAX,
             write_bytes_max: 0,
+            redirects_changes: false,
             refusal: None,
             tls: ServedTls::None,
             security: String::new(),
         }
     }
 
-    fn is_writable(&self) -> bool {
-        self.write_bytes_max > 0
+    /// Whether changes by requests of this code are handed up.
+    fn takes_changes(&self, code: u16) -> bool {
+        self.write_bytes_max > 0 || self.redirects_changes && refuse::names_path(code)
     }
 
     /// Longest request of this code, bytes beyond its header.
@@ -563,7 +568,7 @@ fn body_of(head: &RequestHeader, config: &ServerConfig) -> Result<Body, Protocol
     let limit = config.limit_of(head.code);
     let is_endless = head.length > REQUEST_BYTES_MAX && !refuse::is_write(head.code);
     let within = head.length <= limit || is_endless;
-    if refuse::is_dropped(head.code, config.is_writable())
+    if refuse::is_dropped(head.code, config.takes_changes(head.code))
         || !(within || refuse::has_data_behind(head.code))
     {
         return Ok(Body::AsItComes);

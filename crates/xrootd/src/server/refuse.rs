@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use crate::codec::Fields;
 use crate::error::ErrorCode;
-use crate::message::Request;
 use crate::message::readv::Segment;
+use crate::message::{Message, Open, Request};
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,11 @@ pub fn is_change(code: u16) -> bool {
             | WRITEV
             | CLONE
     )
+}
+
+/// Whether what is changed by requests of this code may be named by a path.
+pub fn names_path(code: u16) -> bool {
+    matches!(code, Open::CODE | MKDIR | MV | RM | RMDIR | TRUNCATE)
 }
 
 /// Whether requests of this code bring bytes for a file, many of them.

@@ -9,7 +9,7 @@ use crate::error::{ErrorCode, ProtocolError};
 use crate::header::RequestHeader;
 use crate::message::login::LoginAnswer;
 use crate::message::protocol::{ClientFlags, ProtocolAnswer, ServerFlags};
-use crate::message::{Login, Message, Protocol, Request};
+use crate::message::{Login, Message, Open, Protocol, Request};
 use crate::states::{ServedState, ServedStep};
 
 impl Server {
@@ -28,7 +28,7 @@ impl Server {
             self.answer_error(tag, ErrorCode::OVERLOADED, &why);
             return Ok(());
         }
-        let writable = self.config.is_writable();
+        let writable = self.config.takes_changes(head.code);
         if refuse::is_change(head.code) && !writable && self.machine.state() == ServedState::Up {
             self.skip = refuse::data_behind(head.code, body);
             self.answer_error(tag, ErrorCode::READ_ONLY, refuse::READ_ONLY);
@@ -87,7 +87,7 @@ impl Server {
                 self.credential = Some(tag);
                 self.events.push_back(Served::Request { tag, request });
             }
-            request => match refuse::verdict(&request, self.config.is_writable()) {
+            request => match refuse::verdict(&request, self.config.takes_changes(Open::CODE)) {
                 refuse::Verdict::Serve => self.events.push_back(Served::Request { tag, request }),
                 refuse::Verdict::Refuse(code, text) => self.answer_error(tag, code, text),
                 refuse::Verdict::Consent => self.answer_done(tag),
