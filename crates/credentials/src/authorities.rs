@@ -25,6 +25,8 @@ const KEPT: Duration = Duration::from_secs(3_600);
 pub struct Authorities {
     /// Their certificates as DER, each once. Those that have expired are not among them.
     pub anchors: Vec<Vec<u8>>,
+    /// Certificates of servers that sign themselves, and may sign no others.
+    pub own: Vec<Vec<u8>>,
     /// Files, or certificates in them, that are left out, and why.
     pub skipped: Vec<(PathBuf, String)>,
     /// Where they come from: files and directories that are there.
@@ -269,6 +271,12 @@ impl Reading {
         let facts = Certificate::parse(der)?;
         if facts.validity.1 < self.now {
             return Err(format!("{} has expired", facts.subject));
+        }
+        if facts.authority == Some(false) && facts.is_own_issuer() {
+            if self.known.insert(der.to_vec()) {
+                self.authorities.own.push(der.to_vec());
+            }
+            return Ok(());
         }
         if facts.authority == Some(false) {
             return Err(format!("{} is no authority", facts.subject));

@@ -157,7 +157,15 @@ fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<
                 State::Used
             }
         };
-        candidate.state = turn(state, &mut decided);
+        let is_free = matches!(lookup, token::Lookup::Among(_)) && !decided;
+        candidate.state = match is_free {
+            // Each of them is used where it fits.
+            true => state,
+            false => turn(state, &mut decided),
+        };
+        if is_free && candidate.state == State::Used {
+            candidate.notes.push("for the servers and paths that it names".to_owned());
+        }
         found.push(candidate);
     }
     found

@@ -29,7 +29,7 @@ pub use choice::{Choice, Kind, TokenFrom};
 pub use place::Place;
 pub use s3::{S3Keys, S3Settings};
 pub use surroundings::Surroundings;
-pub use token::{Claims, Token, Validity};
+pub use token::{Claims, Token, TokenUse, Validity, choose};
 pub use unusable::{Reason, Span, Unusable};
 pub use wallet::Wallet;
 pub use x509::Identity;

@@ -82,7 +82,9 @@ pub(crate) fn settings(
     let own = choice.s3_profile.is_some();
     let region = variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
     let endpoint = variable(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
-    let of_profile = named("s3.endpoint_url").or_else(|| named("endpoint_url"));
+    let of_profile = profile.service_value("s3.endpoint_url");
+    let of_profile = of_profile.or_else(|| named("s3.endpoint_url"));
+    let of_profile = of_profile.or_else(|| named("endpoint_url"));
     let first = |environment: Option<String>, profile: Option<String>| match own {
         true => profile.or(environment),
         false => environment.or(profile),
@@ -137,6 +139,8 @@ struct Loaded {
     section: String,
     found: bool,
     values: Vec<(String, Zeroizing<String>)>,
+    /// Of the section of `services` that the profile names.
+    services: Vec<(String, Zeroizing<String>)>,
 }
 
 impl Profile {
@@ -179,6 +183,12 @@ impl Profile {
             let (_, value) = file.values.iter().find(|(known, _)| known == name)?;
             Some((value.as_str(), file))
         })
+    }
+
+    /// A value of the services that the profile names.
+    fn service_value(&self, name: &str) -> Option<String> {
+        let mut all = self.files.iter().flat_map(|file| &file.services);
+        all.find(|(known, _)| known == name).map(|(_, value)| value.to_string())
     }
 
     fn keys(&self) -> Result<Option<S3Keys>, Unusable> {
@@ -235,13 +245,11 @@ impl Loaded {
         let text = text.map_err(|_| fail(Reason::Malformed("it is no text".to_owned())))?;
         let values = values(text, &section);
         let found = values.is_some();
-        Ok(Some(Loaded {
-            path: path.to_owned(),
-            mode,
-            section,
-            found,
-            values: values.unwrap_or_default(),
-        }))
+        let values = values.unwrap_or_default();
+        let named = values.iter().find(|(name, _)| name == "services");
+        let named = named.map(|(_, name)| format!("services {}", name.as_str()));
+        let services = named.and_then(|section| self::values(text, &section)).unwrap_or_default();
+        Ok(Some(Loaded { path: path.to_owned(), mode, section, found, values, services }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bearer tokens: found in the order of the WLCG's document on bearer token discovery, and looked
 //! at for messages. Their signatures are the server's to check.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,6 +25,21 @@ pub struct Token {
     /// What it says of itself, for messages only: anyone can write such a thing. `None` where it
     /// is not a JSON Web Token.
     pub claims: Option<Claims>,
+    /// It lies beside others, of which that for the server and the path is chosen.
+    pub is_among_others: bool,
+}
+
+/// What a token is wanted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenUse {
+    /// Name of the server, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Path of the file, as the server has it.
+    pub path: String,
+    /// Whether something is to be changed there.
+    pub writes: bool,
 }
 
 /// What a token says of itself (RFC 7519, section 4.1; RFC 9068). For messages only.
@@ -56,16 +72,21 @@ pub enum Validity {
     Good(Option<Duration>),
 }
 
+/// Files of HTCondor that are looked at.
+const CONDOR_FILES_MAX: usize = 100;
+
 /// A place that may have a token.
 pub(crate) enum Lookup {
     Text(SecretString, Place),
     File(Place),
+    /// One file of several.
+    Among(Place),
 }
 
 impl Lookup {
     pub(crate) fn place(&self) -> &Place {
         match self {
-            Lookup::Text(_, place) | Lookup::File(place) => place,
+            Lookup::Text(_, place) | Lookup::File(place) | Lookup::Among(place) => place,
         }
     }
 }
@@ -93,27 +114,113 @@ pub(crate) fn lookups(surroundings: &Surroundings, choice: &Choice) -> Vec<Looku
         lookups.push(Lookup::File(Place::usual(PathBuf::from(folder).join(&name))));
     }
     lookups.push(Lookup::File(Place::usual(surroundings.temporary().join(&name))));
-    // Not in the WLCG's document: where HTCondor leaves the token of a job.
+    // Not in the WLCG's document: where HTCondor leaves the tokens of a job, one for each service.
     if let Some(folder) = surroundings.variable("_CONDOR_CREDS") {
-        let path = PathBuf::from(folder).join("scitokens.use");
-        lookups.push(Lookup::File(Place::usual(path)));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|end| end == "use"));
+        paths.sort();
+        paths.truncate(CONDOR_FILES_MAX);
+        lookups.extend(paths.into_iter().map(|path| Lookup::Among(Place::usual(path))));
     }
     lookups
 }
 
-/// The first token that is there. One that cannot be used is an error: the next place is looked at
-/// only where nothing is in this one.
+/// The first token that is there, and those beside which others lie. One that cannot be used is an
+/// error: the next place is looked at only where nothing is in this one. Of several files some may
+/// be unusable, as long as one is not.
 pub(crate) fn find(
     surroundings: &Surroundings,
     choice: &Choice,
     now: SystemTime,
-) -> Result<Option<Token>, Unusable> {
+) -> Result<Vec<Token>, Unusable> {
+    let (mut tokens, mut unusable) = (Vec::new(), None);
     for lookup in lookups(surroundings, choice) {
-        if let Some(token) = take(&lookup, surroundings.user_id, now)? {
-            return Ok(Some(token));
+        let is_among_others = matches!(lookup, Lookup::Among(_));
+        if !tokens.is_empty() && !is_among_others {
+            continue;
+        }
+        match take(&lookup, surroundings.user_id, now) {
+            Ok(found) => tokens.extend(found),
+            Err(why) if is_among_others => unusable = unusable.or(Some(why)),
+            Err(why) => return Err(why),
         }
     }
-    Ok(None)
+    match unusable {
+        Some(why) if tokens.is_empty() => Err(why),
+        _ => Ok(tokens),
+    }
+}
+
+/// The token for a server and a path: the one that was found first, unless it is for another server
+/// or for other paths; else that of several which names the server and, by its scope, the path most
+/// closely.
+pub fn choose<'a>(tokens: &'a [Token], wanted: &TokenUse) -> Option<&'a Token> {
+    let fits = |token: &&Token| {
+        let fit = Fit::of(token, wanted);
+        !fit.is_elsewhere && !fit.is_uncovered
+    };
+    let first = tokens.first()?;
+    if !first.is_among_others && fits(&first) {
+        return Some(first);
+    }
+    tokens.iter().min_by_key(|token| Fit::of(token, wanted))
+}
+
+/// How well a token fits, by its own words: the least is the best.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// It names other servers.
+    is_elsewhere: bool,
+    /// It allows something, and not this.
+    is_uncovered: bool,
+    /// Letters of the path that its scope names; none where it speaks of no files.
+    covered: Reverse<Option<usize>>,
+    /// It does not name this server, as most do not.
+    is_for_any: bool,
+}
+
+impl Fit {
+    fn of(token: &Token, wanted: &TokenUse) -> Fit {
+        let none = Claims::default();
+        let claims = token.claims.as_ref().unwrap_or(&none);
+        let is_elsewhere = !claims.is_for(&wanted.host, wanted.port);
+        let covered = claims.scope.iter().filter_map(|word| covered(word, wanted)).max();
+        let speaks = claims.scope.iter().any(|word| storage_right(word).is_some());
+        Fit {
+            is_elsewhere,
+            is_uncovered: speaks && covered.is_none(),
+            covered: Reverse(covered),
+            is_for_any: !claims.names(&wanted.host),
+        }
+    }
+}
+
+/// Whether a word of a scope is a right to read or to write files, and below which path
+/// (`storage.read:/cms`, `write:/`).
+fn storage_right(word: &str) -> Option<(bool, &str)> {
+    let (right, path) = word.split_once(':').unwrap_or((word, "/"));
+    let writes = match right {
+        "storage.read" | "storage.stage" | "read" => false,
+        "storage.modify" | "storage.create" | "write" => true,
+        _ => return None,
+    };
+    path.starts_with('/').then_some((writes, path.trim_end_matches('/')))
+}
+
+/// Letters of the wanted path that a right is for; `None` where it is for another. Paths of scopes
+/// begin where the issuer's part of the server does, which only the server knows.
+fn covered(word: &str, wanted: &TokenUse) -> Option<usize> {
+    let (writes, path) = storage_right(word)?;
+    if writes != wanted.writes {
+        return None;
+    }
+    let parts = |path: &str| -> Vec<String> {
+        path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let (path_parts, wanted_parts) = (parts(path), parts(&wanted.path));
+    let begins = (0..=wanted_parts.len()).any(|at| wanted_parts[at..].starts_with(&path_parts));
+    begins.then_some(path.len())
 }
 
 /// The token of one place; `None` where there is none.
@@ -125,7 +232,7 @@ pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option
     };
     let (secret, mode) = match lookup {
         Lookup::Text(text, _) => (trimmed(text.expose_secret().as_bytes()), None),
-        Lookup::File(Place::File { path, .. }) => {
+        Lookup::File(Place::File { path, .. }) | Lookup::Among(Place::File { path, .. }) => {
             let read = files::read(path, user, Access::Secret).map_err(fail)?;
             match read {
                 Some((bytes, mode)) => (trimmed(&bytes), Some(mode)),
@@ -133,7 +240,7 @@ pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option
                 None => return Ok(None),
             }
         }
-        Lookup::File(_) => return Ok(None),
+        Lookup::File(_) | Lookup::Among(_) => return Ok(None),
     };
     let Some(secret) = secret.map_err(|what| fail(Reason::Malformed(what)))? else {
         return Ok(None);
@@ -143,7 +250,8 @@ pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option
     if let Some(ago) = expires.and_then(|until| now.duration_since(until).ok()) {
         return Err(fail(Reason::Expired(ago)));
     }
-    Ok(Some(Token { secret, place: place.clone(), mode, claims }))
+    let is_among_others = matches!(lookup, Lookup::Among(_));
+    Ok(Some(Token { secret, place: place.clone(), mode, claims, is_among_others }))
 }
 
 /// Without blanks around it; `None` where nothing is left.
@@ -173,19 +281,10 @@ impl Token {
     /// # Errors
     /// Why it may not.
     pub fn for_server(self, host: &str, port: u16) -> Result<Self, Unusable> {
-        let audience = self.claims.as_ref().map_or(&[][..], |claims| &claims.audience);
-        let is_fit = |one: &String| match server_of(one) {
-            _ if ANY_AUDIENCE.iter().any(|any| any.eq_ignore_ascii_case(one)) => true,
-            Some((named, its_port)) => {
-                named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
-            }
-            // A word that a site and its tokens agree on.
-            None => true,
-        };
-        if audience.is_empty() || audience.iter().any(is_fit) {
+        let Some(claims) = self.claims.as_ref().filter(|claims| !claims.is_for(host, port)) else {
             return Ok(self);
-        }
-        let reason = Reason::Elsewhere(audience.join(", "));
+        };
+        let reason = Reason::Elsewhere(claims.audience.join(", "));
         Err(Unusable { kind: Kind::Token, what: "the token", place: self.place, reason })
     }
 }
@@ -208,6 +307,25 @@ fn server_of(audience: &str) -> Option<(&str, Option<u16>)> {
 }
 
 impl Claims {
+    /// Whether it may go to a server, by its audience.
+    fn is_for(&self, host: &str, port: u16) -> bool {
+        let is_fit = |one: &String| match server_of(one) {
+            _ if ANY_AUDIENCE.iter().any(|any| any.eq_ignore_ascii_case(one)) => true,
+            Some((named, its_port)) => {
+                named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
+            }
+            // A word that a site and its tokens agree on.
+            None => true,
+        };
+        self.audience.is_empty() || self.audience.iter().any(is_fit)
+    }
+
+    /// Whether its audience names this server.
+    fn names(&self, host: &str) -> bool {
+        let named = self.audience.iter().filter_map(|one| server_of(one));
+        named.into_iter().any(|(named, _)| named.eq_ignore_ascii_case(host))
+    }
+
     /// Those of a JSON Web Token; `None` where it is another thing.
     pub fn of(token: &str) -> Option<Self> {
         let mut parts = token.split('.');
@@ -274,7 +392,7 @@ mod tests {
             let audience = audience.iter().map(|one| (*one).to_owned()).collect();
             let claims = Some(Claims { audience, ..Claims::default() });
             let (secret, place) = ("a.b.c".into(), Place::Argument);
-            Token { secret, place, mode: None, claims }
+            Token { secret, place, mode: None, claims, is_among_others: false }
         };
         for (audience, is_fit) in [
             (&[][..], true),
@@ -298,5 +416,44 @@ mod tests {
                 assert!(why.to_string().contains("not for this server"), "{why}");
             }
         }
+    }
+
+    /// Of the tokens that HTCondor leaves in a job, the one that is called `scitokens` was taken
+    /// for every server.
+    #[test]
+    fn of_several_tokens_that_for_the_server_and_the_path_is_chosen() {
+        let token = |name: &'static str, audience: &[&str], scope: &[&str], among: bool| {
+            let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+            let (audience, scope) = (words(audience), words(scope));
+            let claims = Some(Claims { audience, scope, ..Claims::default() });
+            let (secret, place) = ("a.b.c".into(), Place::Variable(name));
+            Token { secret, place, mode: None, claims, is_among_others: among }
+        };
+        let tokens = [
+            token("any", &[], &["compute.read"], true),
+            token("cms", &[], &["storage.read:/cms"], true),
+            token("user", &[], &["storage.read:/cms/user", "storage.stage:/"], true),
+            token("write", &[], &["storage.modify:/cms", "storage.create:/x"], true),
+            token("there", &["https://there.org"], &["read:/"], true),
+        ];
+        let chosen = |tokens: &[Token], host: &str, path: &str, writes| {
+            let wanted =
+                TokenUse { host: host.to_owned(), port: 443, path: path.to_owned(), writes };
+            choose(tokens, &wanted).unwrap().place.clone()
+        };
+        for (host, path, writes, name) in [
+            ("h", "/cms/f", false, "cms"),
+            ("h", "//site/cms/user/f", false, "user"),
+            ("h", "/cmsx/f", false, "user"),
+            ("h", "/cms/f", true, "write"),
+            ("h", "/other", true, "any"),
+            ("there.org", "/atlas/f", false, "there"),
+        ] {
+            assert_eq!(chosen(&tokens, host, path, writes), Place::Variable(name), "{host} {path}");
+        }
+        let mut with_own = tokens.to_vec();
+        with_own.insert(0, token("own", &["h.org"], &["storage.read:/"], false));
+        assert_eq!(chosen(&with_own, "h.org", "/cms/f", false), Place::Variable("own"));
+        assert_eq!(chosen(&with_own, "g.org", "/cms/f", false), Place::Variable("cms"));
     }
 }

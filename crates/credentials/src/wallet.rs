@@ -7,7 +7,7 @@ use secrecy::SecretSlice;
 
 use crate::{
     Authorities, Candidate, Choice, Identity, Kind, S3Keys, S3Settings, Surroundings, Token,
-    Unusable, candidates, kerberos, s3, token, x509,
+    TokenUse, Unusable, candidates, kerberos, s3, token, x509,
 };
 
 /// What one user has to show. It holds where to look, and of secrets those only that the caller
@@ -16,12 +16,14 @@ use crate::{
 pub struct Wallet {
     surroundings: Arc<Surroundings>,
     choice: Arc<Choice>,
+    /// What a token is wanted for, where several are there.
+    wanted: Option<Arc<TokenUse>>,
 }
 
 impl Wallet {
     /// With what the caller names, and these surroundings for the rest.
     pub fn new(surroundings: Surroundings, choice: Choice) -> Self {
-        Wallet { surroundings: Arc::new(surroundings), choice: Arc::new(choice) }
+        Wallet { surroundings: Arc::new(surroundings), choice: Arc::new(choice), wanted: None }
     }
 
     /// That of this process.
@@ -38,7 +40,14 @@ impl Wallet {
     /// The same surroundings with what another caller names.
     #[must_use]
     pub fn with(&self, choice: Choice) -> Self {
-        Wallet { surroundings: self.surroundings.clone(), choice: Arc::new(choice) }
+        let (surroundings, wanted) = (self.surroundings.clone(), self.wanted.clone());
+        Wallet { surroundings, choice: Arc::new(choice), wanted }
+    }
+
+    /// The same for one server and path: of several tokens, the one for them counts.
+    #[must_use]
+    pub fn wanted_for(&self, wanted: TokenUse) -> Self {
+        Wallet { wanted: Some(Arc::new(wanted)), ..self.clone() }
     }
 
     /// Where this looks.
@@ -86,8 +95,18 @@ impl Wallet {
 
     /// The bearer token; `None` where no place has one.
     pub fn token(&self) -> Result<Option<Token>, Unusable> {
+        let tokens = self.tokens()?;
+        Ok(match &self.wanted {
+            Some(wanted) => token::choose(&tokens, wanted).cloned(),
+            None => tokens.into_iter().next(),
+        })
+    }
+
+    /// All bearer tokens that may be shown: several only where a batch system has left several.
+    /// [`choose`](crate::choose) takes one of them.
+    pub fn tokens(&self) -> Result<Vec<Token>, Unusable> {
         if !self.allows(Kind::Token) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         token::find(&self.surroundings, &self.choice, SystemTime::now())
     }
