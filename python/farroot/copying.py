@@ -23,7 +23,8 @@ class Copied:
     """A file that has been copied; ``target`` is a path, or the address on a server.
 
     ``resumed`` of its ``size`` bytes were there from an earlier try; ``checksum`` (as in
-    ``"adler32 5bdad19a"``) is what file and server agree on, where that was asked for.
+    ``"adler32 5bdad19a"``) is what file and server agree on, where that was asked for. With
+    ``is_same`` the file was there already, and was not copied.
     """
 
     source: str
@@ -31,6 +32,7 @@ class Copied:
     size: int
     resumed: int
     checksum: str | None
+    is_same: bool = False
 
 
 @taken
@@ -41,6 +43,9 @@ def copy(
     overwrite: bool = False,
     verify: bool = False,
     in_place: bool = False,
+    recursive: bool = False,
+    update: bool = False,
+    checksum: str | None = None,
     progress: Wanted = None,
     **credentials: Unpack[Credentials],
 ) -> list[Copied]:
@@ -58,13 +63,19 @@ def copy(
         verify: Whether to compare each file with its server's checksum.
         in_place: Whether a file on a server is written under its final name from the beginning,
             for servers that rename no files; what was there before is lost at once.
+        recursive: Whether directories are copied, with all that is below them, as ``cp -r`` does.
+        update: Whether files that are there and the same are left alone, and those that differ
+            replaced: by size, then by checksum where both places have one, else by time.
+        checksum: What the copy of one file has to have, as ``"adler32:5bdad19a"``; also of kind
+            ``crc32``, ``crc32c``, ``md5``, ``sha1``, ``sha256`` and ``sha512``.
         progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`, for the sources and for a target on a server. Where
             the two want different ones, that function says it of each address.
 
     Raises:
-        CorruptError: a file differs from its server's checksum. The copy has been thrown away.
+        CorruptError: a file differs from its server's checksum or the one that was given. The
+            copy has been thrown away.
         InvalidArgumentError: a target is there already.
         ExceptionGroup: the errors of several files; the other files have been copied.
     """
@@ -75,7 +86,8 @@ def copy(
     done = _core.CopyProgress()
 
     def copied() -> list[Any]:
-        return _core.copy(names, where, overwrite, verify, in_place, done)
+        how = overwrite, verify, in_place, recursive, update, checksum
+        return _core.copy(names, where, *how, done)
 
     if not is_wanted(progress):
         outcomes = copied()

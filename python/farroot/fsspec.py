@@ -6,7 +6,9 @@ Its paths are addresses with their protocol, as those of fsspec's HTTP filesyste
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -17,15 +19,19 @@ from ._types import CREDENTIALS
 from .errors import (
     ConnectionFailedError,
     Error,
+    ExistsError,
     IgnoredArgumentWarning,
     InvalidArgumentError,
     NotFoundError,
     NotInstalledError,
+    ReadError,
     UnsupportedError,
     warn,
 )
 
 try:
+    from fsspec.callbacks import DEFAULT_CALLBACK
+    from fsspec.core import has_magic
     from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 except ImportError as error:
     raise NotInstalledError(
@@ -44,15 +50,17 @@ _OPTIONS = frozenset(
 )
 #: Files that are opened at a time where bytes of many are wanted.
 _OPENS_MAX = 16
+#: Addresses of which a directory can be opened as a file can.
+_WITH_PAGES = ("http:", "https:", "dav:", "davs:", "osdf:", "pelican:")
 
 
 class FileSystem(AbstractFileSystem):  # type: ignore[misc]
     """Files of all protocols that farroot reads, for those who read through fsspec.
 
     ``farroot://host//path`` is ``root://host//path``; behind ``farroot::`` or
-    :func:`farroot.install` addresses keep their own protocol. Files are read, not written
-    (:func:`farroot.copy` does that). Each file far away stays open for up to a minute after its
-    last use, so that reading more of it costs no second open.
+    :func:`farroot.install` addresses keep their own protocol. A file that is written is whole under
+    its name, or not there. Each file far away stays open for up to a minute after its last use, so
+    that reading more of it costs no second open.
 
     Args:
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
@@ -214,16 +222,26 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
             FileNotFoundError: where there is nothing of that name.
         """
         path = self._strip_protocol(path)
+        # Servers of HTTP answer requests for a directory with a page, as for a file.
+        if self._address(path).startswith(_WITH_PAGES) and self._is_listed(path):
+            return _folder(path)
         try:
             return self._file_info(path)
         except (ConnectionFailedError, UnsupportedError):
             raise
-        except Error as error:
-            try:
-                _core.listed(self._address(path))
-            except Error:
-                raise error from None
-            return {"name": path, "size": 0, "type": "directory"}
+        except Error:
+            if not self._is_listed(path):
+                raise
+            return _folder(path)
+
+    def _is_listed(self, path: str) -> bool:
+        try:
+            _core.listed(self._address(path))
+        except ConnectionFailedError:
+            raise
+        except Error:
+            return False
+        return True
 
     def _file_info(self, path: str) -> dict[str, Any]:
         lease = self._lease(path)
@@ -241,6 +259,9 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
         """The files that a pattern names, with ``*``, ``**``, ``[]`` and ``{a,b}``."""
+        if "**" in path or maxdepth is not None:
+            # What fsspec means by them: `**` also stands for files.
+            return super().glob(path, maxdepth=maxdepth, **options)
         address, plain = self._address(path), self._strip_protocol(path)
         found = _core.matching(address)
         if self._hostid is not None and "://" not in plain:
@@ -269,31 +290,147 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         return f"{info['size']}-{info.get('mtime')}-{info.get('version')}"
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
-        """Raises UnsupportedError: this filesystem only reads."""
-        raise _only_reads("mkdir", path)
+        """Makes a directory, with those above it unless ``create_parents`` is false. S3 has none.
+
+        Raises:
+            ExistsError: where something has this name.
+            NotFoundError: where the directory above is missing, and is not to be made.
+        """
+        path = self._strip_protocol(path)
+        if self.exists(path):
+            raise ExistsError(f"it is there already: {path}")
+        if not create_parents and not self.isdir(self._parent(path)):
+            raise NotFoundError(f"the directory above is not there: {path}")
+        self._change(lambda: _core.make_folder(self._address(path)), path)
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """Raises UnsupportedError, unless the directory may be there and is."""
-        if not (exist_ok and self.isdir(path)):
-            raise _only_reads("makedirs", path)
+        """Makes a directory, with those above it. S3 has none.
+
+        Raises:
+            ExistsError: where something has this name, unless it is a directory and may be there.
+        """
+        path = self._strip_protocol(path)
+        if self.exists(path):
+            if exist_ok and self.isdir(path):
+                return
+            raise ExistsError(f"it is there already: {path}")
+        self._change(lambda: _core.make_folder(self._address(path)), path)
 
     def rmdir(self, path: str) -> None:
-        """Raises UnsupportedError: this filesystem only reads."""
-        raise _only_reads("rmdir", path)
+        """Removes an empty directory."""
+        self._change(lambda: _core.remove_folder(self._address(path)), path)
 
     def rm_file(self, path: str) -> None:
-        """Raises UnsupportedError: this filesystem only reads."""
-        raise _only_reads("rm", path)
+        """Removes a file."""
+        self._change(lambda: _core.remove(self._address(path)), path)
+
+    def rm(
+        self, path: str | list[str], recursive: bool = False, maxdepth: int | None = None
+    ) -> None:
+        """Removes files; with ``recursive`` also directories, with all that is below them."""
+        for each in reversed(self.expand_path(path, recursive=recursive, maxdepth=maxdepth)):
+            if recursive and self.isdir(each):
+                self.rmdir(each)
+            else:
+                self.rm_file(each)
+
+    def mv(
+        self,
+        path1: str,
+        path2: str,
+        recursive: bool = False,
+        maxdepth: int | None = None,
+        **options: Any,
+    ) -> None:
+        """Renames a file or directory; where a server renames nothing, it is copied and removed."""
+        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
+        if source == target:
+            return
+        if not has_magic(source) and maxdepth is None:
+            if path2.endswith("/") or self.isdir(target):
+                target = f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}"
+            try:
+                renamed = self._address(source), self._address(target)
+                self._change(lambda: _core.rename(*renamed), source, target)
+            except UnsupportedError:
+                pass
+            else:
+                return
+        super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **options)
 
     def cp_file(self, path1: str, path2: str, **_: Any) -> None:
-        """Raises UnsupportedError: this filesystem only reads."""
-        raise _only_reads("cp", path2)
+        """Copies a file, or makes a directory where ``path1`` is one."""
+        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
+        if self.isdir(source):
+            self.makedirs(target, exist_ok=True)
+        else:
+            self._put(self._address(source), target)
+
+    def put_file(
+        self,
+        lpath: str,
+        rpath: str,
+        callback: Any = DEFAULT_CALLBACK,
+        mode: str = "overwrite",
+        **_: Any,
+    ) -> None:
+        """Copies a file of the local disk here; ``mode="create"`` replaces none."""
+        if os.path.isdir(lpath):
+            self.makedirs(rpath, exist_ok=True)
+            return
+        size = os.path.getsize(lpath)
+        callback.set_size(size)
+        local = Path(os.path.abspath(lpath)).as_uri().replace("|", "%7C")
+        self._put(local, self._strip_protocol(rpath), mode != "create")
+        callback.absolute_update(size)
+
+    def _put(self, source: str, target: str, overwrite: bool = True) -> None:
+        """Copies one file, whatever its name ends with."""
+        if overwrite is False and self.exists(target):
+            raise ExistsError(f"it is there already: {target}")
+        address = self._address(target)
+        self._make_parent(target)
+        how = overwrite, False, False, False, False, None, None
+
+        def copied() -> None:
+            (outcome,) = _core.copy([source], address, *how)
+            if isinstance(outcome, Error):
+                raise outcome
+
+        self._change(copied, target)
+
+    def _make_parent(self, path: str) -> None:
+        """Of servers of XRootD a file comes with the directories above it, and S3 has none."""
+        parent = self._parent(path).rstrip("/")
+        with_parents = ("root:", "roots:", "xroot:", "xroots:", "s3:")
+        if parent and not self._address(path).startswith(with_parents) and not self.isdir(parent):
+            _core.make_folder(self._address(parent))
+
+    def _change(self, change: Callable[[], None], *paths: str) -> None:
+        """Changes something; what was known of it is forgotten. Where it is of another kind than
+        the call is for, that is an OSError."""
+        try:
+            change()
+        except InvalidArgumentError as error:
+            raise ReadError(str(error)) from None
+        finally:
+            # Directories above it may have come, too.
+            self.dircache.clear()
+            for path in paths:
+                HELD.forget_all(self._address(self._strip_protocol(path)))
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BufferedFile:
-        if mode != "rb":
-            raise _only_reads(f"mode {mode!r}", path)
-        options.pop("autocommit", None)
-        return BufferedFile(self, path, mode, **options)
+        if mode == "rb":
+            options.pop("autocommit", None)
+            return BufferedFile(self, path, mode, **options)
+        if mode not in ("wb", "xb", "ab"):
+            raise UnsupportedError(f"mode {mode!r}: files are opened by rb, wb, xb or ab: {path}")
+        if mode == "xb" and self.exists(path):
+            raise ExistsError(f"it is there already: {path}")
+        if self.isdir(path):
+            raise ReadError(f"it is a directory: {path}")
+        self._make_parent(path)
+        return WrittenFile(self, path, mode, **options)
 
 
 class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
@@ -314,9 +451,48 @@ class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
             lease.close()
 
 
-def _only_reads(call: str, path: str) -> UnsupportedError:
-    said = "farroot.copy writes files, farroot.recreate ROOT files"
-    return UnsupportedError(f"{call}: farroot's filesystem only reads: {path}; {said}")
+class WrittenFile(AbstractBufferedFile):  # type: ignore[misc]
+    """A file that is written forward. It has its name when it is closed; after an exception within
+    ``with``, and when it is given up, nothing of it is left."""
+
+    _upload: _core.Upload | None = None
+
+    def _initiate_upload(self) -> None:
+        append = self.mode == "ab" and self.fs.exists(self.path)
+        address = self.fs._address(self.path)
+        # Servers let no one write what is open for reading.
+        HELD.forget_all(address)
+        self._upload = _core.Upload(address, self.mode != "xb", append)
+
+    def _upload_chunk(self, final: bool = False) -> bool:
+        assert self._upload is not None
+        if written := self.buffer.getvalue():
+            self._upload.write(written)
+        if final and self.autocommit:
+            self.commit()
+        return True
+
+    def commit(self) -> None:
+        """Gives the file its name."""
+        if (upload := self._upload) is not None:
+            self._upload = None
+            self.fs._change(upload.finish, self.path)
+
+    def discard(self) -> None:
+        """Leaves nothing of it behind."""
+        if (upload := self._upload) is not None:
+            self._upload = None
+            upload.abandon()
+
+    def __exit__(self, *raised: Any) -> None:
+        if raised[0] is not None:
+            self.discard()
+            self.closed = True
+        self.close()
+
+
+def _folder(path: str) -> dict[str, Any]:
+    return {"name": path, "size": 0, "type": "directory"}
 
 
 def _side_by_side(read: Any, paths: list[str]) -> list[Any]:

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use remote::{Copied, CopyOptions, Progress};
+use remote::{Checksum, Copied, CopyOptions, Progress};
 
 use crate::error::exception;
 use crate::runtime::{engine, wait};
 
-/// Source, target, size, bytes from an earlier try, and the checksum that was compared.
-type CopiedTuple = (String, OsString, u64, u64, Option<String>);
+/// Source, target, size, bytes from an earlier try, the checksum that was compared, and whether the
+/// file was there already.
+type CopiedTuple = (String, OsString, u64, u64, Option<String>, bool);
 
 /// Bytes that are here and bytes in all, of a file that has been begun.
 type DoneTuple = Option<(u64, u64)>;
@@ -37,6 +38,7 @@ impl CopyProgress {
 }
 
 /// Copies files: what each has come to, or its error.
+#[expect(clippy::too_many_arguments, reason = "one for each argument in Python")]
 #[pyfunction]
 pub fn copy(
     py: Python<'_>,
@@ -45,9 +47,15 @@ pub fn copy(
     overwrite: bool,
     verify: bool,
     in_place: bool,
+    recursive: bool,
+    update: bool,
+    checksum: Option<&str>,
     progress: Option<&Bound<'_, CopyProgress>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
-    let (engine, options) = (engine(py)?, CopyOptions { overwrite, verify, in_place });
+    let checksum = checksum.map(Checksum::written).transpose();
+    let checksum = checksum.map_err(|error| exception(py, &error))?;
+    let options = CopyOptions { overwrite, verify, in_place, recursive, update, checksum };
+    let engine = engine(py)?;
     let files = progress.map(|progress| progress.get().files.clone());
     let record = |now: Progress| {
         if let Some(files) = &files {
@@ -62,7 +70,8 @@ pub fn copy(
             let checksum = file.checksum.map(|checksum| checksum.to_string());
             // No path: of an address it would leave one slash where there are two.
             let target = file.target.into_os_string();
-            let tuple: CopiedTuple = (file.source, target, file.size, file.resumed, checksum);
+            let Copied { source, size, resumed, is_same, .. } = file;
+            let tuple: CopiedTuple = (source, target, size, resumed, checksum, is_same);
             Ok(tuple.into_pyobject(py)?.into_any().unbind())
         }
         Err(error) => Ok(exception(py, &error).into_value(py).into_any()),

@@ -4,6 +4,7 @@
 //! (`farroot/*.py`); names, fetching and decoding are the engine's.
 
 mod batch;
+mod changes;
 mod column_info;
 mod columns;
 mod command;
@@ -44,6 +45,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::batch::{Batch, SkippedColumn};
+    #[pymodule_export]
+    use super::changes::{Upload, make_folder, remove, remove_folder, rename};
     #[pymodule_export]
     use super::column_info::{Basket, ColumnInfo, StoredBytes};
     #[pymodule_export]

@@ -45,6 +45,18 @@ impl<T> Owned<T> {
         (self.pid == pid()).then_some(&*self.value)
     }
 
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        (self.pid == pid()).then_some(&mut *self.value)
+    }
+
+    /// The value itself; none in another process, where it is neither used nor dropped.
+    #[allow(unsafe_code)]
+    pub fn into_inner(self) -> Option<T> {
+        let mut held = ManuallyDrop::new(self);
+        // SAFETY: `held` is never used again, and not dropped.
+        (held.pid == pid()).then(|| unsafe { ManuallyDrop::take(&mut held.value) })
+    }
+
     /// The value, or an exception that says why there is none.
     pub fn here(&self, py: Python<'_>) -> PyResult<&T> {
         self.get().ok_or_else(|| {

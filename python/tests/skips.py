@@ -76,6 +76,14 @@ def need_xrootd() -> str:
     return program
 
 
+def need_nginx() -> str:
+    """The program; skips without it."""
+    for folder in (None, "/usr/sbin"):
+        if program := shutil.which("nginx", path=folder):
+            return program
+    pytest.skip("THERE IS NO nginx: its lists of files are not tested (apt install nginx-light)")
+
+
 def need_versitygw() -> str:
     """A server of S3 that verifies signatures; skips without it."""
     built = REPOSITORY / "build" / "s3" / "versitygw"

@@ -104,8 +104,8 @@ def test_what_a_path_is(files: FileSystem, top: str) -> None:
     assert files.ukey(f"{top}/a.bin") == files.ukey(f"{top}/a.bin")
     with pytest.raises(FileNotFoundError):
         files.info(f"{top}/missing")
-    with pytest.raises(NotImplementedError, match="only reads"):
-        files.open(f"{top}/new", "wb")
+    with pytest.raises(PermissionError), files.open(f"{top}/new", "wb") as file:
+        file.write(b"the server is read-only")
 
 
 def test_file_objects_read_seek_and_are_pickled(files: FileSystem, top: str) -> None:
@@ -195,15 +195,6 @@ def test_listing_nothing_is_an_error(tmp_path: Path) -> None:
         files.ls(str(tmp_path / "missing"), detail=False)
     with pytest.raises(ConnectionError):
         files.ls("root://127.0.0.1:9//x/", detail=False)
-
-
-def test_it_only_reads(tmp_path: Path) -> None:
-    """``mkdir`` did nothing, and said nothing."""
-    files, path = FileSystem(), str(tmp_path / "new")
-    for call in (files.mkdir, files.makedirs, files.rmdir, files.rm_file, files.touch):
-        with pytest.raises(farroot.UnsupportedError, match="only reads"):
-            call(path)
-    files.makedirs(str(tmp_path), exist_ok=True)
 
 
 def test_hostid_is_the_server_of_paths_without_a_protocol(top: str, folder: Path) -> None:

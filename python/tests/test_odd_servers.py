@@ -36,6 +36,10 @@ class Asked(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         type(self).answers(self)
 
+    def do_PROPFIND(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        type(self).answers(self)
+
     def log_message(self, *_: Any) -> None:
         pass
 

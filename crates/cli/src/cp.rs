@@ -8,8 +8,8 @@ use clap::Args;
 use engine::{Config, Engine};
 use indicatif::{ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
-use remote::report::size;
-use remote::{Copied, CopyOptions, Progress};
+use remote::report::{count, size};
+use remote::{Checksum, Copied, CopyOptions, Progress};
 use serde_json::json;
 
 use crate::outcome::{Failure, Outcome};
@@ -34,6 +34,16 @@ pub struct CpArguments {
     /// Replace what is there
     #[arg(short, long)]
     force: bool,
+    /// Directories, with all that is below them
+    #[arg(short, long)]
+    recursive: bool,
+    /// Only what is not there, or differs: by size, then by checksum, or else by time
+    #[arg(short, long)]
+    update: bool,
+    /// Compare one file with this checksum while it is copied, as in adler32:5bdad19a (also crc32,
+    /// crc32c, md5, sha1, sha256, sha512)
+    #[arg(long, value_name = "KIND:HEX")]
+    checksum: Option<String>,
     /// Compare each file with its server's checksum (adler32, crc32c or md5)
     #[arg(long)]
     verify: bool,
@@ -64,8 +74,10 @@ pub fn run(arguments: &CpArguments) -> Outcome {
         let outcome = if target == "-" {
             arguments.pour(engine, &files, begun).await
         } else {
-            let CpArguments { force: overwrite, verify, in_place, .. } = *arguments;
-            let options = CopyOptions { overwrite, verify, in_place };
+            let CpArguments { force, verify, in_place, recursive, update, .. } = *arguments;
+            let options = CopyOptions::default().overwrite(force).verify(verify);
+            let options = options.in_place(in_place).recursive(recursive).update(update);
+            let options = options.checksum(arguments.checksum()?);
             let bar = Bar::new();
             let show = |progress| bar.show(progress);
             let copied = engine.remote().copy(&files, Path::new(target), options, &show).await?;
@@ -80,13 +92,17 @@ pub fn run(arguments: &CpArguments) -> Outcome {
 }
 
 impl CpArguments {
+    fn checksum(&self) -> engine::Result<Option<Checksum>> {
+        self.checksum.as_deref().map(Checksum::written).transpose()
+    }
+
     /// One file to standard output.
     async fn pour(&self, engine: &Engine, files: &[String], begun: Duration) -> Outcome {
         let [file] = files else {
             return Err("- takes one file".to_owned().into());
         };
-        if self.verify || self.json {
-            let text = "--verify and --json are for files on a disk, and not for -";
+        if self.verify || self.json || self.recursive || self.update {
+            let text = "--verify, --json, --recursive and --update are not for -";
             return Err(text.to_owned().into());
         }
         let mut out = std::io::stdout();
@@ -98,7 +114,7 @@ impl CpArguments {
                 kind.into()
             })
         };
-        let poured = engine.remote().pour(file, &mut write).await;
+        let poured = engine.remote().pour(file, self.checksum()?, &mut write).await;
         if let Some(error) = broken {
             return Err(error.into());
         }
@@ -111,17 +127,20 @@ impl CpArguments {
     /// Says what was copied and verified, and what became of those files that have not been copied.
     fn account(&self, copied: Vec<engine::Result<Copied>>, time: Duration) -> Outcome {
         let (files, mut failed) = (copied.len(), Vec::new());
-        let (mut bytes, mut resumed) = (0, 0);
+        let (mut bytes, mut resumed, mut same) = (0, 0, 0);
         let mut out = std::io::stdout().lock();
         for file in copied {
             match file {
                 Ok(file) => {
-                    (bytes, resumed) = (bytes + file.size, resumed + file.resumed);
+                    match file.is_same {
+                        true => same += 1,
+                        false => (bytes, resumed) = (bytes + file.size, resumed + file.resumed),
+                    }
                     let checksum = file.checksum.as_ref().map(ToString::to_string);
                     if self.json {
                         let line = json!({
                             "source": file.source, "target": file.target.to_string_lossy(), "size": file.size,
-                            "resumed": file.resumed, "checksum": checksum,
+                            "resumed": file.resumed, "checksum": checksum, "same": file.is_same,
                         });
                         writeln!(out, "{line}")?;
                     } else if let Some(checksum) = checksum {
@@ -131,7 +150,10 @@ impl CpArguments {
                 Err(error) => failed.push(error),
             }
         }
-        let done = files - failed.len();
+        let done = files - failed.len() - same;
+        if same > 0 && !self.json {
+            writeln!(out, "{} there already, and the same", count(same as u64, "file"))?;
+        }
         if done > 0 && !self.json {
             let what = match done {
                 1 => "copied".to_owned(),

@@ -60,7 +60,12 @@ impl PrivateFolder {
         let path = std::env::temp_dir().join(format!("farroot-run-{id}"));
         DirBuilder::new().mode(0o700).create(&path)?;
         let folder = PrivateFolder(path);
-        let others = chosen.map(fs::read_dir).transpose()?.into_iter().flatten().flatten();
+        let others = match chosen.map(fs::read_dir) {
+            // To XRootD's client it holds nothing, either.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
+            others => others.transpose()?,
+        };
+        let others = others.into_iter().flatten().flatten();
         for other in others.filter(|other| other.path().is_file() && other.file_name() != NAME) {
             fs::copy(other.path(), folder.0.join(other.file_name()))?;
         }
@@ -101,5 +106,7 @@ mod tests {
         assert_eq!(proxy_of(&written), Some(proxy));
         drop(folder);
         assert!(!path.exists());
+        let missing = chosen.path().join("missing");
+        drop(PrivateFolder::new(&id, proxy, Some(&missing)).expect("it holds nothing"));
     }
 }

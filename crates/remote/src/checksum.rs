@@ -27,16 +27,22 @@ pub enum Algorithm {
     Crc32,
     /// FIPS 180-4: 32 bytes.
     Sha256,
+    /// FIPS 180-4: 20 bytes.
+    Sha1,
+    /// FIPS 180-4: 64 bytes.
+    Sha512,
 }
 
 impl Algorithm {
     /// From the one that sites keep most often to the one that they keep most rarely.
-    pub const ALL: [Algorithm; 5] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Adler32,
         Algorithm::Crc32c,
         Algorithm::Md5,
         Algorithm::Crc32,
         Algorithm::Sha256,
+        Algorithm::Sha1,
+        Algorithm::Sha512,
     ];
 
     /// The name that XRootD servers and HTTP's `Want-Digest` know.
@@ -47,6 +53,8 @@ impl Algorithm {
             Algorithm::Md5 => "md5",
             Algorithm::Crc32 => "crc32",
             Algorithm::Sha256 => "sha256",
+            Algorithm::Sha1 => "sha1",
+            Algorithm::Sha512 => "sha512",
         }
     }
 
@@ -55,6 +63,8 @@ impl Algorithm {
             Algorithm::Adler32 | Algorithm::Crc32 | Algorithm::Crc32c => 4,
             Algorithm::Md5 => 16,
             Algorithm::Sha256 => 32,
+            Algorithm::Sha1 => 20,
+            Algorithm::Sha512 => 64,
         }
     }
 }
@@ -71,11 +81,14 @@ impl FromStr for Algorithm {
         let known = known.or(match &*name {
             "adler" => Some(Algorithm::Adler32),
             "sha-256" => Some(Algorithm::Sha256),
+            "sha" | "sha-1" => Some(Algorithm::Sha1),
+            "sha-512" => Some(Algorithm::Sha512),
+            "crc-32c" => Some(Algorithm::Crc32c),
             _ => None,
         });
         known.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("checksums of kind {name:?} are not known"))
-                .with_advice("adler32, crc32, crc32c, md5 and sha256 are")
+                .with_advice("adler32, crc32, crc32c, md5, sha1, sha256 and sha512 are")
         })
     }
 }
@@ -117,6 +130,26 @@ impl Checksum {
         let byte = |at| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
         let value = (0..width).step_by(2).map(byte).collect::<Option<Vec<u8>>>();
         Ok(Checksum { algorithm, value: value.ok_or_else(wrong)? })
+    }
+
+    /// Reads what a user or a catalogue writes: `adler32:5bdad19a`, every digit of it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for anything else.
+    pub fn written(text: &str) -> Result<Self> {
+        let wrong = |why: &str| {
+            let error = Error::new(ErrorKind::InvalidArgument, format!("{text:?}: {why}"));
+            error.with_advice("a checksum is KIND:HEX, as in adler32:5bdad19a")
+        };
+        let (kind, digits) = text.split_once(':').ok_or_else(|| wrong("no kind of checksum"))?;
+        let algorithm: Algorithm = kind.parse().map_err(|error: Error| wrong(error.message()))?;
+        let digits = digits.trim();
+        // A digit that was lost would make the file wrong.
+        if digits.len() != algorithm.bytes() * 2 {
+            let digits = algorithm.bytes() * 2;
+            return Err(wrong(&format!("{} has {digits} digits", algorithm.name())));
+        }
+        Checksum::from_hex(algorithm, digits).map_err(|error| wrong(error.message()))
     }
 
     /// Takes the value's bytes, most significant first.
@@ -165,6 +198,8 @@ enum State {
     Md5(md5::Md5),
     Crc32(u32),
     Sha256(sha2::Sha256),
+    Sha1(sha1::Sha1),
+    Sha512(sha2::Sha512),
 }
 
 /// For each byte, its part of a CRC-32, in the order of bits of IEEE 802.3.
@@ -196,6 +231,8 @@ impl Hasher {
             Algorithm::Md5 => State::Md5(md5::Md5::new()),
             Algorithm::Crc32 => State::Crc32(0),
             Algorithm::Sha256 => State::Sha256(sha2::Sha256::new()),
+            Algorithm::Sha1 => State::Sha1(sha1::Sha1::new()),
+            Algorithm::Sha512 => State::Sha512(sha2::Sha512::new()),
         })
     }
 
@@ -207,6 +244,8 @@ impl Hasher {
             State::Md5(state) => state.update(bytes),
             State::Crc32(state) => *state = crc32_appended(*state, bytes),
             State::Sha256(state) => state.update(bytes),
+            State::Sha1(state) => state.update(bytes),
+            State::Sha512(state) => state.update(bytes),
         }
     }
 
@@ -218,6 +257,8 @@ impl Hasher {
             State::Md5(state) => (Algorithm::Md5, state.finalize().to_vec()),
             State::Crc32(state) => (Algorithm::Crc32, state.to_be_bytes().to_vec()),
             State::Sha256(state) => (Algorithm::Sha256, state.finalize().to_vec()),
+            State::Sha1(state) => (Algorithm::Sha1, state.finalize().to_vec()),
+            State::Sha512(state) => (Algorithm::Sha512, state.finalize().to_vec()),
         };
         Checksum { algorithm, value }
     }
@@ -280,5 +321,22 @@ mod tests {
         }
         assert_eq!("sha9 00".parse::<Checksum>().unwrap_err().kind(), ErrorKind::Unsupported);
         assert!(Checksum::from_bytes(Algorithm::Md5, vec![0; 4]).is_err());
+    }
+
+    #[test]
+    fn what_users_write_has_all_digits() {
+        for text in ["adler32:11e60398", "ADLER32:11E60398", "adler:11e60398"] {
+            assert_eq!(Checksum::written(text).unwrap().to_string(), "adler32 11e60398");
+        }
+        let sha1 = "a9993e364706816aba3e25717850c26c9cd0d89d";
+        assert_eq!(Checksum::written(&format!("sha1:{sha1}")).unwrap(), {
+            let mut hasher = Hasher::new(Algorithm::Sha1);
+            hasher.update(b"abc");
+            hasher.finish()
+        });
+        for wrong in ["", "adler32", "adler32:", "adler32:1e60398", "sha9:00", "md5:xyz", ":00"] {
+            let error = Checksum::written(wrong).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use scheduler::LinkModel;
 
 use crate::cache::CacheConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxies;
 use crate::{runtime, settings, user};
 
 /// Configuration of an engine.
@@ -95,6 +96,9 @@ pub struct Config {
     /// Hosts that get a token or a certificate within TLS when others send there, as if the caller
     /// had named them; with a dot in front, all in a domain (`FARROOT_REDIRECT_CREDENTIALS`).
     pub redirect_credentials: Vec<String>,
+    /// Proxies of HTTP on the way to servers: `FARROOT_HTTP_PROXY`, else the variables
+    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. None by default without the environment.
+    pub proxies: Proxies,
     /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
     /// default without the environment.
     pub wallet: Wallet,
@@ -175,6 +179,7 @@ impl Default for Config {
             http2: false,
             plain_redirects: true,
             redirect_credentials: Vec::new(),
+            proxies: Proxies::default(),
             wallet: Wallet::empty(),
             insecure: false,
         }
@@ -194,6 +199,7 @@ impl Config {
             runtime_folder: Some(runtime::folder()),
             cache,
             wallet,
+            proxies: Proxies::of_variables(|name| std::env::var(name).ok()),
             ..Config::default()
         };
         if let Some(user) = user::name() {

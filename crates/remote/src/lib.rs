@@ -5,6 +5,7 @@
 pub mod address;
 pub mod cache;
 mod carried;
+mod changes;
 mod checksum;
 pub mod clock;
 mod config;
@@ -21,6 +22,7 @@ mod locks;
 mod matching;
 mod metalink;
 pub mod origin;
+mod proxies;
 pub mod report;
 pub mod runtime;
 pub mod settings;
@@ -46,6 +48,7 @@ pub use error::{Error, ErrorKind, Reader, Result};
 pub use home::{expanded, home_of_user};
 pub use listing::Listed;
 pub use metalink::is_metalink;
+pub use proxies::Proxies;
 pub use scheduler::LinkModel;
 pub use sink::{CreateOptions, Upload, Written};
 
@@ -127,11 +130,20 @@ impl Remote {
     /// # Errors
     /// Why there is none: of all addresses where there are several.
     pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
+        self.checksum_at(&self.locations(address).await?.urls, algorithm).await
+    }
+
+    /// The same of a file with these addresses.
+    pub(crate) async fn checksum_at(
+        &self,
+        urls: &[Address],
+        algorithm: Option<Algorithm>,
+    ) -> Result<Checksum> {
         let mut errors = Vec::new();
-        for url in self.locations(address).await?.urls {
+        for url in urls {
             let settings = self.settings();
             let Settings { config, network, .. } = &*settings;
-            match one_shot::checksum(&url, algorithm, config, network.clone()).await {
+            match one_shot::checksum(url, algorithm, config, network.clone()).await {
                 Ok(checksum) => return Ok(checksum),
                 Err(error) => errors.push((url.to_string(), error)),
             }

@@ -98,7 +98,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 34] = [
+pub static SETTINGS: [Setting; 35] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -264,6 +264,16 @@ pub static SETTINGS: [Setting; 34] = [
         Field::Switch(|config| &mut config.plain_redirects),
         "Whether an `https` server may send on to an `http` one, as those of XRootD and dCache do for the data alone; \
          no credential follows there in either case.",
+    ),
+    live(
+        "http_proxy",
+        Field::Word(
+            "`http://HOST:PORT`, `http://USER:PASSWORD@HOST:PORT` or `none`",
+            |config| config.proxies.shown(),
+            |config, text| config.proxies.set(text),
+        ),
+        "The proxy between this machine and servers of `http`, `https`, `s3` and `osdf` addresses. Default: what the \
+         variables that curl reads say ([how](at-my-site.md)).",
     ),
     live(
         "redirect_credentials",

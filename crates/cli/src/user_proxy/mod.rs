@@ -22,7 +22,7 @@ pub use self::host::{Door, Ends};
 pub use self::summary::summary;
 
 /// Prefixes of the environment variables with settings and credentials.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 20] = [
     "FARROOT_",
     "BEARER_TOKEN",
     "X509_",
@@ -35,6 +35,13 @@ const SETTINGS: [&str; 13] = [
     "XDG_CONFIG_HOME",
     "HOME",
     "USER",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
     "LOGNAME",
 ];
 /// Set by `farroot run` for its command: an address, not a setting.

@@ -450,8 +450,58 @@ impl Address {
         Ok(there.meant_for(self.meant.clone()).under(&self.access))
     }
 
-    /// What of this name is in this directory of an XRootD server, or in what S3 has for one, as
-    /// its listing has it.
+    /// The same place without slashes at the end of its path.
+    #[must_use]
+    pub fn without_slash(&self) -> Self {
+        let cut = |path: &str| path.trim_end_matches('/').to_owned();
+        let there = match &self.target {
+            Target::Local(_) => return self.clone(),
+            Target::Xrootd(url) => {
+                Self::xrootd(xrootd::url::Url { path: cut(&url.path), ..url.clone() })
+            }
+            Target::S3(object) => Self::s3(object.with_key(cut(&object.key))),
+            Target::Http(url) | Target::Pelican(url) => {
+                let mut url = url.clone();
+                url.set_path(&cut(self.path().as_ref()));
+                let is_http = matches!(self.target, Target::Http(_));
+                if is_http { Self::http(url) } else { Self::pelican(url) }
+            }
+        };
+        there.meant_for(self.meant.clone()).under(&self.access)
+    }
+
+    /// The directory above, of an HTTP server; `None` of the topmost one, and of other places.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (Target::Http(url) | Target::Pelican(url)) = &self.target else { return None };
+        let (above, _) = url.path().trim_end_matches('/').rsplit_once('/')?;
+        let mut parent = url.clone();
+        parent.set_path(&format!("{above}/"));
+        let is_http = matches!(self.target, Target::Http(_));
+        let there = if is_http { Self::http(parent) } else { Self::pelican(parent) };
+        Some(there.meant_for(self.meant.clone()).under(&self.access))
+    }
+
+    /// The same place with a slash at the end of its path, as directories have it over HTTP.
+    #[must_use]
+    pub fn with_slash(&self) -> Self {
+        let slashed = |url: &Url| {
+            let mut url = url.clone();
+            if !url.path().ends_with('/') {
+                url.set_path(&format!("{}/", url.path()));
+            }
+            url
+        };
+        let there = match &self.target {
+            Target::Http(url) => Self::http(slashed(url)),
+            Target::Pelican(url) => Self::pelican(slashed(url)),
+            Target::Local(_) | Target::Xrootd(_) | Target::S3(_) => return self.clone(),
+        };
+        there.meant_for(self.meant.clone()).under(&self.access)
+    }
+
+    /// What of this name is in this directory of a server, or in what S3 has for one, as its
+    /// listing has it.
     ///
     /// # Errors
     /// `Unsupported` where the protocol cannot ask for a file of this name.
@@ -467,6 +517,19 @@ impl Address {
                     Err(error.with_advice("give the object another key"))
                 }
             };
+        }
+        if let Target::Http(url) | Target::Pelican(url) = &self.target {
+            let mut below = url.clone();
+            let own = utf8_percent_encode(name, SEGMENT).to_string();
+            let path = format!("{}/{own}", url.path().trim_end_matches('/'));
+            below.set_path(&path);
+            if own.is_empty() || below.path() != path {
+                let what = format!("{name:?} cannot be the name of a file in an address");
+                return Err(Error::new(ErrorKind::Unsupported, what).with_url(self.to_string()));
+            }
+            let is_http = matches!(self.target, Target::Http(_));
+            let there = if is_http { Self::http(below) } else { Self::pelican(below) };
+            return Ok(there.meant_for(self.meant.clone()).under(&self.access));
         }
         let Target::Xrootd(url) = &self.target else {
             let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here");

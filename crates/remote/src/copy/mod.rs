@@ -6,20 +6,24 @@
 //! what is complete, and agrees with the server's checksum where that was asked for, gets the
 //! final name. What is asked for and not yet written counts against the engine's memory budget.
 
+mod options;
 mod partial;
+mod planned;
 mod pour;
 mod spans;
 mod target;
+mod tree;
 mod up;
+mod update;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures::{FutureExt, StreamExt, future, stream};
 
 use crate::Remote;
-use crate::address;
+use crate::address::{self, Address, FileLocations};
 use crate::checksum::{Algorithm, Checksum};
 use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
@@ -27,8 +31,12 @@ use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
 use crate::metalink::is_metalink;
+pub use options::{Copied, CopyOptions};
+
+use options::Claim;
 use partial::Partial;
 use target::{CopyJob, NamedSource};
+use update::Copying;
 
 /// What is asked for and written at a time: small enough to be spread over many connections up to
 /// the end.
@@ -39,38 +47,9 @@ const WINDOW_BYTES_MAX: u64 = 256 << 20;
 const WRITES_MAX: usize = 256;
 /// Files copied side by side.
 const FILES_AT_ONCE: usize = 8;
-
-/// How to copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CopyOptions {
-    /// Replaces files that are there already.
-    pub overwrite: bool,
-    /// Compares each file with its server's checksum.
-    pub verify: bool,
-    /// To a server: writes under the final name from the beginning, where it renames no files. What
-    /// was there before is lost at once.
-    pub in_place: bool,
-}
-
-impl CopyOptions {
-    /// Writes to servers under the final name from the beginning, or not.
-    #[must_use]
-    pub fn in_place(self, in_place: bool) -> Self {
-        CopyOptions { in_place, ..self }
-    }
-
-    /// Replaces files that are there already, or leaves them alone.
-    #[must_use]
-    pub fn overwrite(self, overwrite: bool) -> Self {
-        CopyOptions { overwrite, ..self }
-    }
-
-    /// Compares each file with its server's checksum, or does not.
-    #[must_use]
-    pub fn verify(self, verify: bool) -> Self {
-        CopyOptions { verify, ..self }
-    }
-}
+/// The same of short files of a directory, whose time is that of their round trips.
+const SHORT_FILES_AT_ONCE: usize = 32;
+const SHORT_BYTES: u64 = 1 << 20;
 
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,21 +62,6 @@ pub struct Progress {
     pub size: u64,
     /// Of them, here.
     pub done: u64,
-}
-
-/// A file that has been copied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copied {
-    /// The source's address, without secrets.
-    pub source: String,
-    /// The copy; on a server its address, without secrets.
-    pub target: PathBuf,
-    /// Bytes.
-    pub size: u64,
-    /// Of them, here from an earlier try.
-    pub resumed: u64,
-    /// What the file and its server agree on, where that was asked for.
-    pub checksum: Option<Checksum>,
 }
 
 impl Remote {
@@ -113,7 +77,8 @@ impl Remote {
     ///
     /// # Errors
     /// What concerns all files: patterns that cannot be listed, or match nothing, and targets that
-    /// are none. Each file has its own result, in their order.
+    /// are none. Each file has its own result, in their order; what cannot be copied of a directory
+    /// comes last.
     pub async fn copy(
         &self,
         sources: &[String],
@@ -129,16 +94,30 @@ impl Remote {
             }
         }
         let named = future::try_join_all(named.into_iter().map(|one| self.named(one))).await?;
-        let jobs = match up::far(target) {
-            Some(address) => up::jobs(named, address)?,
-            None => target::jobs(named, target)?,
+        let (jobs, failed) = match options.recursive {
+            true => self.jobs_of_trees(named, target).await?,
+            false => match up::far(target) {
+                Some(address) => (up::jobs(named, address)?, Vec::new()),
+                None => (target::jobs(named, target)?, Vec::new()),
+            },
         };
         let files = jobs.len();
+        if options.checksum.is_some() && (files != 1 || !failed.is_empty()) {
+            let text = "one checksum is that of one file, and more are to be copied";
+            return Err(Error::new(ErrorKind::InvalidArgument, text));
+        }
+        let at_once = match jobs.iter().all(|job| job.facts.size.is_some_and(is_short)) {
+            true => SHORT_FILES_AT_ONCE,
+            false => FILES_AT_ONCE,
+        };
+        let copying = Copying::new(options);
         let mut copies = Vec::with_capacity(files);
         for (file, job) in jobs.into_iter().enumerate() {
-            copies.push(self.copy_file((file, files), job, options, progress).boxed());
+            copies.push(self.copy_file((file, files), job, &copying, progress).boxed());
         }
-        Ok(stream::iter(copies).buffered(FILES_AT_ONCE).collect().await)
+        let mut copied: Vec<_> = stream::iter(copies).buffered(at_once).collect().await;
+        copied.extend(failed.into_iter().map(Err));
+        Ok(copied)
     }
 
     /// Copies one of so many files.
@@ -146,14 +125,40 @@ impl Remote {
         &self,
         (file, files): (usize, usize),
         job: CopyJob,
-        options: CopyOptions,
+        copying: &Copying,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Copied> {
         let of_file = move |size, done| progress(Progress { file, files, size, done });
-        match up::far(&job.target) {
-            Some(_) => self.copy_up(&job, options, &of_file).await,
-            None => self.copy_one(&job, options, &of_file).await,
+        let mut options = copying.options.clone();
+        if options.update {
+            if let Some(same) = self.same(&job, copying).await? {
+                of_file(same.size, same.size);
+                return Ok(same);
+            }
+            options.overwrite = true;
         }
+        match up::far(&job.target) {
+            Some(_) => self.copy_up(&job, &options, &of_file).await,
+            None => self.copy_one(&job, &options, &of_file).await,
+        }
+    }
+
+    /// Where a file is, and what else is known to compare it with: whose word, and the checksum.
+    async fn locations_of(
+        &self,
+        job: &CopyJob,
+        options: &CopyOptions,
+    ) -> Result<(FileLocations, Vec<Claim>)> {
+        let locations = match job.is_below {
+            // A Metalink in a directory is a file of it.
+            true => address::parse(&job.source)?.into(),
+            false => self.locations(&job.source).await?,
+        };
+        let own = options.checksum.iter().map(|said| Claim { said: said.clone(), by: "you" });
+        let metalinks = locations.claims.checksums.iter();
+        let metalinks = metalinks.map(|said| Claim { said: said.clone(), by: "the Metalink" });
+        let claims = metalinks.chain(own).collect();
+        Ok((locations, claims))
     }
 
     async fn files_named(&self, pattern: &str) -> Result<Vec<String>> {
@@ -177,19 +182,19 @@ impl Remote {
     async fn copy_one(
         &self,
         job: &CopyJob,
-        options: CopyOptions,
+        options: &CopyOptions,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
-        let job = &CopyJob { source: job.source.clone(), target: disk::followed(&job.target)? };
+        let job = &CopyJob { target: disk::followed(&job.target)?, ..job.clone() };
         if let Some(special) = disk::open_special(&job.target)
             .map_err(|error| error.with_url(job.target.to_string_lossy()))?
         {
-            return self.copy_into(job, special, options.verify, progress).await;
+            return self.copy_into(job, special, options, progress).await;
         }
         job.check(options.overwrite)?;
-        let locations = self.locations(&job.source).await?;
-        let claimed = locations.claims.checksums.clone();
+        let (locations, claims) = self.locations_of(job, options).await?;
         job.check_sources(&locations.urls)?;
+        let urls = locations.urls.clone();
         let content = async {
             let file = self.open_bytes_at(locations).await?;
             let mut partial = Partial::open(&job.target, file.info(), options.verify)?;
@@ -200,7 +205,7 @@ impl Remote {
         };
         let said = async {
             match options.verify {
-                true => self.any_checksum(&job.source).await.map(Some),
+                true => self.any_checksum(&urls).await.map(Some),
                 false => Ok(None),
             }
         };
@@ -210,29 +215,34 @@ impl Remote {
             let compared = partial.compare(said.clone(), "the server").await;
             compared.map_err(|error| error.with_url(&*source))?;
         }
-        for claim in claimed {
-            let compared = partial.compare(claim, "the Metalink").await;
+        for Claim { said, by } in claims {
+            let compared = partial.compare(said, by).await;
             compared.map_err(|error| error.with_url(&*source))?;
         }
         job.check(options.overwrite)?;
         partial.finish(&job.target).await?;
-        Ok(Copied { source, target: job.target.clone(), size, resumed, checksum: said })
+        let (target, is_same) = (job.target.clone(), false);
+        Ok(Copied { source, target, size, resumed, checksum: said, is_same })
     }
 
     /// The checksum that the server likes best, or any that is known here.
-    pub(super) async fn any_checksum(&self, source: &str) -> Result<Checksum> {
-        let mut last = match self.checksum(source, None).await {
+    pub(super) async fn any_checksum(&self, urls: &[Address]) -> Result<Checksum> {
+        let mut last = match self.checksum_at(urls, None).await {
             Err(error) if error.kind() == ErrorKind::Unsupported => error,
             answer => return answer,
         };
         for algorithm in Algorithm::ALL {
-            match self.checksum(source, Some(algorithm)).await {
+            match self.checksum_at(urls, Some(algorithm)).await {
                 Err(error) if error.kind() == ErrorKind::Unsupported => last = error,
                 answer => return answer,
             }
         }
         Err(last.with_advice("without a checksum of the server's a copy cannot be verified"))
     }
+}
+
+fn is_short(bytes: u64) -> bool {
+    bytes <= SHORT_BYTES
 }
 
 /// Fetches and writes what is missing.

@@ -134,7 +134,8 @@ impl Partial {
             return Ok(());
         }
         self.discard();
-        let text = format!("the copy has {found}, but {by} says {said}");
+        let verb = if by == "you" { "say" } else { "says" };
+        let text = format!("the copy has {found}, but {by} {verb} {said}");
         Err(Error::new(ErrorKind::Corrupt, text)
             .with_advice("it has been thrown away; copy again, or from another source"))
     }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
 use tokio::task::spawn_blocking;
 
+use super::options::{Claim, Copied, CopyOptions};
 use super::target::CopyJob;
-use super::{Copied, PendingPieces, WINDOW_BYTES_MAX, pieces};
+use super::{PendingPieces, WINDOW_BYTES_MAX, pieces};
 use crate::Remote;
 use crate::checksum::{Checksum, Hasher};
 use crate::error::{Error, ErrorKind, Result};
@@ -81,13 +83,13 @@ impl InOrder {
     }
 }
 
-/// Checksums that a Metalink says, and those of the bytes so far.
-pub struct Claimed(Vec<(Hasher, Checksum)>);
+/// Checksums that a file is said to have, and those of the bytes so far.
+pub struct Claimed(Vec<(Hasher, Claim)>);
 
 impl Claimed {
-    pub fn new(said: &[Checksum]) -> Self {
-        let begun = |said: &Checksum| (Hasher::new(said.algorithm()), said.clone());
-        Claimed(said.iter().map(begun).collect())
+    pub fn new(claims: Vec<Claim>) -> Self {
+        let begun = |claim: Claim| (Hasher::new(claim.said.algorithm()), claim);
+        Claimed(claims.into_iter().map(begun).collect())
     }
 
     pub fn update(&mut self, bytes: &[u8]) {
@@ -97,11 +99,12 @@ impl Claimed {
     /// # Errors
     /// `Corrupt` where one differs.
     pub fn compare(self) -> Result<()> {
-        for (hasher, said) in self.0 {
+        for (hasher, Claim { said, by }) in self.0 {
             let found = hasher.finish();
             if found != said {
-                let text = format!("the file has {found}, but the Metalink says {said}");
-                let advice = "read it from another source, or ask who wrote the Metalink";
+                let verb = if by == "you" { "say" } else { "says" };
+                let text = format!("the file has {found}, but {by} {verb} {said}");
+                let advice = "read it from another source, or ask who has made the checksum";
                 return Err(Error::new(ErrorKind::Corrupt, text).with_advice(advice));
             }
         }
@@ -115,17 +118,17 @@ impl Remote {
         &self,
         job: &CopyJob,
         special: File,
-        is_verified: bool,
+        options: &CopyOptions,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
-        let said = match is_verified {
-            true => Some(self.any_checksum(&job.source).await?),
+        let (locations, claims) = self.locations_of(job, options).await?;
+        let said = match options.verify {
+            true => Some(self.any_checksum(&locations.urls).await?),
             false => None,
         };
         let mut hasher = said.as_ref().map(|said| Hasher::new(said.algorithm()));
         let (special, mut done) = (Arc::new(special), 0);
-        let locations = self.locations(&job.source).await?;
-        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let mut claimed = Claimed::new(claims);
         let file = self.open_bytes_at(locations).await?;
         let (source, size) = (file.url().to_owned(), file.info().size);
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
@@ -150,7 +153,8 @@ impl Remote {
                 return Err(Error::new(ErrorKind::Corrupt, text).with_url(source));
             }
         }
-        Ok(Copied { source, target: job.target.clone(), size, resumed: 0, checksum: said })
+        let (target, is_same) = (job.target.clone(), false);
+        Ok(Copied { source, target, size, resumed: 0, checksum: said, is_same })
     }
 
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many
@@ -158,14 +162,17 @@ impl Remote {
     ///
     /// # Errors
     /// Those of reading; what `write` says ends it as an error of kind `Io`; `Corrupt` where all
-    /// bytes have other checksums than the Metalink that names the file says.
+    /// bytes have other checksums than the Metalink that names the file, or the caller, says.
     pub async fn pour(
         &self,
         source: &str,
+        checksum: Option<Checksum>,
         write: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
     ) -> Result<u64> {
-        let locations = self.locations(source).await?;
-        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let options = CopyOptions::default().checksum(checksum);
+        let job = CopyJob::new(source.to_owned(), PathBuf::new());
+        let (locations, claims) = self.locations_of(&job, &options).await?;
+        let mut claimed = Claimed::new(claims);
         let file = self.open_bytes_at(locations).await?;
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
         while let Some((bytes, _reservation)) = bytes.next().await? {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+use super::tree::Facts;
 use crate::address::{self, Address};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
@@ -33,9 +34,17 @@ impl NamedSource {
 pub struct CopyJob {
     pub source: String,
     pub target: PathBuf,
+    /// It was found below a directory, and is copied as it is.
+    pub is_below: bool,
+    pub facts: Facts,
 }
 
 impl CopyJob {
+    /// Of a file that was named.
+    pub fn new(source: String, target: PathBuf) -> Self {
+        CopyJob { source, target, is_below: false, facts: Facts::default() }
+    }
+
     /// # Errors
     /// `InvalidArgument` where there is no directory for the target.
     fn check_directory(&self) -> Result<()> {
@@ -93,7 +102,7 @@ impl CopyJob {
 }
 
 /// The target as a path on a disk.
-fn local(target: &Path) -> Result<PathBuf> {
+pub fn local(target: &Path) -> Result<PathBuf> {
     let text = target.to_string_lossy();
     let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, what).with_url(&*text));
     if text.is_empty() {
@@ -122,7 +131,7 @@ pub fn jobs(sources: Vec<NamedSource>, target: &Path) -> Result<Vec<CopyJob>> {
     if !is_there && !target.as_os_str().to_string_lossy().ends_with('/') {
         return match <[NamedSource; 1]>::try_from(sources) {
             Ok([NamedSource { source, .. }]) => {
-                let job = CopyJob { source, target: target.to_owned() };
+                let job = CopyJob::new(source, target.to_owned());
                 job.check_directory()?;
                 Ok(vec![job])
             }
@@ -139,7 +148,7 @@ pub fn jobs(sources: Vec<NamedSource>, target: &Path) -> Result<Vec<CopyJob>> {
             let text = format!("two of the files are called {name:?}");
             return Err(wrong(text).with_advice("copy them into different directories"));
         }
-        jobs.push(CopyJob { source: named.source, target: target.join(name) });
+        jobs.push(CopyJob::new(named.source, target.join(name)));
     }
     if !is_there {
         std::fs::create_dir_all(target).map_err(|error| {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::options::{Copied, CopyOptions};
 use super::pour::{Claimed, InOrder};
 use super::target::{CopyJob, NamedSource};
-use super::{Copied, CopyOptions};
 use crate::Remote;
-use crate::address;
+use crate::address::{self, Address};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{CreateOptions, Upload, Written};
@@ -25,14 +25,11 @@ pub fn far(target: &Path) -> Option<&str> {
 /// the same name, and for those whose address ends without one.
 pub fn jobs(sources: Vec<NamedSource>, target: &str) -> Result<Vec<CopyJob>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
-    let (place, query) = match target.split_once('?') {
-        Some((place, query)) => (place, format!("?{query}")),
-        None => (target, String::new()),
-    };
+    let place = target.split('?').next().unwrap_or_default();
     if !place.ends_with('/') {
         return match <[NamedSource; 1]>::try_from(sources) {
             Ok([NamedSource { source, .. }]) => {
-                Ok(vec![CopyJob { source, target: PathBuf::from(target) }])
+                Ok(vec![CopyJob::new(source, PathBuf::from(target))])
             }
             Err(_) => Err(wrong("the target of several files ends with a /".into())
                 .with_url(address::parse(target)?.swap_remove(0).to_string())),
@@ -46,14 +43,28 @@ pub fn jobs(sources: Vec<NamedSource>, target: &str) -> Result<Vec<CopyJob>> {
             let text = format!("{name:?} cannot be the name of a file on a server");
             return Err(wrong(text).with_url(source).with_advice("name the target file"));
         };
-        let target = PathBuf::from(format!("{place}{name}{query}"));
+        let target = PathBuf::from(below(target, name)?);
         if jobs.iter().any(|job| job.target == target) {
             let text = format!("two of the files are called {name:?}");
             return Err(wrong(text).with_advice("copy them into different directories"));
         }
-        jobs.push(CopyJob { source, target });
+        jobs.push(CopyJob::new(source, target));
     }
     Ok(jobs)
+}
+
+/// The address of what has a name in a directory of a server.
+///
+/// # Errors
+/// `Unsupported` where the protocol has none for it; `InvalidArgument` for several addresses.
+pub fn below(directory: &str, name: &str) -> Result<String> {
+    match &address::parse(directory)?[..] {
+        [url] => Ok(url.child(name)?.as_str().to_owned()),
+        several => {
+            let text = "a file is copied to one place at a time";
+            Err(Error::new(ErrorKind::InvalidArgument, text).with_url(several[0].to_string()))
+        }
+    }
 }
 
 impl Remote {
@@ -61,15 +72,16 @@ impl Remote {
     pub(super) async fn copy_up(
         &self,
         job: &CopyJob,
-        options: CopyOptions,
+        options: &CopyOptions,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
         let target = job.target.to_string_lossy().into_owned();
-        let locations = self.locations(&job.source).await?;
-        let mut claimed = Claimed::new(&locations.claims.checksums);
+        let (locations, claims) = self.locations_of(job, options).await?;
+        let mut claimed = Claimed::new(claims);
+        let urls = locations.urls.clone();
         let file = self.open_bytes_at(locations).await?;
         let size = file.info().size;
-        let CopyOptions { overwrite, in_place, .. } = options;
+        let CopyOptions { overwrite, in_place, .. } = *options;
         let create = CreateOptions { overwrite, in_place, size: Some(size) };
         let mut upload = self.create(&target, create).await?;
         progress(size, 0);
@@ -90,7 +102,7 @@ impl Remote {
         }
         if options.verify {
             let sums = [Algorithm::Adler32, Algorithm::Crc32c].map(|kind| upload.checksum(kind));
-            if let Err(error) = self.compare_with_source(&job.source, sums).await {
+            if let Err(error) = self.compare_with_source(&urls, sums).await {
                 return given_up(upload, error).await;
             }
         }
@@ -100,15 +112,20 @@ impl Remote {
             false => None,
         };
         let (source, target) = (file.url().to_owned(), PathBuf::from(written.address));
-        Ok(Copied { source, target, size, resumed: 0, checksum })
+        Ok(Copied { source, target, size, resumed: 0, checksum, is_same: false })
     }
 
     /// Compares the bytes read with the source server's checksum. Passes if the source is on a disk
     /// or its server has no checksum of these kinds.
-    async fn compare_with_source(&self, source: &str, sums: [Option<Checksum>; 2]) -> Result<()> {
+    async fn compare_with_source(
+        &self,
+        urls: &[Address],
+        sums: [Option<Checksum>; 2],
+    ) -> Result<()> {
         for ours in sums.into_iter().flatten() {
-            match self.checksum(source, Some(ours.algorithm())).await {
+            match self.checksum_at(urls, Some(ours.algorithm())).await {
                 Ok(theirs) => {
+                    let source = urls[0].to_string();
                     return compared(&ours, &theirs).map_err(|error| error.with_url(source));
                 }
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use glob::{MatchOptions, Pattern};
 
+pub use self::places::is_no_directory;
+
 use self::places::MatchedPlace;
 use self::walk::{PatternStep, Walk};
 use crate::address::Address;

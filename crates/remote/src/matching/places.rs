@@ -32,7 +32,9 @@ impl MatchedPlace {
     /// A part of a pattern as names are compared with it.
     pub fn name_in_path<'a>(&self, part: &'a str) -> Cow<'a, str> {
         match self {
-            MatchedPlace::Far(url) if matches!(url.scheme(), Scheme::Http | Scheme::Https) => {
+            MatchedPlace::Far(url)
+                if matches!(url.scheme(), Scheme::Http | Scheme::Https | Scheme::Pelican) =>
+            {
                 percent_encoding::percent_decode_str(part).decode_utf8_lossy()
             }
             _ => Cow::Borrowed(part),
@@ -93,7 +95,7 @@ impl MatchedName {
     }
 }
 
-fn is_no_directory(error: &Error) -> bool {
+pub fn is_no_directory(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidArgument)
 }
 

@@ -76,7 +76,7 @@ impl Remote {
     }
 
     /// Takes what the user should know.
-    fn notes(&self) -> Arc<dyn Fn(String) + Send + Sync> {
+    pub(crate) fn notes(&self) -> Arc<dyn Fn(String) + Send + Sync> {
         let trace = self.trace().clone();
         Arc::new(move |text| trace.note(None, text))
     }

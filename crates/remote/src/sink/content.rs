@@ -98,7 +98,7 @@ impl Content {
         let value = match algorithm {
             Algorithm::Adler32 => self.with_replaced_adler32(self.adler32.as_ref()?.finish()),
             Algorithm::Crc32c => self.with_replaced_crc32c(self.crc32c?),
-            Algorithm::Md5 | Algorithm::Crc32 | Algorithm::Sha256 => return None,
+            _ => return None,
         };
         Checksum::from_bytes(algorithm, value.to_be_bytes().to_vec()).ok()
     }

@@ -29,6 +29,7 @@ use crate::fetch::trace::Trace;
 
 pub use content::Content;
 pub use local::LocalPart;
+pub(crate) use xrootd::refused;
 
 /// Bytes of the name that a temporary one repeats: with the rest it is within the 255 that file
 /// systems take.

@@ -21,6 +21,7 @@
 //!    when its commands end (the sender is dropped).
 
 pub(crate) mod buffers;
+mod busy;
 pub mod diagnose;
 pub mod held;
 pub mod http;
@@ -48,7 +49,7 @@ use crate::address::Address;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind};
 
-use identity::seconds_since_1970;
+pub(crate) use identity::seconds_since_1970;
 pub use identity::{FILE_BYTES_MAX, FileInfo, check_size};
 
 /// The driver's name for one request; unique within the engine.

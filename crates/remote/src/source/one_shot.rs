@@ -11,6 +11,7 @@ use futures::future::{self, BoxFuture};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, timeout_at};
 
+use super::busy::Pauses;
 use super::network::{Network, Stream, counted};
 use super::servers::server_for;
 use super::{
@@ -289,11 +290,13 @@ async fn ask(
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
 ) -> Result<(Address, Vec<ConnectionEvent>)> {
-    let mut at = url.clone();
+    let (mut at, mut pauses) = (url.clone(), Pauses::default());
     for _ in 0..REDIRECTIONS_MAX {
-        match ask_one(&at, config, network.clone(), &question).await? {
-            Answer::Events(events) => return Ok((at, events)),
-            Answer::Elsewhere(target) => at = target,
+        match ask_one(&at, config, network.clone(), &question).await {
+            Ok(Answer::Events(events)) => return Ok((at, events)),
+            Ok(Answer::Elsewhere(target)) => at = target,
+            Err(error) if pauses.after(&error).await => {}
+            Err(error) => return Err(error),
         }
     }
     Err(Error::new(

@@ -137,9 +137,15 @@ impl File {
     /// Reads what an open ROOT file says of itself.
     ///
     /// # Errors
-    /// `Corrupt` or `Unsupported` for what is no ROOT file; those of fetching.
+    /// `Corrupt` or `Unsupported` for what is no ROOT file, an empty one included; those of
+    /// fetching.
     pub(crate) async fn of_bytes(bytes: OpenBytes, decoders: &Decoders) -> Result<Self> {
         let OpenBytes { remote, known, speculation, classes, .. } = &bytes;
+        if remote.info().size == 0 {
+            let error = Error::new(ErrorKind::Unsupported, "the file is empty: it has no bytes");
+            let advice = "write it again: the program that made it ended before it wrote";
+            return Err(error.with_url(remote.url()).with_advice(advice));
+        }
         let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = activity.waiting();
         let opened =

@@ -193,7 +193,7 @@ fn cannot_rename(refusal: RequestFailure) -> Error {
 
 fn server(url: &Address, config: &Config, network: &Arc<dyn Network>) -> Result<Arc<XrootdServer>> {
     let config = config_for(url, config);
-    Ok(Arc::new(XrootdServer::new(url, &config, network.clone())?))
+    Ok(Arc::new(XrootdServer::new(url, &config, network.clone())?.for_writing(url)))
 }
 
 fn checksum_of(answer: Answered<Reply>) -> Option<Checksum> {

@@ -8,14 +8,18 @@
 //! is for, is not shown. Files are read again for each connection, as the field's tools renew them
 //! in place.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use credentials::{Identity, Kind, Span, Token, Unusable, Validity, Wallet, remedy};
+use credentials::{
+    Identity, Kind, Span, Token, TokenUse, Unusable, Validity, Wallet, choose, remedy,
+};
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use parking_lot::Mutex;
+use percent_encoding::percent_decode_str;
 use secrecy::ExposeSecret;
 
 use super::body::RequestBody;
@@ -28,6 +32,9 @@ use crate::source::tls::{TlsConfig, Trust, config_for};
 const ASKING_KEYS: [&str; 6] =
     ["authz", "access_token", "xrdhttptk", "dcache-http-uuid", "x-amz-signature", "signature"];
 
+/// Places of tokens that a server has refused.
+type Refused = Arc<Mutex<BTreeSet<String>>>;
+
 /// What a server of one origin may be shown.
 pub struct Access {
     wallet: Wallet,
@@ -35,6 +42,7 @@ pub struct Access {
     is_named: AtomicBool,
     host: String,
     port: u16,
+    refused: Refused,
     has_password: bool,
     is_insecure: bool,
     has_warned: AtomicBool,
@@ -46,7 +54,11 @@ pub struct Access {
 pub struct Introduction {
     /// For `https`.
     pub tls: Option<Arc<TlsConfig>>,
-    bearer: Option<HeaderValue>,
+    /// Of which each request shows one, by its path.
+    tokens: Vec<Token>,
+    host: String,
+    port: u16,
+    refused: Refused,
     what: What,
     /// What is there and cannot be used.
     unusable: Vec<Unusable>,
@@ -58,7 +70,7 @@ enum What {
     #[default]
     Nothing,
     Password,
-    Token(Box<Token>),
+    Token,
     Certificate(Box<Identity>),
 }
 
@@ -74,6 +86,7 @@ impl Access {
             is_encrypted: matches!(url.scheme(), Scheme::Https | Scheme::Pelican),
             // Of S3 its own keys, which are no concern of a connection.
             is_named: AtomicBool::new(is_named && url.scheme() == Scheme::Https),
+            refused: Refused::default(),
             host: url.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
             port: url.port().unwrap_or_default(),
             has_password,
@@ -114,7 +127,8 @@ impl Access {
     }
 
     fn read(&self, server: &str) -> Result<Introduction> {
-        let mut shown = Introduction::default();
+        let (host, port, refused) = (self.host.clone(), self.port, self.refused.clone());
+        let mut shown = Introduction { host, port, refused, ..Introduction::default() };
         if self.has_password {
             shown.what = What::Password;
         } else if self.is_named.load(Ordering::Relaxed) {
@@ -135,13 +149,16 @@ impl Access {
             let (what, is_given) = match kind {
                 Kind::Token => {
                     let is_given = choice.token.is_some();
-                    let fits = |token: Token| match is_given {
+                    let found = self.wallet.tokens().and_then(|found| match is_given {
                         // The caller's own word for this server.
-                        true => Ok(token),
-                        false => token.for_server(&self.host, self.port),
-                    };
-                    let token = self.wallet.token().and_then(|token| token.map(fits).transpose());
-                    (token.map(|token| token.map(|one| What::Token(Box::new(one)))), is_given)
+                        true => Ok(found),
+                        false => self.fitting(found),
+                    });
+                    let what = found.map(|found| {
+                        shown.tokens = found;
+                        (!shown.tokens.is_empty()).then_some(What::Token)
+                    });
+                    (what, is_given)
                 }
                 Kind::X509 => {
                     let identity = self.wallet.identity();
@@ -153,9 +170,6 @@ impl Access {
             match what {
                 Ok(None) => {}
                 Ok(Some(what)) => {
-                    if let What::Token(token) = &what {
-                        shown.bearer = bearer(token);
-                    }
                     shown.what = what;
                     return Ok(());
                 }
@@ -167,6 +181,36 @@ impl Access {
             }
         }
         Ok(())
+    }
+
+    /// Those of the tokens that name no other servers.
+    ///
+    /// # Errors
+    /// Why the first one may not be shown, where none may.
+    fn fitting(&self, found: Vec<Token>) -> std::result::Result<Vec<Token>, Unusable> {
+        let (mut fit, mut unfit) = (Vec::new(), None);
+        for token in found {
+            match token.for_server(&self.host, self.port) {
+                Ok(token) => fit.push(token),
+                Err(why) => unfit = unfit.or(Some(why)),
+            }
+        }
+        match unfit {
+            Some(why) if fit.is_empty() => Err(why),
+            _ => Ok(fit),
+        }
+    }
+
+    /// A request was refused: of several tokens it was shown another may be taken, as only the
+    /// server knows which issuers it believes. Whether there is one.
+    pub fn try_another(&self, method: &Method, url: &Address) -> bool {
+        let shown = self.last.lock().clone();
+        let path = url.path();
+        let Some(token) = shown.token(method, &path) else { return false };
+        let left = shown.left();
+        let is_another = left.len() > 1 && token.is_among_others;
+        // Another connection may have tried the next one already.
+        is_another && self.refused.lock().insert(token.place.to_string())
     }
 
     /// A refusal with what was shown, and in which state that is.
@@ -228,7 +272,10 @@ impl Access {
                 "it was asked with the password of the address".into(),
                 "check the password".into(),
             ),
-            What::Token(token) => of_token(token, url, now),
+            What::Token => match shown.token(&Method::GET, &url.path()) {
+                Some(token) => of_token(token, url, now),
+                None => ("nothing was shown".into(), make),
+            },
             What::Certificate(identity) => of_certificate(identity, now),
             What::Nothing if !self.is_named.load(Ordering::Relaxed) => {
                 let sent = "nothing was shown, since another server has named this one";
@@ -245,11 +292,31 @@ impl Access {
 impl Introduction {
     /// Says who asks, unless the address does.
     pub fn sign(&self, request: &mut Request<RequestBody>) {
-        if let Some(bearer) = &self.bearer
-            && !is_asking(request.uri().query())
-        {
-            request.headers_mut().entry(AUTHORIZATION).or_insert_with(|| bearer.clone());
+        if is_asking(request.uri().query()) {
+            return;
         }
+        let bearer = self.token(request.method(), request.uri().path()).and_then(bearer);
+        if let Some(bearer) = bearer {
+            request.headers_mut().entry(AUTHORIZATION).or_insert(bearer);
+        }
+    }
+
+    /// The token for a path.
+    fn token(&self, method: &Method, path: &str) -> Option<&Token> {
+        let writes = !matches!(method.as_str(), "GET" | "HEAD" | "PROPFIND");
+        let path = percent_decode_str(path).decode_utf8_lossy().into_owned();
+        let wanted = TokenUse { host: self.host.clone(), port: self.port, path, writes };
+        let left = self.left();
+        let chosen = choose(&left, &wanted)?.place.to_string();
+        self.tokens.iter().find(|token| token.place.to_string() == chosen)
+    }
+
+    /// Those that have not been refused; all where each one was.
+    fn left(&self) -> Vec<Token> {
+        let refused = self.refused.lock();
+        let is_left = |token: &&Token| !refused.contains(&token.place.to_string());
+        let left: Vec<Token> = self.tokens.iter().filter(is_left).cloned().collect();
+        if left.is_empty() { self.tokens.clone() } else { left }
     }
 }
 

@@ -137,7 +137,9 @@ fn pause(headers: &HeaderMap) -> Option<Duration> {
 fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
     let (kind, retryable) = match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => (ErrorKind::NotFound, false),
-        StatusCode::UNAUTHORIZED => (ErrorKind::Unauthenticated, false),
+        StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+            (ErrorKind::Unauthenticated, false)
+        }
         StatusCode::FORBIDDEN => (ErrorKind::PermissionDenied, false),
         StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => (ErrorKind::TimedOut, true),
         StatusCode::TOO_MANY_REQUESTS => (ErrorKind::Io, true),
@@ -147,7 +149,9 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
         status if status.is_server_error() => (ErrorKind::Io, true),
         _ => (ErrorKind::Io, false),
     };
-    let mut text = format!("the server answers {status}");
+    let is_proxy = status == StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+    let who = if is_proxy { "the proxy" } else { "the server" };
+    let mut text = format!("{who} answers {status}");
     let pause = pause(headers);
     if let Some(pause) = pause {
         text.push_str(&format!(" and asks to wait {} s", pause.as_secs()));
@@ -165,6 +169,9 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
         error = error.with_retry_after(pause);
     }
     match kind {
+        ErrorKind::Unauthenticated if is_proxy => error.with_advice(
+            "write user and password into the proxy's address: http://USER:PASSWORD@HOST:PORT",
+        ),
         ErrorKind::Unauthenticated => {
             error.with_advice("write http://user:password@host/... if you have a password there")
         }

@@ -14,7 +14,7 @@ use super::job::{Job, Question};
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, ConnectionEvent, DriverLink, RequestTag, cannot_list, no_clock};
+use crate::source::{Command, ConnectionEvent, DriverLink, RequestTag, no_clock};
 
 pub async fn run(server: Arc<HttpServer>, link: DriverLink) {
     let DriverLink { connection, mut commands, events } = link;
@@ -86,11 +86,7 @@ fn take_command(
             None
         }
         Command::List { request, directory, .. } => {
-            if exchange.server.bucket.is_some() {
-                return Some(Job::question(request, directory, Question::Names));
-            }
-            exchange.driver.send(cannot_list(request, &directory));
-            None
+            Some(Job::question(request, directory, Question::Names))
         }
         Command::Clock { request, file } => {
             exchange.driver.send(no_clock(request, &file));

@@ -58,6 +58,8 @@ fn head(mut request: Request<RequestBody>, algorithm: Option<Algorithm>) -> Requ
         Algorithm::Md5 => ("md5", "md5=9"),
         Algorithm::Crc32 => ("crc32", "crc32=9"),
         Algorithm::Sha256 => ("sha-256", "sha-256=9"),
+        Algorithm::Sha1 => ("sha", "sha=9"),
+        Algorithm::Sha512 => ("sha-512", "sha-512=9"),
     };
     request.headers_mut().insert(WANT_DIGEST, HeaderValue::from_static(want));
     request.headers_mut().insert(WANT_REPR_DIGEST, HeaderValue::from_static(repr));

@@ -61,6 +61,11 @@ fn is_doubtful(job: &Job, ask: &Ask, said: &ContentRange) -> bool {
     size == 0 || Some(size) == asked
 }
 
+/// Whether a refusal may be due to the credential.
+pub fn is_of_who_asks(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
 /// Events of one connection, for the driver.
 pub struct EventSender {
     connection: ConnectionTag,
@@ -225,6 +230,13 @@ impl Exchange<'_> {
                 self.transport.leave().await;
                 Ok(Next::Moved)
             }
+            Err(_)
+                if is_of_who_asks(status)
+                    && self.server.access.try_another(&Method::GET, job.url()) =>
+            {
+                self.discard(job.url(), response).await?;
+                Ok(Next::Moved)
+            }
             Err(error) => {
                 if error.is_busy() && self.server.is_first_refusal() {
                     let name = &self.server.name;
@@ -300,10 +312,10 @@ impl Exchange<'_> {
         }
         if let Some(size) = content_range.size
             && range.end > size
-            && known.is_none()
+            && (known.is_none() || ask.hull.as_ref().is_some_and(|hull| hull.end > size))
         {
             // XRootD 5 announces what was asked for, whatever the file holds. Now that the size
-            // is known, the next round asks better.
+            // is known, perhaps by another connection, the next round asks better.
             self.transport.abandon(response).await;
             return Ok(Next::Again);
         }

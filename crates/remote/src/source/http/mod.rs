@@ -34,7 +34,9 @@ mod job;
 mod link;
 #[doc(hidden)]
 pub mod multipart;
+mod names;
 mod pool;
+mod proxy;
 pub(crate) mod put;
 #[doc(hidden)]
 pub mod range;

@@ -11,11 +11,13 @@ use tokio::sync::watch;
 
 use super::answer::{Head, judge};
 use super::body::{RequestBody, UploadBytes};
+use super::exchange::is_of_who_asks;
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::busy::Pauses;
 use crate::source::network::Network;
 use crate::source::servers::config_for;
 
@@ -111,6 +113,21 @@ impl HttpChanger {
         .map(drop)
     }
 
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// `Unsupported` where the server makes none, or has one of that name; `NotFound` where the
+    /// one above is not there; as [`HttpChanger::put`].
+    pub async fn make_folder(&self, url: &Address) -> Result<()> {
+        let folder = url.with_slash();
+        let made = self.ask(&folder, |request, _| {
+            let wrong = |_| Error::new(ErrorKind::Unsupported, "no such method");
+            *request.method_mut() = Method::from_bytes(b"MKCOL").map_err(wrong)?;
+            Ok(())
+        });
+        made.await.map(drop)
+    }
+
     /// Whether there is such a file.
     ///
     /// # Errors
@@ -141,15 +158,23 @@ impl HttpChanger {
         url: &Address,
         change: impl Fn(&mut Request<RequestBody>, &Transport) -> Result<()>,
     ) -> Result<HeaderMap> {
-        let mut at = url.clone();
+        let (mut at, mut kept) = (url.clone(), None::<Arc<HttpServer>>);
+        let mut pauses = Pauses::default();
         for _ in 0..REDIRECTIONS_MAX {
             let config = config_for(&at, &self.config);
-            let server = Arc::new(HttpServer::new(&at, &config, self.network.clone())?);
+            let server = match kept.take() {
+                Some(server) => server,
+                None => Arc::new(HttpServer::new(&at, &config, self.network.clone())?),
+            };
             let transport = Transport::new(server.clone());
             let mut request = server.get(&at, None)?;
             change(&mut request, &transport)?;
             let response = transport.send_here(&request, &at).await?;
             let status = response.status();
+            if is_of_who_asks(status) && server.access.try_another(request.method(), &at) {
+                kept = Some(server);
+                continue;
+            }
             if status.is_success() {
                 return Ok(response.into_parts().0.headers);
             }
@@ -160,7 +185,13 @@ impl HttpChanger {
                     return Err(Error::new(ErrorKind::Io, text).with_url(at.to_string()));
                 }
                 Err(error) => {
-                    let error = server.access.explain(error, status, response.headers(), &at);
+                    let headers = response.headers().clone();
+                    drop(response);
+                    if pauses.after(&error).await {
+                        kept = Some(server);
+                        continue;
+                    }
+                    let error = server.access.explain(error, status, &headers, &at);
                     return Err(told(error, status).with_source(&*server.name));
                 }
             }
@@ -178,7 +209,10 @@ fn told(error: Error, status: StatusCode) -> Error {
                 .with_advice("see that the server lets files be written by HTTP, or use root://")
         }
         StatusCode::PRECONDITION_FAILED => Error::target_is_there(),
-        StatusCode::CONFLICT => error.with_advice("make the directory first"),
+        StatusCode::CONFLICT => {
+            let text = format!("the directory above it is not there: {}", error.message());
+            Error::new(ErrorKind::NotFound, text).with_advice("make the directory first")
+        }
         StatusCode::LOCKED => error.with_advice("another writer has it: wait until it is done"),
         StatusCode::INSUFFICIENT_STORAGE | StatusCode::PAYLOAD_TOO_LARGE => {
             Error::new(ErrorKind::LimitReached, error.message())

@@ -17,6 +17,7 @@ use crate::address::{Address, Scheme, Way};
 use crate::clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::{Proxies, Proxy};
 use crate::source::network::Network;
 use crate::source::spool::Spool;
 use crate::source::{ConnectionEvent, FileInfo, FileRef, ServerTraits};
@@ -34,6 +35,8 @@ pub struct HttpServer {
     /// Where it is the director of a federation.
     director: Option<Url>,
     pub(super) http2: bool,
+    /// What the proxies that are set, or not, say of this server.
+    proxies: Proxies,
     pub(super) access: Arc<Access>,
     pub(super) config: Config,
     pub(super) silence_timeout: Duration,
@@ -134,6 +137,7 @@ impl HttpServer {
             bucket,
             director,
             http2,
+            proxies: config.proxies.clone(),
             access: Arc::new(Access::new(url, config)),
             config: config.clone(),
             silence_timeout: config.silence_timeout,
@@ -185,6 +189,15 @@ impl HttpServer {
             Some(place) => (place.host(), place.port(), place.is_encrypted()),
             None => (self.host.clone(), self.port, self.access.is_encrypted()),
         }
+    }
+
+    /// The proxy through which the next connection goes.
+    ///
+    /// # Errors
+    /// As [`Proxies::for_server`].
+    pub(super) fn proxy(&self) -> Result<Option<Proxy>> {
+        let (host, port, is_encrypted) = self.peer();
+        self.proxies.for_server(is_encrypted, &host, port)
     }
 
     /// What the report is to say, once, of a server that could be any.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
+use hyper::header::{HOST, PROXY_AUTHORIZATION};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
@@ -19,8 +20,9 @@ use super::pool::Pool;
 use super::server::HttpServer;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxy;
 use crate::source::network::counted;
-use crate::source::tls::{Failure, Handshake, TlsSession};
+use crate::source::tls::{Failure, Handshake, TlsConfig, TlsSession, Trust, config_for};
 
 /// What hyper reads at once at the most; also the longest head of an answer.
 const READ_BYTES_MAX: usize = 512 << 10;
@@ -59,6 +61,8 @@ struct Live {
     used: bool,
     driver: JoinHandle<()>,
     shown: Arc<Introduction>,
+    /// A proxy that is asked for everything, with the server's address.
+    proxy: Option<Proxy>,
     handshake: Option<watch::Receiver<Handshake>>,
 }
 
@@ -165,6 +169,9 @@ impl Transport {
         let (number, used, mut request) = (live.number, live.used, request.clone());
         let handshake = live.handshake.clone();
         live.shown.sign(&mut request);
+        if let Some(proxy) = &live.proxy {
+            self.through(proxy, &mut request);
+        }
         let answer = match &mut live.sender {
             Sender::Http1(sender) => {
                 let answer = async {
@@ -269,7 +276,18 @@ impl Transport {
     async fn new_connection(&self) -> Result<Live> {
         let server = &self.server;
         let (host, port, is_encrypted) = server.peer();
+        let proxy = server.proxy()?;
         let connecting = async {
+            if let Some(proxy) = &proxy {
+                let tls = self.tls_of(proxy).await?;
+                let stream = proxy.connect(&*server.network, tls.as_ref()).await?;
+                return match is_encrypted {
+                    true => {
+                        proxy.tunnel(stream, (&host, port), server.config.silence_timeout).await
+                    }
+                    false => Ok(stream),
+                };
+            }
             let stream = server.network.connect(&host, port).await;
             stream.map_err(|error| unreachable(&error).with_source(&server.name))
         };
@@ -309,7 +327,34 @@ impl Transport {
             (Sender::Http1(sender), tokio::spawn(async { drop(connection.await) }))
         };
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        Ok(Live { number, sender, used: false, driver, shown, handshake })
+        let proxy = proxy.filter(|_| !is_encrypted);
+        Ok(Live { number, sender, used: false, driver, shown, proxy, handshake })
+    }
+
+    /// For a proxy that wants TLS itself; it is shown nothing of the user.
+    async fn tls_of(&self, proxy: &Proxy) -> Result<Option<Arc<TlsConfig>>> {
+        if !proxy.is_encrypted {
+            return Ok(None);
+        }
+        let (wallet, place) = (self.server.config.wallet.clone(), proxy.place());
+        let made = tokio::task::spawn_blocking(move || {
+            config_for(&place, &Trust::of(wallet.surroundings()), None, false)
+        });
+        let gone = |_| Error::new(ErrorKind::Cancelled, "the program is ending");
+        made.await.map_err(gone)?.map(Some)
+    }
+
+    /// A proxy is asked with the whole address (RFC 9112, section 3.2.2).
+    fn through(&self, proxy: &Proxy, request: &mut Request<RequestBody>) {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let whole = host.and_then(|host| format!("http://{host}{path}").parse().ok());
+        if let Some(whole) = whole {
+            *request.uri_mut() = whole;
+        }
+        if let Some(authorization) = proxy.authorization() {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+        }
     }
 }
 

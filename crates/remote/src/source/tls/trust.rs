@@ -1,6 +1,6 @@
 //! Whose signatures on certificates are believed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -30,6 +30,8 @@ struct Kept {
 /// The authorities of which a server's certificate has to come from one.
 pub struct Trust {
     anchors: Arc<RootCertStore>,
+    /// The same, whole.
+    certificates: BTreeSet<Vec<u8>>,
     said: String,
     /// Where lists of certificates that were taken back may be.
     directories: Vec<PathBuf>,
@@ -78,11 +80,18 @@ impl Trust {
         let said = said + &authorities.lacking();
         let directories = authorities.places.iter().filter(|place| place.is_dir()).cloned();
         let directories = directories.collect();
-        Trust { anchors: Arc::new(anchors), said, directories, revoked: Mutex::default() }
+        let certificates = authorities.anchors.iter().chain(&authorities.own).cloned().collect();
+        let (anchors, revoked) = (Arc::new(anchors), Mutex::default());
+        Trust { anchors, certificates, said, directories, revoked }
     }
 
     pub(super) fn anchors(&self) -> &Arc<RootCertStore> {
         &self.anchors
+    }
+
+    /// Whether a certificate is one of the authorities', as one is that signs itself.
+    pub(super) fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.certificates.contains(certificate.as_ref())
     }
 
     /// What an authority, by its name as DER, has taken back, as far as its directory has a list

@@ -24,6 +24,8 @@ use crate::error::{Error, ErrorKind};
 
 /// Permissions of a new file, as the server's own mask leaves them.
 const MODE: u16 = 0o644;
+/// The same of a new directory.
+const FOLDER_MODE: u16 = 0o755;
 
 /// What is asked. All but paths is about the file that was opened last.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub enum FileRequest {
     Checksum(String),
     Move { from: String, to: String },
     Remove(String),
+    MakeFolder(String),
+    RemoveFolder(String),
     EndSession(SessionId),
 }
 
@@ -185,6 +189,8 @@ impl OneFile {
             (FileRequest::Checksum(path), _) => client.query_checksum(now, &path),
             (FileRequest::Move { from, to }, _) => client.mv(now, &from, &to),
             (FileRequest::Remove(path), _) => client.rm(now, &path),
+            (FileRequest::MakeFolder(path), _) => client.mkdir(now, &path, FOLDER_MODE),
+            (FileRequest::RemoveFolder(path), _) => client.rmdir(now, &path),
             (FileRequest::EndSession(session), _) => client.endsess(now, session),
             // The caller receives the error that there was no answer.
             (_, None) => return,

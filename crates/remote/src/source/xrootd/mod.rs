@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use credentials::Wallet;
+use credentials::{TokenUse, Wallet};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use xrootd::client::{Client, ClientConfig};
@@ -108,7 +108,7 @@ impl XrootdServer {
             asks_tls: parsed.has_token(),
             is_named: url.is_named(),
             insecure: config.insecure,
-            wallet: config.wallet.clone(),
+            wallet: config.wallet.wanted_for(wanted(url, false)),
             login: Mutex::default(),
             alive: AtomicUsize::new(0),
             refusals: AtomicUsize::new(0),
@@ -130,6 +130,12 @@ impl XrootdServer {
             opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),
         })
+    }
+
+    /// The same for who changes files there: of several tokens another may be for that.
+    #[must_use]
+    pub fn for_writing(self, url: &Address) -> Self {
+        XrootdServer { wallet: self.wallet.wanted_for(wanted(url, true)), ..self }
     }
 
     /// Of the connections to an unknown server, the first that has something to ask sends
@@ -175,6 +181,12 @@ impl XrootdServer {
         self.pages.learn(profile.flags);
         self.remembered.learn(&before, &profile);
     }
+}
+
+/// What a token is wanted for. A session is for all files of a server: the first one decides.
+fn wanted(url: &Address, writes: bool) -> TokenUse {
+    let host = url.host().unwrap_or_default().to_owned();
+    TokenUse { host, port: url.port().unwrap_or_default(), path: url.path().into_owned(), writes }
 }
 
 impl Server for XrootdServer {

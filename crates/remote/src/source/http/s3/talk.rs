@@ -103,7 +103,7 @@ impl Exchange<'_> {
     }
 
     /// The body of an answer, whole; `None` where it is longer than that.
-    async fn document(
+    pub(in crate::source::http) async fn document(
         &self,
         url: &Address,
         mut response: Response<Incoming>,
@@ -121,7 +121,7 @@ impl Exchange<'_> {
     }
 
     /// Lists what S3 has for a directory: keys up to the next slash, page by page.
-    pub async fn names(&self, job: &Job) -> Outcome<()> {
+    pub async fn names_of_bucket(&self, job: &Job) -> Outcome<()> {
         let (Some(bucket), Some(object)) = (&self.server.bucket, job.url().to_s3()) else {
             let text = "directories cannot be listed here";
             return Err(Error::new(ErrorKind::Unsupported, text).into());

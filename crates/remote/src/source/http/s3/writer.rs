@@ -162,6 +162,15 @@ impl ObjectWriter {
         compare(&answer.headers, body).await
     }
 
+    /// Removes the object; one that is not there is no error.
+    ///
+    /// # Errors
+    /// The server's refusal; the end of the connection.
+    pub async fn remove(&self) -> Result<()> {
+        let asking = Asking::new(Method::DELETE, String::new(), Bytes::new()).await;
+        self.ask(&asking, &self.server).await.map(drop)
+    }
+
     /// Begins an upload in parts. Nothing is under the key before [`ObjectWriter::complete`].
     ///
     /// # Errors

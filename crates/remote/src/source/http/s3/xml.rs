@@ -127,7 +127,9 @@ impl Page {
                 ["ListBucketResult", "Contents"] => page.objects.push(std::mem::take(&mut object)),
                 ["ListBucketResult", "CommonPrefixes", "Prefix"] => page.prefixes.push(text),
                 ["ListBucketResult", "IsTruncated"] => is_truncated = text == "true",
-                ["ListBucketResult", "NextContinuationToken"] => next = Some(text),
+                ["ListBucketResult", "NextContinuationToken"] if !text.is_empty() => {
+                    next = Some(text)
+                }
                 ["ListBucketResult", "EncodingType"] => is_encoded = text == "url",
                 _ => {}
             }
@@ -193,7 +195,7 @@ fn corrupt(why: &str) -> Error {
 }
 
 /// Calls for each element, at its end, with the names of those around it and its own, and its text.
-fn elements(
+pub fn elements(
     document: &[u8],
     mut take: impl FnMut(&[&str], String),
 ) -> std::result::Result<(), String> {
@@ -212,6 +214,11 @@ fn elements(
                 let names: Vec<&str> = path.iter().map(String::as_str).collect();
                 take(&names, std::mem::take(&mut text));
                 path.pop();
+            }
+            Event::Empty(element) => {
+                let own = String::from_utf8_lossy(element.local_name().as_ref()).into_owned();
+                let names = path.iter().map(String::as_str).chain([&*own]).collect::<Vec<_>>();
+                take(&names, String::new());
             }
             Event::Text(more) => text.push_str(&more.decode().map_err(|e| e.to_string())?),
             Event::CData(more) => text.push_str(&more.decode().map_err(|e| e.to_string())?),
