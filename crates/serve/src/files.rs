@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use remote::address::Address;
 use remote::{Algorithm, Checksum};
 
 use super::clients::Client;
@@ -69,6 +70,17 @@ impl Files {
     /// Whether reading waits for other servers.
     pub fn are_far(&self) -> bool {
         matches!(self, Files::Far(_))
+    }
+
+    /// Where a client changes files that are far away: itself, at their origin.
+    ///
+    /// # Errors
+    /// `Unsupported` where they are changed here; as for [`FarFiles::to_write`].
+    pub async fn to_write(&self, name: Name<'_>) -> io::Result<Address> {
+        match self {
+            Files::Folder(_) => Err(io::ErrorKind::Unsupported.into()),
+            Files::Far(far) => far.to_write(name).await,
+        }
     }
 
     /// A proxy's figures, where the name asks for them.

@@ -13,6 +13,7 @@ mod origins;
 mod pieces;
 mod reading;
 mod standing;
+mod written;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,14 +37,14 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 
 use self::account::Account;
-use self::failure::failure;
 use self::log::AccessLog;
+use self::written::WrittenFiles;
 use crate::clients::{Client, FilePlace};
 use crate::files::Name;
 use crate::folder::Stat;
 
 pub use self::account::Figures;
-pub use self::failure::known;
+pub use self::failure::{failure, known};
 pub use self::origins::Origin;
 pub use self::reading::Reading;
 pub use self::standing::{CacheRules, Standing};
@@ -53,6 +54,9 @@ const KEPT_OPEN: Duration = Duration::from_secs(10);
 /// Most files open without a client; beyond, the least recently used is closed at once. A client
 /// that looks at 10,000 files in 10 s would otherwise leave all of them open.
 const KEPT_OPEN_MAX: usize = 256;
+/// Time for an origin to learn that a file is closed, before a client is sent there to write it:
+/// far away, the client's connection takes longer.
+const CLOSING: Duration = Duration::from_millis(400);
 /// The name under which figures are read over HTTP.
 const METRICS: &str = "metrics";
 /// How often opens without clients are looked for.
@@ -91,6 +95,8 @@ struct Inner {
     /// Files that stay open for later clients, by the whole address with its query: another token
     /// may get another answer.
     kept: Mutex<BTreeMap<String, KeptOpen>>,
+    /// Files that clients have been sent to their origins for, to write them.
+    written: Mutex<WrittenFiles>,
     account: Account,
     log: Option<AccessLog>,
 }
@@ -147,6 +153,8 @@ impl FarFiles {
         }
         if secret.is_none() {
             settings.wallet = Wallet::empty();
+            // What this proxy may connect to is checked here, which another one would evade.
+            settings.proxies = remote::Proxies::default();
         }
         if origins.is_empty() && !is_shared {
             origins.extend("*".parse::<Origin>().ok());
@@ -157,7 +165,9 @@ impl FarFiles {
         let engine = Engine::within(&settings, Arc::new(network)).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;
         let (kept, account) = (Mutex::default(), Account::default());
-        let files = FarFiles(Arc::new(Inner { engine, origins, secret, kept, account, log }));
+        let written = Mutex::default();
+        let inner = Inner { engine, origins, secret, kept, written, account, log };
+        let files = FarFiles(Arc::new(inner));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
     }
@@ -243,8 +253,41 @@ impl FarFiles {
         self.0.account.figures(files_open, &self.0.engine)
     }
 
-    /// The address that a name means, of an origin whose files may be read.
+    /// The address at which a client itself changes a file: this proxy writes nothing. From now on
+    /// each open of the file asks its origin first.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), of a name that no client may be sent to.
+    pub async fn to_write(&self, name: Name<'_>) -> io::Result<Address> {
+        let address = self.forwarded(name).map_err(failure)?;
+        self.0.written.lock().add(&address);
+        let is_it = |key: &str| key.split('?').next() == address.as_str().split('?').next();
+        let was_open = {
+            let mut kept = self.0.kept.lock();
+            let before = kept.len();
+            kept.retain(|key, _| !is_it(key));
+            kept.len() < before
+        };
+        if was_open {
+            // An origin may let no one write what is open for reading.
+            tokio::time::sleep(CLOSING).await;
+        }
+        Ok(address)
+    }
+
+    /// The address that a name means, of an origin whose files may be read by this proxy.
     fn allowed(&self, name: Name<'_>) -> remote::Result<Address> {
+        let address = self.forwarded(name)?;
+        if self.0.secret.is_none() && !address.query().unwrap_or_default().is_empty() {
+            let text = "this proxy serves public files only, and carries no query to their origins";
+            let advice = "for files of your own start a proxy of your own: farroot run -- COMMAND";
+            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
+        }
+        Ok(address)
+    }
+
+    /// The address that a name means, of an origin that is not refused.
+    fn forwarded(&self, name: Name<'_>) -> remote::Result<Address> {
         let Inner { origins, secret, .. } = &*self.0;
         let address = name::address_of(name, secret.as_ref())?;
         if !origins.iter().any(|origin| origin.allows(&address)) {
@@ -253,11 +296,6 @@ impl FarFiles {
                 format!("this proxy does not forward to {}://{host}", address.scheme().name());
             let advice =
                 "read it directly, or have the proxy started with --origin for this server";
-            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
-        }
-        if secret.is_none() && !address.query().unwrap_or_default().is_empty() {
-            let text = "this proxy serves public files only, and carries no query to their origins";
-            let advice = "for files of your own start a proxy of your own: farroot run -- COMMAND";
             return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
         }
         Ok(address)
@@ -269,6 +307,10 @@ impl FarFiles {
         address: &Address,
         cache_use: CacheUse,
     ) -> remote::Result<(Arc<OriginFile>, Watched)> {
+        let cache_use = match cache_use {
+            CacheUse::Usual if self.0.written.lock().contains(address) => CacheUse::Verified,
+            other => other,
+        };
         let watched = self.0.engine.watch_with(address.as_str(), cache_use).await?;
         let (mut kept, used) = (self.0.kept.lock(), Instant::now());
         let here = kept.get_mut(address.as_str());

@@ -217,6 +217,17 @@ impl Folder {
         fs::remove_file(name)
     }
 
+    /// Removes an empty folder.
+    ///
+    /// # Errors
+    /// As for [`open_to_write`](Self::open_to_write); `DirectoryNotEmpty`; `NotADirectory`.
+    pub fn remove_folder(&self, path: &Path, claims: &Arc<Claims>) -> io::Result<()> {
+        self.resolve(path)?;
+        let name = self.name_in_folder(path)?;
+        let _claim = claims.claim(&name)?;
+        fs::remove_dir(name)
+    }
+
     /// Makes a folder.
     ///
     /// # Errors

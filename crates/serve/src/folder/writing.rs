@@ -154,6 +154,17 @@ impl FolderFiles {
         self.change(client, remove).await
     }
 
+    /// Removes an empty folder.
+    ///
+    /// # Errors
+    /// As for [`open_to_write`](Self::open_to_write); `DirectoryNotEmpty`.
+    pub async fn remove_folder(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<()> {
+        let path = path.as_ref().to_owned();
+        let remove =
+            move |folder: &Folder, claims: &Arc<Claims>| folder.remove_folder(&path, claims);
+        self.change(client, remove).await
+    }
+
     /// Makes a folder; with those above it, and no error where it is there, if `with_path`.
     ///
     /// # Errors

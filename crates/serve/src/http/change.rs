@@ -4,17 +4,20 @@ use std::ffi::OsStr;
 use std::future::poll_fn;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_RANGE, HeaderMap};
+use hyper::header::{CONTENT_RANGE, HeaderMap, LOCATION};
 use hyper::{Method, Request, StatusCode, Uri};
+use remote::address::{Address, Scheme};
 use tokio::time::timeout;
 
 use super::body::Serving;
 use super::listing::percent_decoded;
-use super::{Answer, failure, plain};
+use super::{Answer, failure, plain, set};
+use crate::files::Name;
 use crate::folder::WriteMode;
 
 /// Whether requests of this kind change files.
@@ -31,6 +34,12 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
     let Serving { files, client, .. } = &**serving;
     let name = OsStr::from_bytes(&path);
     let is_removal = request.method() == Method::DELETE;
+    let written = request.uri().path_and_query().map_or("", |written| written.as_str());
+    let file_name = Name { path: Path::new(name), written, is_encoded: true };
+    if files.are_far() {
+        let origin = files.to_write(file_name).await;
+        return elsewhere(serving, request.method(), origin);
+    }
     let Ok(files) = files.folder() else {
         return plain(serving, StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here\n");
     };
@@ -51,7 +60,13 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
             }
             moved
         }
-        _ => files.remove(client, name, Vec::new()).await,
+        _ => match files.remove(client, name, Vec::new()).await {
+            // WebDAV removes all that is in it; here it has to be empty.
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                files.remove_folder(client, name).await
+            }
+            removed => removed,
+        },
     };
     match done {
         Ok(()) if is_removal => plain(serving, StatusCode::OK, ""),
@@ -59,6 +74,9 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
         Err(error) => match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => {
                 plain(serving, StatusCode::METHOD_NOT_ALLOWED, "it is there already, or a folder\n")
+            }
+            io::ErrorKind::DirectoryNotEmpty => {
+                plain(serving, StatusCode::CONFLICT, "the folder is not empty\n")
             }
             io::ErrorKind::ResourceBusy => {
                 plain(serving, StatusCode::LOCKED, "another client writes it: try again later\n")
@@ -69,6 +87,22 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
             _ => failure(serving, &error),
         },
     }
+}
+
+/// Sends the client of a proxy, which writes nothing, to the file's own server.
+fn elsewhere(serving: &Arc<Serving>, method: &Method, origin: io::Result<Address>) -> Answer {
+    let origin = match origin {
+        Ok(origin) => origin,
+        Err(error) => return failure(serving, &error),
+    };
+    if method.as_str() == "MOVE" || !matches!(origin.scheme(), Scheme::Http | Scheme::Https) {
+        let text = "a proxy changes nothing: do this at the file's own server\n";
+        return plain(serving, StatusCode::METHOD_NOT_ALLOWED, text);
+    }
+    let text = "a proxy changes nothing: the file's own server does\n";
+    let mut answer = plain(serving, StatusCode::TEMPORARY_REDIRECT, text);
+    set(answer.headers_mut(), LOCATION, origin.as_str());
+    answer
 }
 
 /// Writes a body as it comes; the file has its name when all of it is there.

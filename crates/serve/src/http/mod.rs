@@ -44,6 +44,8 @@ use crate::neighbours::names_this_machine;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";
+/// The format of the figures, which Prometheus asks for by this name.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The least that hyper takes.
 const BUFFER_BYTES_MIN: usize = 8 << 10;
 
@@ -74,7 +76,7 @@ pub async fn serve(
             }
             Ok::<_, Infallible>(match turned_away(&serving, &entry, request.headers()) {
                 Some(answer) => answer,
-                None if serving.files.are_writable() && change::is_change(request.method()) => {
+                None if may_change(&serving) && change::is_change(request.method()) => {
                     change::answer(&serving, request).await
                 }
                 None => answer(&serving, &request).await,
@@ -88,6 +90,11 @@ pub async fn serve(
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away in the middle is the client's affair.
     let _ = connection.await;
+}
+
+/// Whether changes are made here, or their clients sent to where they are made.
+fn may_change(serving: &Serving) -> bool {
+    serving.files.are_writable() || serving.files.are_far()
 }
 
 /// The answer to who may not read.
@@ -136,7 +143,11 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
     if let Some(text) = files.metrics(written) {
         return match text {
-            Ok(text) => text_answer(serving, StatusCode::OK, text.into()),
+            Ok(text) => {
+                let mut answer = text_answer(serving, StatusCode::OK, text.into());
+                set(answer.headers_mut(), header::CONTENT_TYPE, OPENMETRICS);
+                answer
+            }
             Err(error) => failure(serving, &error),
         };
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use remote::address::Address;
 use remote::{Algorithm, Checksum, ErrorKind};
 use tokio::sync::OwnedSemaphorePermit;
 use xrootd::error::ErrorCode;
@@ -50,6 +51,12 @@ pub enum Outcome {
     Changed {
         tag: Tag,
         found: io::Result<Changed>,
+    },
+    /// Where a client changes a far file.
+    Elsewhere {
+        tag: Tag,
+        is_move: bool,
+        found: io::Result<Address>,
     },
     /// There is room for the write that arrives.
     Room(Option<OwnedSemaphorePermit>),
@@ -212,6 +219,9 @@ impl Connection {
         match outcome {
             Outcome::Read(step) => return self.finish_step(step),
             Outcome::Changed { tag, found } => self.finish_change(tag, found),
+            Outcome::Elsewhere { tag, is_move, found } => {
+                self.finish_elsewhere(tag, is_move, found);
+            }
             Outcome::Room(room) => {
                 self.write_room = room.map_or(WriteRoom::None, WriteRoom::Held);
             }
@@ -324,6 +334,7 @@ impl Connection {
                 (ErrorCode::OVERLOADED, "too many files are open here: try again later")
             }
             io::ErrorKind::AlreadyExists => (ErrorCode::ITEM_EXISTS, "it is there already"),
+            io::ErrorKind::DirectoryNotEmpty => (ErrorCode::FS_ERROR, "the directory is not empty"),
             io::ErrorKind::ResourceBusy => {
                 (ErrorCode::FILE_LOCKED, "another client writes it: try again later")
             }

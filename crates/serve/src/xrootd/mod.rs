@@ -7,6 +7,7 @@
 //! and files while the client takes what it is sent.
 
 mod answer;
+mod elsewhere;
 mod incoming;
 mod lane;
 mod read;
@@ -26,7 +27,7 @@ use tokio::task::JoinSet;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::Request;
-use xrootd::message::login::SessionId;
+use xrootd::message::login::{Ability, SessionId};
 use xrootd::message::protocol::ServerFlags;
 use xrootd::server::{Served, ServedTls, Server, ServerConfig, Tag};
 
@@ -111,6 +112,8 @@ struct Connection {
     /// Requests behind a change that is under way.
     queue: VecDeque<(Tag, Request)>,
     is_changing: bool,
+    /// The client follows redirections that are whole addresses.
+    takes_urls: bool,
     write_room: WriteRoom,
     lookups: Lane<(Tag, Request)>,
     checksums: Lane<(Tag, String)>,
@@ -132,6 +135,7 @@ impl Connection {
         if files.are_writable() {
             config.write_bytes_max = u32::try_from(limits.write_bytes).unwrap_or(u32::MAX);
         }
+        config.redirects_changes = files.are_far();
         config.tls = match (guard.has_tls(), guard.is_open()) {
             (false, _) => ServedTls::None,
             (true, true) => ServedTls::Offered,
@@ -152,6 +156,7 @@ impl Connection {
             opened: Slots::default(),
             queue: VecDeque::new(),
             is_changing: false,
+            takes_urls: false,
             write_room: WriteRoom::None,
             lookups: Lane::new(LOOKUPS_MAX),
             checksums: Lane::new(1),
@@ -212,7 +217,10 @@ impl Connection {
         self.server.handle_room(self.started.elapsed()).map_err(io::Error::other)?;
         while let Some(served) = self.server.poll_event() {
             match served {
-                Served::Login(_) => self.client.works(),
+                Served::Login(login) => {
+                    self.takes_urls = login.ability.intersects(Ability::FULL_URL);
+                    self.client.works();
+                }
                 Served::StartTls { rest } => self.tls = Some(rest),
                 Served::Request { tag, request } => self.queue.push_back((tag, request)),
             }

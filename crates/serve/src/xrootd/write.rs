@@ -27,6 +27,7 @@ enum Change {
     Finish(FolderFile),
     Move { from: String, to: String },
     Remove { path: String, own: Vec<FolderFile> },
+    RemoveFolder { path: String },
     MakeFolder { path: String, with_path: bool },
 }
 
@@ -61,6 +62,9 @@ impl Connection {
     /// Starts a change, behind which all other requests wait; `false` for requests that change
     /// nothing.
     pub(super) fn take_up_change(&mut self, tag: Tag, request: &Request) -> bool {
+        if self.is_done_elsewhere(tag, request) {
+            return true;
+        }
         let change = match request {
             Request::Write(write) => self.open_file(write.handle).map(|file| {
                 let bytes = write.bytes.clone();
@@ -92,6 +96,7 @@ impl Connection {
                 path: path_of(&rm.path).to_owned(),
                 own: self.opened.iter().filter_map(Opened::of_folder).cloned().collect(),
             }),
+            Request::Rmdir(rm) => Some(Change::RemoveFolder { path: path_of(&rm.path).to_owned() }),
             Request::Mkdir(make) => Some(Change::MakeFolder {
                 path: path_of(&make.path).to_owned(),
                 with_path: make.options.intersects(MkdirOptions::MAKE_PATH),
@@ -177,6 +182,7 @@ impl Change {
             Change::Finish(file) => files.finish(client, file).await?,
             Change::Move { from, to } => files.rename(client, from, to, true).await?,
             Change::Remove { path, own } => files.remove(client, path, own).await?,
+            Change::RemoveFolder { path } => files.remove_folder(client, path).await?,
             Change::MakeFolder { path, with_path } => {
                 files.make_folder(client, path, with_path).await?;
             }
