@@ -97,7 +97,8 @@ pub struct Config {
     /// had named them; with a dot in front, all in a domain (`FARROOT_REDIRECT_CREDENTIALS`).
     pub redirect_credentials: Vec<String>,
     /// Proxies of HTTP on the way to servers: `FARROOT_HTTP_PROXY`, else the variables
-    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. None by default without the environment.
+    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. None by default without the
+    /// environment.
     pub proxies: Proxies,
     /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
     /// default without the environment.

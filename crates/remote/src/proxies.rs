@@ -1,7 +1,7 @@
 //! Which proxy of HTTP is between this machine and a server, as the variables that curl reads say.
 
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -35,7 +35,7 @@ pub use options::{Copied, CopyOptions};
 
 use options::Claim;
 use partial::Partial;
-use target::{CopyJob, NamedSource};
+use target::{CopyJob, NamedSource, far};
 use update::Copying;
 
 /// What is asked for and written at a time: small enough to be spread over many connections up to
@@ -96,7 +96,7 @@ impl Remote {
         let named = future::try_join_all(named.into_iter().map(|one| self.named(one))).await?;
         let (jobs, failed) = match options.recursive {
             true => self.jobs_of_trees(named, target).await?,
-            false => match up::far(target) {
+            false => match far(target) {
                 Some(address) => (up::jobs(named, address)?, Vec::new()),
                 None => (target::jobs(named, target)?, Vec::new()),
             },
@@ -137,7 +137,7 @@ impl Remote {
             }
             options.overwrite = true;
         }
-        match up::far(&job.target) {
+        match far(&job.target) {
             Some(_) => self.copy_up(&job, &options, &of_file).await,
             None => self.copy_one(&job, &options, &of_file).await,
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use futures::{StreamExt, stream};
 
-use super::target::{CopyJob, NamedSource, local};
+use super::target::{CopyJob, NamedSource, far, local};
 use super::tree::{Tree, TreeFile, is_file};
 use super::up;
 use crate::Remote;
@@ -30,7 +30,7 @@ enum Place {
 
 impl Place {
     fn of(target: &Path) -> Result<Place> {
-        match up::far(target) {
+        match far(target) {
             Some(address) => Ok(Place::Far(address.to_owned())),
             None => Ok(Place::Disk(local(target)?)),
         }
@@ -276,7 +276,7 @@ fn cannot_make(path: &Path, error: &std::io::Error) -> Error {
 }
 
 fn shown(path: &Path) -> String {
-    match up::far(path).map(address::parse) {
+    match far(path).map(address::parse) {
         Some(Ok(urls)) if !urls.is_empty() => urls[0].to_string(),
         _ => path.to_string_lossy().into_owned(),
     }

@@ -101,6 +101,13 @@ impl CopyJob {
     }
 }
 
+/// The address of a server, where the target is one.
+pub fn far(target: &Path) -> Option<&str> {
+    let text = target.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    (scheme != "file").then_some(text)
+}
+
 /// The target as a path on a disk.
 pub fn local(target: &Path) -> Result<PathBuf> {
     let text = target.to_string_lossy();
@@ -240,6 +247,9 @@ mod tests {
 
     #[test]
     fn one_file_goes_to_a_path_and_several_do_not() {
+        assert_eq!(far(Path::new("file:///a")), None);
+        assert_eq!(far(Path::new("a/b")), None);
+        assert_eq!(far(Path::new("root://h//a")), Some("root://h//a"));
         let folder = tempfile::tempdir().unwrap();
         let path = &*folder.path().join("f");
         assert_eq!(of(&["root://a//f"], path).unwrap()[0].target, path);

@@ -1,6 +1,6 @@
 //! Copies to servers: a file is read in its order, wherever it is, and written as it comes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::options::{Copied, CopyOptions};
 use super::pour::{Claimed, InOrder};
@@ -10,13 +10,6 @@ use crate::address::{self, Address};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{CreateOptions, Upload, Written};
-
-/// The address of a server, where the target is one.
-pub fn far(target: &Path) -> Option<&str> {
-    let text = target.to_str()?;
-    let (scheme, _) = text.split_once("://")?;
-    (scheme != "file").then_some(text)
-}
 
 /// One file to an address, or any number below one that ends with a slash.
 ///
@@ -216,8 +209,5 @@ mod tests {
         ] {
             assert_eq!(targets(sources, target).unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
-        assert_eq!(far(Path::new("file:///a")), None);
-        assert_eq!(far(Path::new("a/b")), None);
-        assert_eq!(far(Path::new("root://h//a")), Some("root://h//a"));
     }
 }

@@ -12,9 +12,8 @@ use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 
 use super::options::{Copied, CopyOptions};
-use super::target::CopyJob;
+use super::target::{CopyJob, far};
 use super::tree::Facts;
-use super::up;
 use crate::Remote;
 use crate::address::{self, Address};
 use crate::checksum::{Algorithm, Checksum, of_file};
@@ -64,7 +63,7 @@ impl Remote {
             },
         };
         let shown = source.first().map(Address::to_string).unwrap_or_default();
-        let target = match up::far(&job.target) {
+        let target = match far(&job.target) {
             Some(_) => target[0].to_string().into(),
             None => job.target.clone(),
         };
@@ -79,7 +78,7 @@ impl Remote {
     }
 
     fn target_urls(&self, target: &Path) -> Result<Vec<Address>> {
-        match up::far(target) {
+        match far(target) {
             Some(address) => address::parse(address),
             None => Ok(vec![Address::local(target)?]),
         }
@@ -87,7 +86,7 @@ impl Remote {
 
     /// What is known of a target; `None` where it is not there.
     async fn target_facts(&self, target: &Path) -> Result<Option<Facts>> {
-        let Some(address) = up::far(target) else {
+        let Some(address) = far(target) else {
             return Ok(fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|there| {
                 let modified = there.modified().ok().map(seconds_since_1970);
                 Facts { size: Some(there.len()), modified }
