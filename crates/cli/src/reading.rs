@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use engine::Table;
 use engine::object::Opaque;
-use engine::{Config, Content, Cut, Engine, Expressions, File, Friend, NameScope, Table};
+use engine::{ColumnSpec, Config, Content, Cut, Engine, Expressions, File, Friend, NameScope};
 use remote::address::split_object;
-use remote::display::shown_lines;
+use remote::display::{shown, shown_lines};
 use remote::expanded;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -130,8 +131,15 @@ impl Selection {
         }
         let table = self.table(engine).await?;
         let scope = NameScope { table: &table, friends: &friends, below: None };
-        let texts: Vec<String> = self.columns.iter().flat_map(|one| one.0.clone()).collect();
-        engine.select_expressions(scope, &texts, cut).await
+        let wanted = match names_of(&self.columns) {
+            names if names.is_empty() => ColumnSpec::All,
+            names => ColumnSpec::Named(names),
+        };
+        let source = engine.select_expressions(scope, &wanted, cut).await?;
+        for hidden in source.hidden_aliases() {
+            eprintln!("warning: {}", shown(&hidden.to_string()));
+        }
+        Ok(source)
     }
 
     /// The entries that were named, as far as there are any.
@@ -161,10 +169,15 @@ pub fn trimmed(text: &str) -> Result<String, String> {
 
 /// Columns that one option names.
 #[derive(Debug, Clone)]
-struct Several(Vec<String>);
+pub struct Several(Vec<String>);
+
+/// The columns that all options name.
+pub fn names_of(options: &[Several]) -> Vec<String> {
+    options.iter().flat_map(|one| one.0.clone()).collect()
+}
 
 /// What stands between commas, but for those in parentheses, brackets and texts.
-fn several(text: &str) -> Result<Several, String> {
+pub fn several(text: &str) -> Result<Several, String> {
     let (mut depth, mut quote, mut start) = (0i32, None, 0);
     let mut all = Vec::new();
     for (at, letter) in text.char_indices() {

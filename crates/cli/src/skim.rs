@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::merge::bar;
 use crate::outcome::Outcome;
-use crate::reading::with_engine;
+use crate::reading::{Several, names_of, several, with_engine};
 
 /// Write some columns and entries of a tree or RNTuple to a new file
 ///
@@ -28,9 +28,10 @@ pub struct SkimArguments {
     /// tree may be left out where there is only one. Last the new file
     #[arg(required = true, num_args = 2.., value_name = "SRC... DST")]
     places: Vec<String>,
-    /// Columns: names, paths and globs such as 'Jet_*', separated by commas
-    #[arg(short, long, value_delimiter = ',')]
-    columns: Vec<String>,
+    /// Columns: names, paths, globs such as 'Jet_*', aliases of the file and formulas such as
+    /// 'MET_pt / 2', separated by commas; --define gives a formula another name
+    #[arg(short, long, value_parser = several)]
+    columns: Vec<Several>,
     /// Which entries, as in '(MET_pt > 50) & (nMuon >= 2)'
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
@@ -77,7 +78,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
         return Err("where to? skim SRC... DST".to_owned().into());
     };
     let options = SkimOptions {
-        columns: arguments.columns.clone(),
+        columns: names_of(&arguments.columns),
         cut: arguments.cut.as_deref().map(Cut::parse).transpose()?,
         define: arguments
             .define

@@ -12,6 +12,7 @@ use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
 
 use crate::object::Opaque;
 use crate::read::core::cut::Cut;
+use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::select::only;
@@ -23,7 +24,6 @@ use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
 use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
-use crate::read::open::expressions::Expressions;
 use crate::read::open::friends;
 use crate::read::open::meaning::{Meaning, NameScope, has_column, meaning};
 use crate::read::open::objects::{Content, Contents, content_in};
@@ -283,18 +283,17 @@ impl Engine {
         self.inner.session.select(table, friends, wanted, cut).await
     }
 
-    /// As [`Engine::select_for`], of columns, patterns, aliases and formulas: all columns without a
-    /// text.
+    /// As [`Engine::select_for`], where [`ColumnSpec::Named`] also names aliases and formulas.
     ///
     /// # Errors
     /// As [`Engine::select_for`], and `InvalidArgument` for a formula that cannot be read.
     pub async fn select_expressions(
         &self,
         scope: NameScope<'_>,
-        texts: &[String],
+        wanted: &ColumnSpec,
         cut: Option<&Cut>,
     ) -> Result<Expressions> {
-        Expressions::of(&self.inner.session, scope, texts, cut).await
+        Expressions::of(&self.inner.session, scope, wanted, cut).await
     }
 
     /// The meaning of a text that a caller gives for a column: a path or a last name, also below

@@ -24,6 +24,7 @@ pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::define::{Compute, Definition};
+pub use read::core::expressions::{Expressions, HiddenAlias};
 pub use read::core::footprint::{FootprintColumn, ReadFootprint};
 pub use read::core::formula::{Formula, Grammar, Operand, Program};
 pub use read::core::lazy::{LazyBatches, Learning};
@@ -43,7 +44,7 @@ pub use read::many::scan::{
     FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
 };
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};
-pub use read::open::expressions::Expressions;
+
 pub use read::open::meaning::{Meaning, NameScope};
 pub use read::open::objects::{Content, Contents};
 pub use read::open::presumed::PresumedTable;

@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use engine::{Batch, ColumnSpec, Engine, TableLocation};
+use engine::{Batch, ColumnSpec, Engine, NameScope, TableLocation};
 use remote::Result;
 
 use crate::scan::{Scan, ScanOptions, half_open, named};
@@ -58,12 +58,37 @@ impl Table {
         Ok(self.inner.select(&ColumnSpec::All)?.empty().into_iter().map(column).collect())
     }
 
+    /// Aliases that the file has, as names and formulas in ROOT's grammar. A column of the same name
+    /// goes before an alias, as in ROOT: [`Table::hidden_aliases`] has those.
+    pub fn aliases(&self) -> Vec<(String, String)> {
+        self.inner.aliases()
+    }
+
+    /// Aliases that the file has and that columns of their names hide, as names and formulas.
+    ///
+    /// # Errors
+    /// Why friends that the file names cannot be opened.
+    pub async fn hidden_aliases(&self) -> Result<Vec<(String, String)>> {
+        let hidden = async {
+            let mut hidden = self.inner.aliases();
+            let mut is_hidden = Vec::with_capacity(hidden.len());
+            for (name, _) in &hidden {
+                is_hidden.push(self.engine.has_column(self.scope(), name).await?);
+            }
+            let mut is_hidden = is_hidden.into_iter();
+            hidden.retain(|_| is_hidden.next().unwrap_or(false));
+            Ok(hidden)
+        };
+        on_threads_of(&self.engine, hidden).await
+    }
+
     /// Reads columns of a range of entries (cut to those there are), all at once. A column is named
-    /// by its path, its last name, or a pattern (`Jet_*`); one of a friend by `friend.column`.
+    /// by its path, its last name, or a pattern (`Jet_*`), one of a friend by `friend.column`; an
+    /// alias of the file and a formula (`MET_pt / 2`) are columns that are computed.
     ///
     /// # Errors
     /// `NotInFile` for a name that no column has; `Unsupported` for a column that this version
-    /// cannot read; those of fetching.
+    /// cannot read; `InvalidArgument` for a formula that cannot be computed; those of fetching.
     pub async fn read<C: AsRef<str>>(
         &self,
         columns: impl IntoIterator<Item = C>,
@@ -71,10 +96,14 @@ impl Table {
     ) -> Result<Batch> {
         let (wanted, entries) = (named(columns), half_open(&entries));
         let read = async {
-            let selected = self.engine.select(&self.inner, &wanted).await?;
-            selected.read(entries).await
+            let source = self.engine.select_expressions(self.scope(), &wanted, None).await?;
+            source.batch(source.columns().read(entries).await?)
         };
         on_threads_of(&self.engine, read).await
+    }
+
+    fn scope(&self) -> NameScope<'_> {
+        NameScope { table: &self.inner, friends: &[], below: None }
     }
 
     /// Reads it in steps: the next ones are fetched while the caller works on this one.

@@ -35,6 +35,23 @@ impl std::fmt::Debug for Definition {
     }
 }
 
+/// Computes a column that is the same as its one argument.
+struct Same;
+
+impl Compute for Same {
+    fn compute(&self, mut columns: Batch) -> Result<Array> {
+        let missing = || Error::new(ErrorKind::InvalidArgument, "its column is missing");
+        columns.columns.pop().map(|(_, array)| array).ok_or_else(missing)
+    }
+}
+
+impl Definition {
+    /// A new column with the values of another one.
+    pub(crate) fn same(name: String, column: ColumnRequest) -> Definition {
+        Definition { name, columns: vec![column], compute: Arc::new(Same) }
+    }
+}
+
 /// Columns to read, and new columns to compute, for the columns that a caller wants.
 #[derive(Debug, Clone)]
 pub(crate) struct Computed {

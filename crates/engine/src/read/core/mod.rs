@@ -5,6 +5,7 @@ pub mod batches;
 pub mod columns;
 pub mod cut;
 pub mod define;
+pub mod expressions;
 pub(crate) mod fill;
 pub mod footprint;
 pub mod formula;

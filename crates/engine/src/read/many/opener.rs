@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::read::core::cut::Cut;
+use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::table::{Columns, Table};
@@ -39,11 +40,12 @@ pub(crate) trait Opener {
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Box<dyn Columns>>>;
 
-    /// The cut over columns of the table: aliases of the file that it names are computed.
-    fn with_aliases<'a>(
+    /// As [`Engine::select_expressions`](crate::Engine::select_expressions).
+    fn expressions<'a>(
         &'a self,
         table: &'a Arc<dyn Table>,
         friends: &'a [Friend],
+        wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
-    ) -> BoxFuture<'a, Result<Option<Cut>>>;
+    ) -> BoxFuture<'a, Result<Expressions>>;
 }

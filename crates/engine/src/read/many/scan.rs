@@ -14,12 +14,13 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
+use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
-use crate::read::core::table::{Columns, Table};
+use crate::read::core::table::Table;
 use crate::read::file::Speculation;
 use crate::read::file::layout_hints::MetadataHints;
 use crate::read::file::session::Session;
@@ -221,7 +222,7 @@ enum Begun {
 struct Started {
     file: usize,
     url: String,
-    selected: Box<dyn Columns>,
+    source: Expressions,
     /// Entries that have not been handed out.
     left: Range<u64>,
     batches: Batches,
@@ -292,7 +293,7 @@ impl ScanBatches {
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
                     if self.types.compare()
-                        && let Err(error) = self.types.begin(&started.selected.types())
+                        && let Err(error) = self.types.begin(&started.source.columns().types())
                     {
                         if matches!(self.scan.on_error, OnError::Raise) {
                             return Some(Err(self.give_up(error)));
@@ -332,7 +333,7 @@ impl ScanBatches {
 impl Started {
     /// What is left out where none of it can be read with the other files.
     fn skipped(&self, error: Error) -> Skipped {
-        let path = Some(self.selected.path().to_owned());
+        let path = Some(self.source.columns().path().to_owned());
         Skipped { file: self.file, url: self.url.clone(), path, entries: None, error }
     }
 
@@ -349,7 +350,8 @@ impl Started {
                 false if reported => self.batches.next().await,
                 false => self.batches.next_unreported().await,
             };
-            match next?.and_then(|batch| without(batch, left_out)) {
+            let next = next?.and_then(|batch| self.source.batch(batch));
+            match next.and_then(|batch| without(batch, left_out)) {
                 Ok(batch) => {
                     self.left.start = batch.entries.end;
                     return Some(Ok(batch));
@@ -366,12 +368,12 @@ impl Started {
     /// The next step, read by itself.
     async fn next_step(&mut self, scan: &ScanRequest) -> Option<Result<Batch>> {
         loop {
-            let step = match self.selected.first_step(self.left.clone(), scan.step).await {
+            let step = match self.source.columns().first_step(self.left.clone(), scan.step).await {
                 Ok(step) => step?,
                 Err(error) => return Some(Err(error)),
             };
-            let (cut, end) = (scan.cut.as_ref(), step.end);
-            match self.selected.start_where(cut, step, Step::Whole, self.rank()).await {
+            let (cut, end, columns) = (self.source.cut(), step.end, self.source.columns());
+            match columns.start_where(cut, step, Step::Whole, self.rank()).await {
                 Ok(mut batches) => match batches.next().await {
                     // A cut has left nothing.
                     None => self.left.start = end,
@@ -397,22 +399,25 @@ impl Started {
         }
         let step = match reach {
             // Behind what is stored there is no step that can be read.
-            Reach::Place if self.left.start >= *self.selected.entries_stored().start() => Ok(None),
-            Reach::Place => self.selected.first_step(self.left.clone(), scan.step).await,
+            Reach::Place if self.left.start >= *self.source.columns().entries_stored().start() => {
+                Ok(None)
+            }
+            Reach::Place => self.source.columns().first_step(self.left.clone(), scan.step).await,
             _ => Ok(None),
         };
         let end = step.ok().flatten().map_or(self.left.end, |step| step.end);
         scan.on_error.report(Skipped {
             file: self.file,
             url: self.url.clone(),
-            path: Some(self.selected.path().to_owned()),
+            path: Some(self.source.columns().path().to_owned()),
             entries: Some(self.left.start..end),
             error,
         });
         self.left.start = end;
         self.searching = false;
         let (left, rank) = (self.left.clone(), self.rank());
-        match self.selected.start_where(scan.cut.as_ref(), left, scan.step, rank).await {
+        let (columns, cut) = (self.source.columns(), self.source.cut());
+        match columns.start_where(cut, left, scan.step, rank).await {
             Ok(batches) => self.batches = batches,
             // Found again by the next step.
             Err(_) => self.searching = true,
@@ -477,7 +482,7 @@ async fn start(
         }
         _ => None,
     };
-    let (selected, batches) = match remembered {
+    let (source, batches) = match remembered {
         Some(started) => started,
         None => {
             let opened = place.open(&session, speculation.clone());
@@ -489,22 +494,12 @@ async fn start(
         }
     };
     let opening_took = session.remote().trace().now().saturating_sub(begun);
-    let metadata_bytes = selected.file().metadata_bytes();
+    let metadata_bytes = source.columns().file().metadata_bytes();
     let entries = place.entries(&scan);
-    let end = entries.end.min(selected.num_entries());
+    let end = entries.end.min(source.columns().num_entries());
     let left = entries.start.min(end)..end;
     let (url, turn, searching) = (place.url, Duration::ZERO, false);
-    Ok(Started {
-        file,
-        url,
-        selected,
-        left,
-        batches,
-        searching,
-        metadata_bytes,
-        opening_took,
-        turn,
-    })
+    Ok(Started { file, url, source, left, batches, searching, metadata_bytes, opening_took, turn })
 }
 
 /// Begins to read before the file is open, where it is remembered: what is wanted first is asked
@@ -514,7 +509,7 @@ async fn start_speculatively(
     place: &TableLocation,
     scan: &ScanRequest,
     rank: ReadPriority,
-) -> Result<Option<(Box<dyn Columns>, Batches)>> {
+) -> Result<Option<(Expressions, Batches)>> {
     let Some(speculative) = session.open_speculatively(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = session.table_of(&speculative.file, &place.url, place.path.as_deref()).await?;
@@ -533,11 +528,10 @@ async fn read(
     place: &TableLocation,
     scan: &ScanRequest,
     rank: ReadPriority,
-) -> Result<(Box<dyn Columns>, Batches)> {
-    let cut = session.with_aliases(table, friends, scan.cut.as_ref()).await?;
-    let selected = session.select(table, friends, &scan.wanted, cut.as_ref()).await;
-    let selected = selected.map_err(|error| error.with_url(&*place.url))?;
-    let entries = place.entries(scan);
-    let batches = selected.start_where(cut.as_ref(), entries, scan.step, rank).await?;
-    Ok((selected, batches))
+) -> Result<(Expressions, Batches)> {
+    let source = session.expressions(table, friends, &scan.wanted, scan.cut.as_ref()).await;
+    let source = source.map_err(|error| error.with_url(&*place.url))?;
+    let (entries, columns) = (place.entries(scan), source.columns());
+    let batches = columns.start_where(source.cut(), entries, scan.step, rank).await?;
+    Ok((source, batches))
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::resolve::{NameResolver, ResolvedColumn};
+use crate::read::core::expressions::HiddenAlias;
 use crate::read::core::formula::Formula;
 use crate::read::core::friends::Friend;
 use crate::read::core::select::is_glob;
@@ -98,6 +99,36 @@ pub(crate) async fn has_column(
 async fn has_name(session: &Session, scope: NameScope<'_>, name: &str) -> Result<bool> {
     let is_alias = alias_of(&**scope.table, name).is_some();
     Ok(is_alias || super::resolve::in_formula(session, scope, name).await.is_ok())
+}
+
+/// Aliases that a caller may have meant, and that columns hide: each once.
+#[derive(Default)]
+pub(crate) struct HiddenAliases(Vec<HiddenAlias>);
+
+impl HiddenAliases {
+    /// Notes the alias of a name, if a column hides it.
+    ///
+    /// # Errors
+    /// As [`has_column`].
+    pub async fn note(
+        &mut self,
+        session: &Session,
+        scope: NameScope<'_>,
+        name: &str,
+    ) -> Result<()> {
+        let Some(formula) = alias_of(&**scope.table, name) else { return Ok(()) };
+        let is_known = self.0.iter().any(|one| one.name == name);
+        if !is_known && has_column(session, scope, name).await? {
+            let url = scope.table.file().url().to_owned();
+            self.0.push(HiddenAlias { name: name.to_owned(), formula, url });
+        }
+        Ok(())
+    }
+
+    /// Them, in the order in which they were noted.
+    pub fn into_list(self) -> Vec<HiddenAlias> {
+        self.0
+    }
 }
 
 /// The formula of an alias.

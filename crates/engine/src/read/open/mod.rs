@@ -14,6 +14,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt};
 
 use crate::read::core::cut::Cut;
+use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::select::only;
@@ -65,13 +66,14 @@ impl Opener for Session {
         resolve::select(self, table, friends, wanted, cut).boxed()
     }
 
-    fn with_aliases<'a>(
+    fn expressions<'a>(
         &'a self,
         table: &'a Arc<dyn Table>,
         friends: &'a [Friend],
+        wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
-    ) -> BoxFuture<'a, Result<Option<Cut>>> {
+    ) -> BoxFuture<'a, Result<Expressions>> {
         let scope = meaning::NameScope { table, friends, below: None };
-        aliases::in_cut(self, scope, &[], cut).boxed()
+        Expressions::of(self, scope, wanted, cut).boxed()
     }
 }

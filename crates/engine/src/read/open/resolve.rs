@@ -94,6 +94,15 @@ impl ResolvedColumn {
     pub(super) fn own(table: &Arc<dyn Table>, column: usize) -> Self {
         ResolvedColumn { friend: None, table: first_table(table), column }
     }
+
+    /// The column as it is asked for: by its address, of a friend with the friend's name before it.
+    pub(super) fn request(&self) -> ColumnRequest {
+        let address = self.table.list().address(self.column);
+        ColumnRequest::named(match &self.friend {
+            Some(friend) => format!("{friend}.{address}"),
+            None => address,
+        })
+    }
 }
 
 /// The columns that a text means: [`Engine::resolve`](crate::Engine::resolve).

@@ -145,7 +145,8 @@ pub async fn decide(
     let beside = match new {
         None => None,
         Some(computing) => {
-            let columns = table.select(&ColumnSpec::Requested(wanted))?.empty();
+            let wanted = ColumnSpec::Requested(wanted);
+            let columns = session.select(&table, &[], &wanted, None).await?.empty();
             let nothing = Batch::empty(0..0, None, columns.into_iter());
             let finish = move |computing: Box<Computing>| computing.finish(nothing);
             on_thread(session.decoders(), computing, finish).await.map_err(located)?

@@ -16,6 +16,7 @@ use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
 /// batch may have no entries.
 pub struct SkimBatches {
     pub first: First,
+    session: Session,
     batches: ScanBatches,
     columns: EncodedColumns,
     inputs: Vec<(String, u64, u64)>,
@@ -29,12 +30,12 @@ impl SkimBatches {
         options: &SkimOptions,
         first: First,
     ) -> Result<SkimBatches> {
-        let columns = EncodedColumns::new(session, options, &first.table).await?;
+        let columns = EncodedColumns::new(session, options, &first).await?;
         let request = columns.request(options);
         let batches = ScanBatches::new(session.clone(), sources.to_vec(), request)
             .with_types(ColumnTypes::new(TypeRule::First));
         let inputs = sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
-        Ok(SkimBatches { first, batches, columns, inputs, current: 0 })
+        Ok(SkimBatches { first, session: session.clone(), batches, columns, inputs, current: 0 })
     }
 
     /// The next batch; `None` after the last one.
@@ -55,8 +56,8 @@ impl SkimBatches {
     ///
     /// # Errors
     /// As [`SkimBatches::next`].
-    pub fn nothing(&self) -> Result<Batch> {
-        self.columns.nothing(&*self.first.table)
+    pub async fn nothing(&self) -> Result<Batch> {
+        self.columns.nothing(&self.session, &self.first.table).await
     }
 
     /// For each source its address, and its entries in the batches so far: all, and those kept.
@@ -76,7 +77,7 @@ impl SkimBatches {
             inputs: self.inputs,
             is_copied: false,
             clusters: None,
-            notes: self.first.note.into_iter().collect(),
+            notes: self.first.notes,
             written,
             time: Duration::ZERO,
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use remote::Result;
 
+use super::first::First;
 use super::options::SkimOptions;
 use crate::read::core::columns::Batch;
 use crate::read::core::define::{Computed, cut_of};
@@ -37,9 +38,11 @@ impl EncodedColumns {
     pub async fn new(
         session: &Session,
         options: &SkimOptions,
-        first: &Arc<dyn Table>,
+        first: &First,
     ) -> Result<EncodedColumns> {
+        let First { table: first, keeps_none, .. } = first;
         let wanted = match &options.columns[..] {
+            [] if *keeps_none => ColumnSpec::Requested(Vec::new()),
             [] => ColumnSpec::All,
             names => ColumnSpec::Named(names.to_vec()),
         };
@@ -78,8 +81,8 @@ impl EncodedColumns {
     }
 
     /// The columns to write of a table, without entries, for their types.
-    pub fn nothing(&self, table: &dyn Table) -> Result<Batch> {
-        let columns = table.select(&self.wanted)?.empty();
+    pub async fn nothing(&self, session: &Session, table: &Arc<dyn Table>) -> Result<Batch> {
+        let columns = session.select(table, &[], &self.wanted, None).await?.empty();
         self.computed(Batch::empty(0..0, None, columns.into_iter()))
     }
 

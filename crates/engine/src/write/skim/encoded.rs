@@ -44,7 +44,7 @@ pub async fn encode(
         progress(now);
     }
     if !is_begun {
-        target.write(batches.nothing()?, &batches.first).await?;
+        target.write(batches.nothing().await?, &batches.first).await?;
     }
     Ok(batches.report(target.finish().await?))
 }
@@ -80,7 +80,10 @@ impl SkimTarget for RootFile<'_> {
         let to = match &self.table {
             Some(table) => table,
             None => {
-                let columns = table_columns(&names, &arrays, first).located(self.output)?;
+                let new: BTreeSet<&str> =
+                    self.options.define.iter().map(|one| &*one.name).collect();
+                let columns = table_columns(&names, &arrays, (first, &new));
+                let columns = columns.located(self.output)?;
                 let writer = writer(columns, self.options, first).located(self.output)?;
                 self.table.insert(self.file.make_table(&first.path, writer).await?)
             }
@@ -108,11 +111,14 @@ impl SkimTarget for ParquetFile {
 fn table_columns(
     names: &[String],
     arrays: &[rootfile::Array],
-    first: &First,
+    (first, new): (&First, &BTreeSet<&str>),
 ) -> rootfile::Result<Vec<TableColumn>> {
     let (mut taken, separator) = (BTreeSet::new(), first.table.list().kind().separator());
     let column = |(path, array): (&String, &rootfile::Array)| {
-        let last = without_dimensions(path.rsplit(separator).next().unwrap_or(path));
+        let last = match new.contains(&**path) {
+            true => path,
+            false => without_dimensions(path.rsplit(separator).next().unwrap_or(path)),
+        };
         let name = if taken.insert(last.to_owned()) {
             last.to_owned()
         } else {

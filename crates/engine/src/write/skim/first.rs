@@ -5,8 +5,10 @@ use std::sync::Arc;
 use remote::{Error, ErrorKind, Result};
 use rootfile::tree::Tree as TreeMetadata;
 
-use super::options::SkimOptions;
-use crate::read::core::define::check_names;
+use super::options::{SkimOptions, TableFormat};
+use crate::read::core::define::{Definition, check_names};
+use crate::read::core::expressions::HiddenAlias;
+use crate::read::core::select::is_glob;
 use crate::read::core::table::Table;
 use crate::read::file::Speculation;
 use crate::read::file::session::Session;
@@ -14,7 +16,8 @@ use crate::read::many::opener::Opener;
 use crate::read::many::scan::TableLocation;
 use crate::read::ntuple::RNTuple;
 use crate::read::open::aliases;
-use crate::read::open::meaning::{Meaning, NameScope, meaning};
+use crate::read::open::meaning::{HiddenAliases, Meaning, NameScope, meaning};
+use crate::read::open::resolve::ResolvedColumn;
 use crate::read::tree::Tree;
 use crate::write::merge::without_sets;
 
@@ -24,8 +27,10 @@ pub struct First {
     pub path: String,
     pub tree: Option<Arc<TreeMetadata>>,
     pub ntuple: Option<RNTuple>,
-    /// The note on attribute sets that the skim leaves out.
-    pub note: Option<String>,
+    /// On attribute sets that the skim leaves out, and on aliases that columns hide.
+    pub notes: Vec<String>,
+    /// Only new columns are written.
+    pub keeps_none: bool,
 }
 
 impl First {
@@ -48,33 +53,48 @@ impl First {
         Ok(first)
     }
 
-    /// The options, in which aliases of the table are computed: those that the cut and new columns
-    /// name, and those that are columns to keep, which become new columns.
-    pub async fn with_aliases(
-        &self,
+    /// The options over columns of the file: aliases, formulas and columns of friends become new
+    /// columns, and the cut and new columns name columns of the file or of friends only. Notes say
+    /// which aliases columns of their names hide.
+    ///
+    /// # Errors
+    /// As [`Engine::meaning`](crate::Engine::meaning); `InvalidArgument` for a formula that cannot
+    /// be the name of a column.
+    pub async fn with_meanings(
+        &mut self,
         session: &Session,
         options: &SkimOptions,
     ) -> Result<SkimOptions> {
         let scope = NameScope { table: &self.table, friends: &[], below: None };
-        let mut made = options.clone();
-        made.define = aliases::in_definitions(session, scope, &options.define).await?;
-        made.cut = aliases::in_cut(session, scope, &made.define, options.cut.as_ref()).await?;
-        if self.table.aliases().is_empty() {
-            return Ok(made);
-        }
+        let (mut made, mut hidden) = (options.clone(), HiddenAliases::default());
         made.columns.clear();
-        for name in &options.columns {
-            let is_alias = matches!(meaning(session, scope, name).await, Ok(Meaning::Alias(_)));
-            match is_alias && !made.define.iter().any(|one| one.name == *name) {
-                true => made.define.extend(aliases::alias(session, scope, name).await?),
-                false => made.columns.push(name.clone()),
+        for text in &options.columns {
+            if made.define.iter().any(|one| one.name == *text) {
+                continue;
+            }
+            hidden.note(session, scope, text).await?;
+            match meaning(session, scope, text).await? {
+                Meaning::Columns(columns) if columns.iter().any(|one| one.friend.is_some()) => {
+                    made.define.extend(columns.iter().map(|one| of_friend(text, one)));
+                }
+                Meaning::Columns(_) => made.columns.push(text.clone()),
+                Meaning::Alias(_) => {
+                    made.define.extend(aliases::alias(session, scope, text).await?);
+                }
+                Meaning::Formula(_) => {
+                    check_name(text, options.format, self.tree.is_some())?;
+                    made.define.push(Definition::parse(text, text)?);
+                }
             }
         }
-        if made.columns.is_empty() && !options.columns.is_empty() {
-            let what = "aliases are new columns, beside columns that the file has";
-            let error = Error::new(ErrorKind::InvalidArgument, what);
-            return Err(error.with_advice("keep at least one column of the file"));
+        self.keeps_none = made.columns.is_empty() && !options.columns.is_empty();
+        let named = made.define.iter().flat_map(|one| &one.columns);
+        for column in named.chain(options.cut.iter().flat_map(|cut| &cut.columns)) {
+            hidden.note(session, scope, &column.name).await?;
         }
+        made.define = aliases::in_definitions(session, scope, &made.define).await?;
+        made.cut = aliases::in_cut(session, scope, &made.define, options.cut.as_ref()).await?;
+        self.notes.extend(hidden.into_list().iter().map(HiddenAlias::to_string));
         Ok(made)
     }
 
@@ -85,7 +105,34 @@ impl First {
         let ntuple = table.downcast_ref::<RNTuple>().cloned();
         let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
         let note = without_sets(table.path(), &source.url, sets);
-        let path = table.path().to_owned();
-        Ok(First { path, tree, ntuple, note, table })
+        let (path, notes) = (table.path().to_owned(), note.into_iter().collect());
+        Ok(First { path, tree, ntuple, notes, keeps_none: false, table })
     }
+}
+
+/// A column of a friend as a new column, by the name that Python gives it.
+fn of_friend(text: &str, column: &ResolvedColumn) -> Definition {
+    let request = column.request();
+    let name = if is_glob(text) { request.name.clone() } else { text.to_owned() };
+    Definition::same(name, request)
+}
+
+/// That a formula can be the name of a column.
+///
+/// # Errors
+/// `InvalidArgument` where readers of the format would not find a column of that name.
+fn check_name(text: &str, format: TableFormat, is_tree: bool) -> Result<()> {
+    let as_tree = match format {
+        TableFormat::Same => is_tree,
+        TableFormat::Tree => true,
+        TableFormat::RNTuple => false,
+    };
+    let wrong: &[char] = if as_tree { &['[', ']'] } else { &['.', ' ', '/', '\\'] };
+    if !text.contains(wrong) {
+        return Ok(());
+    }
+    let kind = if as_tree { "branch" } else { "field" };
+    let what = format!("the formula {text:?} cannot be the name of a {kind}");
+    let error = Error::new(ErrorKind::InvalidArgument, what);
+    Err(error.with_advice_for("--define NAME=FORMULA names it", "define={NAME: FORMULA} names it"))
 }

@@ -42,8 +42,8 @@ pub(crate) async fn skim(
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
-    let first = First::open(session, sources, options).await?;
-    let options = &first.with_aliases(session, options).await?;
+    let mut first = First::open(session, sources, options).await?;
+    let options = &first.with_meanings(session, options).await?;
     let report = match way_of(&first, options).await? {
         Way::Copied(columns) => {
             let first = (&first, columns);
@@ -108,8 +108,8 @@ pub(crate) async fn skim_to_parquet(
     let path = parquet_path(output, options)?;
     // First, so that a missing library is reported before anything is read.
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
-    let first = First::open(session, sources, options).await?;
-    let options = &first.with_aliases(session, options).await?;
+    let mut first = First::open(session, sources, options).await?;
+    let options = &first.with_meanings(session, options).await?;
     let batches = SkimBatches::new(session, sources, options, first).await?;
     let report = encode(batches, file, progress).await?;
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report })
@@ -138,6 +138,9 @@ fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
 
 /// Whether columns can be copied.
 async fn way_of(first: &First, options: &SkimOptions) -> Result<Way> {
+    if first.keeps_none {
+        return Ok(Way::Encoded(Some("none of its columns is kept as it is".to_owned())));
+    }
     match (options.format, &first.tree, &first.ntuple) {
         (TableFormat::Same | TableFormat::Tree, Some(_), _) => way_of_tree(first, options),
         (TableFormat::Same | TableFormat::RNTuple, _, Some(ntuple)) => {

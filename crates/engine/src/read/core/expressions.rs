@@ -1,0 +1,121 @@
+//! Columns of a table beside formulas of them, as a caller gets them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::columns::{Batch, SkippedColumn};
+use super::cut::Cut;
+use super::formula::Program;
+use super::table::Columns;
+use remote::Result;
+use rootfile::Array;
+
+/// Columns that are read, and those that a caller gets.
+pub struct Expressions {
+    pub(crate) columns: Box<dyn Columns>,
+    pub(crate) cut: Option<Cut>,
+    /// `None` where they are those that are read.
+    pub(crate) wanted: Option<Vec<Wanted>>,
+    pub(crate) hidden: Vec<HiddenAlias>,
+}
+
+/// An alias that a caller may have meant; the column of its name is read, as by ROOT and uproot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenAlias {
+    pub name: String,
+    pub formula: String,
+    /// The file, without secrets.
+    pub url: String,
+}
+
+impl fmt::Display for HiddenAlias {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HiddenAlias { name, formula, url } = self;
+        write!(f, "{name:?} is a column and an alias, {formula:?}: the column is read; in {url}")
+    }
+}
+
+/// A column that a caller gets.
+pub(crate) enum Wanted {
+    /// The one at this position of those that are read.
+    Read(usize),
+    /// The value of a formula, by its text.
+    Computed(String, Arc<Program>),
+}
+
+impl Expressions {
+    /// The columns that are read.
+    pub fn columns(&self) -> &dyn Columns {
+        &*self.columns
+    }
+
+    /// The cut, which reads columns of the table only.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
+    }
+
+    /// Aliases that columns of their names hide.
+    pub fn hidden_aliases(&self) -> &[HiddenAlias] {
+        &self.hidden
+    }
+
+    /// The columns that are read, to keep.
+    pub fn into_columns(self) -> Box<dyn Columns> {
+        self.columns
+    }
+
+    /// Whether some columns are computed.
+    pub fn has_formulas(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// What the columns are called that the caller gets.
+    pub fn names(&self) -> Vec<&str> {
+        let read = self.columns.names();
+        let Some(wanted) = &self.wanted else { return read };
+        let mut names = Vec::with_capacity(wanted.len());
+        for one in wanted {
+            names.push(match one {
+                Wanted::Read(at) => read[*at],
+                Wanted::Computed(text, _) => &**text,
+            });
+        }
+        names
+    }
+
+    /// The columns that the caller gets, from a batch of those that are read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a formula cannot be computed.
+    pub fn batch(&self, batch: Batch) -> Result<Batch> {
+        let Some(wanted) = &self.wanted else { return Ok(batch) };
+        let Batch { entries, survivors, columns, left_out: skipped } = batch;
+        let is_skipped = |at: usize| skipped.iter().find(|one| one.position == at);
+        let count = columns.len() + skipped.len();
+        let mut read = columns.into_iter();
+        // Formulas know columns by their positions; those that are left out are none of theirs.
+        let given = (0..count).filter_map(|at| match is_skipped(at) {
+            Some(one) => {
+                Some((one.column.clone(), Array::Strings { offsets: vec![0], bytes: vec![] }))
+            }
+            None => read.next(),
+        });
+        let columns = given.collect();
+        let given = Batch { entries, survivors, columns, left_out: Vec::new() };
+        let (mut columns, mut left_out) = (Vec::new(), Vec::new());
+        for (position, one) in wanted.iter().enumerate() {
+            match one {
+                Wanted::Computed(text, program) => {
+                    let array = program.array(&given, Some(self.columns.num_entries()))?;
+                    columns.push((text.clone(), array));
+                }
+                Wanted::Read(at) => match is_skipped(*at) {
+                    Some(one) => left_out.push(SkippedColumn { position, ..one.clone() }),
+                    None => columns.extend(given.columns.get(*at).cloned()),
+                },
+            }
+        }
+        let Batch { entries, survivors, .. } = given;
+        Ok(Batch { entries, survivors, columns, left_out })
+    }
+}
