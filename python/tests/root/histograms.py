@@ -92,7 +92,9 @@ def arguments(axes: list[dict[str, Any]]) -> list[Any]:
     return found
 
 
-def values(chance: random.Random, axes: list[dict[str, Any]], odd: bool) -> list[float]:
+def values(
+    chance: random.Random, axes: list[dict[str, Any]], odd: bool, inside: bool = False
+) -> list[float]:
     """Where something is filled in: within the axes, or beside them."""
     found = []
     for each in axes:
@@ -102,7 +104,9 @@ def values(chance: random.Random, axes: list[dict[str, Any]], odd: bool) -> list
         if chance.random() < 0.15:
             width = (high - low) / each["bins"]
             edges = each.get("edges") or [low + at * width for at in range(each["bins"] + 1)]
-            found.append(chance.choice(edges))
+            found.append(chance.choice(edges[:-1] if inside else edges))
+        elif inside:
+            found.append(chance.uniform(low, high))
         elif odd and chance.random() < 0.02:
             found.append(chance.choice((float("nan"), float("inf"), -float("inf"))))
         else:
@@ -168,6 +172,7 @@ def decorate(shape: Shape, histogram: Any) -> None:
 def options(shape: Shape) -> dict[str, Any]:
     chance = shape.chance
     return {
+        "inside": chance.random() < 0.4,
         "sumw2": chance.choice(("no", "no", "before", "after", "some")),
         "weights": chance.choice(("one", "one", "whole", "negative", "real", "huge")),
         "buffer": chance.choice((0, 0, 0, 20, 200)),
@@ -189,6 +194,41 @@ def _limited(axes: list[dict[str, Any]]) -> None:
                 each |= {"style": "regular", "high": 4.0}
 
 
+def other_limits(axes: list[dict[str, Any]], how: str, which: int) -> list[dict[str, Any]]:
+    """The axes of one of the inputs: with other limits, of bins that fit into those of the rest."""
+    made = []
+    for each in axes:
+        low, high, bins = each["low"], each["high"], each["bins"]
+        width = (high - low) / bins
+        match (how, which):
+            case ("longer", 1):
+                high, bins = high + 2 * width, bins + 2
+            case ("longer", 2):
+                low, bins = low - width, bins + 1
+            case ("coarser", 1):
+                high += bins * width
+            case ("mixed", 1):
+                low, high = low - 2 * bins * width, high + bins * width
+            case ("mixed", 2):
+                bins *= 2
+            case ("apart", 1):
+                low, high = low + 7 * width, high + 7 * width
+            case ("askew", 1):
+                low, high = low + 0.3 * width, high + 0.3 * width
+        made.append({**each, "low": low, "high": high, "bins": bins})
+    return made
+
+
+def of_inputs(
+    shape: Shape, number: int, axes: list[dict[str, Any]]
+) -> Iterator[list[dict[str, Any]]]:
+    """The axes of each input: mostly the same."""
+    how = shape.chance.choice(("longer", "coarser", "mixed", "apart", "askew"))
+    is_other = shape.often(0.2) and all(each["style"] == "regular" for each in axes)
+    for which in range(number):
+        yield other_limits(axes, how, which) if is_other else axes
+
+
 def histogram(shape: Shape, number: int, dimensions: int) -> Iterator[Any]:
     letter = shape.chance.choice(LETTERS)
     styles = ("regular", "regular", "irregular", "near", "labels", "automatic")
@@ -199,9 +239,9 @@ def histogram(shape: Shape, number: int, dimensions: int) -> Iterator[Any]:
         # ROOT leaves out what would make a bin the largest number exactly.
         chosen["weights"] = "whole"
     decoration = shape.chance.random()
-    for which in range(number):
-        made = getattr(ROOT, f"TH{dimensions}{letter}")(NAME, "a title", *arguments(axes))
-        yield prepare(made, shape, axes, chosen, decoration, which)
+    for which, own in enumerate(of_inputs(shape, number, axes)):
+        made = getattr(ROOT, f"TH{dimensions}{letter}")(NAME, "a title", *arguments(own))
+        yield prepare(made, shape, own, chosen, decoration, which)
 
 
 def profile(shape: Shape, number: int, dimensions: int) -> Iterator[Any]:
@@ -221,12 +261,12 @@ def profile(shape: Shape, number: int, dimensions: int) -> Iterator[Any]:
     chosen = options(shape) | {"option": shape.chance.choice(("", "s", "i", "g"))}
     limits = shape.chance.choice(((), (), (-2.0, 8.0)))
     decoration = shape.chance.random()
-    for which in range(number):
-        has_edges = any("edges" in each for each in axes)
-        has_limits = dimensions == 1 or (dimensions == 2 and not has_edges)
-        given: tuple[float, ...] = limits if has_limits else ()
-        made = getattr(ROOT, classname)(NAME, "a title", *arguments(axes), *given, chosen["option"])
-        yield prepare(made, shape, axes, chosen, decoration, which)
+    has_edges = any("edges" in each for each in axes)
+    has_limits = dimensions == 1 or (dimensions == 2 and not has_edges)
+    given: tuple[float, ...] = limits if has_limits else ()
+    for which, own in enumerate(of_inputs(shape, number, axes)):
+        made = getattr(ROOT, classname)(NAME, "a title", *arguments(own), *given, chosen["option"])
+        yield prepare(made, shape, own, chosen, decoration, which)
 
 
 def prepare(
@@ -293,7 +333,7 @@ def fill(
         made.SetEntries(7)
         return
     for _ in range(count):
-        at: list[Any] = values(chance, axes, chosen["odd"])
+        at: list[Any] = values(chance, axes, chosen["odd"], chosen["inside"])
         weight = weights(chosen["weights"], chance)
         names = [each.get("labels", ()) for each in axes]
         by_name = [chance.choice(each) if each else None for each in names]

@@ -4,6 +4,7 @@ use super::axis::Bins;
 use super::cells::{self, reals};
 use super::extend::Growth;
 use super::members::{extra, number, real};
+use super::moments::{Cells, moments, square_of};
 use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectRef, Value};
@@ -227,50 +228,22 @@ impl Filled {
             return all;
         }
         all.iter_mut().filter(|(name, _)| *name != "fEntries").for_each(|(_, sum)| *sum = 0.0);
-        for (at, content) in reals(&self.bins).iter().enumerate() {
-            let mut rest = at;
-            let (mut centres, mut is_within) = ([0.0; 3], true);
-            for (number, axis) in self.axes.iter().enumerate() {
-                let bin = rest % axis.cells();
-                rest /= axis.cells();
-                is_within &= bin > 0 && bin <= axis.count;
-                if has_centres(number) {
-                    centres[number] = axis.centre(bin);
-                }
-            }
-            if is_within || self.considers_overflows {
-                let square = match self.errors.get(at) {
-                    Some(square) => square.abs(),
-                    // ROOT takes the content with its sign here.
-                    None if self.axes.len() == 2 => *content,
-                    // And squares the error, which is a root.
-                    None => content.abs().sqrt().powi(2),
-                };
-                let moments = moments(*content, square, centres);
-                for (name, sum) in &mut all {
-                    *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, m)| *m);
-                }
-            }
+        let contents = reals(&self.bins);
+        let weights = |at: usize| {
+            let content = contents[at];
+            let square = match self.errors.get(at) {
+                Some(square) => square.abs(),
+                None => square_of(content, self.axes.len()),
+            };
+            [content, square]
+        };
+        let cells = Cells { axes: &self.axes, counts_outside: self.considers_overflows };
+        let moments = cells.moments(contents.len(), weights, has_centres);
+        for (name, sum) in &mut all {
+            *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, moment)| *moment);
         }
         all
     }
-}
-
-/// What a bin contributes to the members of [`SUMS`].
-fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11] {
-    [
-        ("fTsumw", w),
-        ("fTsumw2", error),
-        ("fTsumwx", w * x),
-        ("fTsumwx2", w * x * x),
-        ("fTsumwy", w * y),
-        ("fTsumwy2", w * y * y),
-        ("fTsumwxy", w * x * y),
-        ("fTsumwz", w * z),
-        ("fTsumwz2", w * z * z),
-        ("fTsumwxz", w * x * z),
-        ("fTsumwyz", w * y * z),
-    ]
 }
 
 /// The axes that a histogram has, as many as it has dimensions.

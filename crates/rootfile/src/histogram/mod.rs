@@ -3,7 +3,9 @@
 pub(crate) mod axis;
 pub(crate) mod buffer;
 pub(crate) mod cells;
+pub(crate) mod common;
 pub(crate) mod extend;
 pub(crate) mod filled;
 mod limits;
 pub(crate) mod members;
+pub(crate) mod moments;

@@ -7,13 +7,22 @@ use crate::error::{Error, Result};
 use crate::histogram::axis::Bins;
 use crate::histogram::buffer::{Waiting, buffer_of};
 use crate::histogram::cells::{self, add_extra, array_of};
+use crate::histogram::common::Outside;
 use crate::histogram::filled::{Filled, axes};
 use crate::object::ObjectRef;
 use crate::write::buffer::Buffer;
 use crate::write::copy::record::Edits;
 
-/// The bit of histograms whose bins are averaged, not added (ROOT: `TH1::kIsAverage`).
+/// The bit of histograms whose bins `TH1::Add` averages, and its merger adds (ROOT:
+/// `TH1::kIsAverage`).
 const IS_AVERAGE: i64 = 1 << 18;
+/// The bit of histograms with limits of powers of two, whose bins ROOT's merger chooses in another
+/// way (ROOT: `TH1::kAutoBinPTwo`).
+const IS_POWER_OF_TWO: i64 = 1 << 20;
+/// The bit of axes of which a part is shown (ROOT: `TAxis::kAxisRange`).
+const HAS_RANGE: i64 = 1 << 11;
+/// The version of `TObject` that is written.
+const OBJECT_VERSION: u16 = 1;
 
 /// The sum of histograms.
 #[derive(Debug)]
@@ -22,6 +31,9 @@ pub struct HistogramSum {
     axes: Vec<SumAxis>,
     /// Fills that wait until the axes have limits.
     waiting: Option<Waiting>,
+    /// Where the inputs were filled beside their axes, once these differ.
+    outside: Option<Outside>,
+    has_common_axes: bool,
 }
 
 impl HistogramSum {
@@ -34,7 +46,18 @@ impl HistogramSum {
         let axes = axes(root)?.into_iter().map(|(name, axis)| SumAxis::new(axis, name));
         let axes = axes.collect::<Result<Vec<SumAxis>>>()?;
         filled.sums = filled.statistics(|axis| axes[axis].has_centres());
-        Ok(HistogramSum { filled, axes, waiting })
+        let has_common_axes = root.int("fBits")? & IS_POWER_OF_TWO == 0;
+        Ok(HistogramSum { filled, axes, waiting, outside: None, has_common_axes })
+    }
+
+    /// The sum of a histogram that is a part of another object, which ROOT adds with `TH1::Add`:
+    /// its axes are those of all inputs.
+    ///
+    /// # Errors
+    /// As [`HistogramSum::new`], and `Unsupported` for averages.
+    pub fn of_part(root: ObjectRef<'_>) -> Result<HistogramSum> {
+        check_part(root)?;
+        Ok(HistogramSum { has_common_axes: false, ..HistogramSum::new(root)? })
     }
 
     /// Adds another histogram; `true` if the sum uses labels of its record, to be number `record`.
@@ -54,10 +77,7 @@ impl HistogramSum {
             self.take_axes(more.axes.clone())?;
         }
         let their_axes = axes(their)?;
-        let theirs = their_axes.iter().map(|(_, axis)| *axis).zip(&more.axes);
-        let pairs = self.axes.iter().zip(&self.filled.axes).zip(theirs);
-        let compared = pairs.map(|((axis, mine), their)| axis.compare(mine, their));
-        let compared: Vec<AxisBins> = match compared.collect::<Result<_>>() {
+        let compared: Vec<AxisBins> = match self.compared(&their_axes, &more) {
             Ok(compared) => compared,
             // Labels of an empty histogram are ignored, as in ROOT.
             Err(_) if more.is_empty() && self.has_labels(&their_axes)? => return Ok(false),
@@ -80,6 +100,45 @@ impl HistogramSum {
             *sum += more;
         }
         Ok(self.axes.iter().map(SumAxis::added).sum::<usize>() > before)
+    }
+
+    /// How the bins of each axis map to those of the sum, whose axes may become longer.
+    fn compared(
+        &mut self,
+        theirs: &[(&'static str, ObjectRef<'_>)],
+        more: &Filled,
+    ) -> Result<Vec<AxisBins>> {
+        if self.has_common_axes && !self.has_labels(theirs)? {
+            let pairs = || self.filled.axes.iter().zip(&more.axes);
+            let is_other = pairs().any(|(mine, their)| mine.differs_in(their).is_some());
+            let common = pairs().map(|(mine, their)| match mine.differs_in(their) {
+                None => Some(mine.clone()),
+                Some(_) => mine.common(their),
+            });
+            let common = common.collect::<Option<Vec<Bins>>>();
+            if let Some(common) = common.filter(|_| is_other || self.outside.is_some()) {
+                return self.moved(common, more);
+            }
+        }
+        let theirs = theirs.iter().map(|(_, axis)| *axis).zip(&more.axes);
+        let pairs = self.axes.iter().zip(&self.filled.axes).zip(theirs);
+        pairs.map(|((axis, mine), their)| axis.compare(mine, their)).collect()
+    }
+
+    /// Moves the sum to axes that hold those of all inputs (ROOT: `DifferentAxesMerge`).
+    fn moved(&mut self, common: Vec<Bins>, more: &Filled) -> Result<Vec<AxisBins>> {
+        let outside = self.outside.get_or_insert_with(|| self.filled.outside());
+        outside.add(&more.outside());
+        if common != self.filled.axes {
+            self.filled.move_to(common)?;
+        }
+        outside.check(&self.filled)?;
+        let pairs = self.filled.axes.iter().zip(&more.axes);
+        let moved = pairs.map(|(mine, their)| match mine.differs_in(their) {
+            None => AxisBins::Same,
+            Some(_) => AxisBins::Moved(mine.places_of(their)),
+        });
+        Ok(moved.collect())
     }
 
     /// Adds each bin to the one at its place, or to the same one.
@@ -217,8 +276,11 @@ impl HistogramSum {
             if let Some(bits) = mine.growth[number].other_bits(place) {
                 edits.set((0, place), "fBits2", &[bits])?;
             }
-            // Labels and fills that waited may have extended it.
+            // Labels, fills that waited and axes of other inputs may have extended it.
             if Bins::of(place)? != *bins {
+                if self.outside.is_some() {
+                    show_all(place, edits)?;
+                }
                 edits.set((0, place), "fNbins", &[bins.count as i64])?;
                 set_real(place, "fXmin", bins.min, edits);
                 set_real(place, "fXmax", bins.max, edits);
@@ -238,9 +300,19 @@ impl HistogramSum {
     }
 }
 
+/// That a histogram which is a part of another object can be added.
+///
+/// # Errors
+/// `Unsupported` for averages.
+pub fn check_part(histogram: ObjectRef<'_>) -> Result<()> {
+    if histogram.int("fBits")? & IS_AVERAGE != 0 {
+        return Err(Error::unsupported("a histogram of averages (TH1::kIsAverage) has no sum"));
+    }
+    Ok(())
+}
+
 /// What a histogram has in its bins, and what waits for limits that its axes do not have.
 fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
-    check(root)?;
     let mut filled = Filled::of(root)?;
     let waiting = Waiting::of(root, &filled)?;
     if !filled.has_limits() {
@@ -250,6 +322,21 @@ fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
         waiting.empty_into(&mut filled)?;
     }
     Ok((filled, None))
+}
+
+/// Gives a longer axis no part that is shown, as ROOT's merger does.
+fn show_all(axis: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
+    let bits = axis.int("fBits")?;
+    let Some((owner, member)) = axis.base_position("TObject").filter(|_| bits & HAS_RANGE != 0)
+    else {
+        return Ok(());
+    };
+    let mut to = Buffer::default();
+    to.u16(OBJECT_VERSION);
+    to.u32(axis.int("fUniqueID")? as u32);
+    to.u32((bits & !HAS_RANGE) as u32);
+    edits.members.insert(((0, owner), member), to.into_vec());
+    Ok(())
 }
 
 fn edit_buffer(root: ObjectRef<'_>, numbers: &[f64], edits: &mut Edits) -> Result<()> {
@@ -263,11 +350,4 @@ fn edit_buffer(root: ObjectRef<'_>, numbers: &[f64], edits: &mut Edits) -> Resul
 /// The number of a bin from its numbers on the axes.
 fn position(bins: &[usize], cells: &[usize]) -> usize {
     bins.iter().zip(cells).rev().fold(0, |all, (bin, cells)| all * cells + bin)
-}
-
-pub fn check(histogram: ObjectRef<'_>) -> Result<()> {
-    if histogram.int("fBits")? & IS_AVERAGE != 0 {
-        return Err(Error::unsupported("a histogram of averages (TH1::kIsAverage) has no sum"));
-    }
-    Ok(())
 }

@@ -32,6 +32,8 @@ pub struct SumAxis {
 #[derive(Debug)]
 pub enum AxisBins {
     Same,
+    /// The bin of the sum's axis for each bin of this one, which is shorter or finer.
+    Moved(Vec<usize>),
     /// By label: that of each bin.
     Labelled(Vec<Option<BinLabel>>),
 }
@@ -139,6 +141,10 @@ impl SumAxis {
     ) -> Result<(usize, bool)> {
         let labels = match bins {
             AxisBins::Same => return Ok((bin, false)),
+            AxisBins::Moved(places) => {
+                let place = places.get(bin).copied();
+                return place.map(|place| (place, false)).ok_or_else(|| Error::corrupt("a bin"));
+            }
             AxisBins::Labelled(labels) => labels,
         };
         let BinLabel { text, id, number } = match labels.get(bin) {

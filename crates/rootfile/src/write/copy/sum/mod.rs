@@ -23,7 +23,7 @@ use crate::streamer::Streamers;
 use crate::write::copy::object::CopiedObject;
 use dense::DenseSum;
 use graph::GraphSum;
-use histogram::HistogramSum;
+use histogram::{HistogramSum, check_part};
 use members::set_real;
 use parameter::ParameterSum;
 use poly::PolySum;
@@ -65,7 +65,7 @@ impl ObjectSum {
     /// The sum of one object.
     ///
     /// # Errors
-    /// `Unsupported` for averages, and for classes whose bins are no array.
+    /// `Unsupported` for classes whose bins are no array.
     pub fn new(object: CopiedObject) -> Result<ObjectSum> {
         let kind = Kind::of(object.root())?;
         Ok(ObjectSum { object, kind, is_sum: false })
@@ -89,6 +89,8 @@ impl ObjectSum {
             Kind::Histogram(sum) => sum.add(their, next)?,
             Kind::Efficiency(sums, weight) => {
                 let [passed, total] = histograms(their)?;
+                check_part(passed)?;
+                check_part(total)?;
                 let passed = sums.0.add(passed, next)?;
                 let total = sums.1.add(total, next)?;
                 let more = real(their, "fWeight");
@@ -152,7 +154,7 @@ impl Kind {
             Kind::Histogram(Box::new(HistogramSum::new(root)?))
         } else if is("TEfficiency") {
             let [passed, total] = histograms(root)?;
-            let sums = (HistogramSum::new(passed)?, HistogramSum::new(total)?);
+            let sums = (HistogramSum::of_part(passed)?, HistogramSum::of_part(total)?);
             Kind::Efficiency(Box::new(sums), real(root, "fWeight"))
         } else if is("TGraph") {
             Kind::Graph(GraphSum::new(root)?)

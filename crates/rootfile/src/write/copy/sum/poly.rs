@@ -1,6 +1,5 @@
 //! Histograms of polygons (ROOT: `TH2Poly::Merge`), of the same polygons in the same order.
 
-use super::histogram;
 use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
@@ -31,7 +30,6 @@ const OF_BIN: [&str; 4] = ["fSumw", "fSumvw", "fSumw2", "fSumwv2"];
 
 impl PolySum {
     pub fn new(root: ObjectRef<'_>) -> Result<PolySum> {
-        histogram::check(root)?;
         let sums = SUMS.into_iter().filter_map(|name| Some((name, number(root, name)?)));
         Ok(PolySum {
             bins: bins(root)?.into_iter().map(|bin| real(bin, "fContent")).collect(),
@@ -43,7 +41,6 @@ impl PolySum {
     }
 
     pub fn add(&mut self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<bool> {
-        histogram::check(their)?;
         let (my_bins, their_bins) = (bins(mine)?, bins(their)?);
         let shape = |bin: &ObjectRef<'_>| EDGES.map(|name| real(*bin, name));
         let (more_overflow, more_errors) = (overflow(their), extra(their, "fSumw2"));

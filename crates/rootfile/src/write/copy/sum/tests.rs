@@ -130,6 +130,27 @@ fn axes_and_classes_that_differ_are_refused() {
     assert!(error.contains("a TH1F where the first input has a TH1D"), "{error}");
 }
 
+/// Histograms with axes that grew, and those of averages, were refused.
+#[test]
+fn axes_of_other_limits_become_the_common_one() {
+    let one = || object(histogram(&[0.0, 1.0, 2.0, 0.0], Axis::regular(2, 0.0, 2.0)));
+    let grown = || object(histogram(&[0.0, 4.0, 8.0, 0.0], Axis::regular(2, -4.0, 4.0)));
+    for parts in [vec![one(), grown()], vec![grown(), one()]] {
+        let all = sum(parts).unwrap();
+        assert_eq!(cells(all.root()), [0.0, 4.0, 11.0, 0.0]);
+        let axis = all.root().pointed("fXaxis").unwrap().unwrap();
+        assert_eq!(numbers(&all, axis, "fXmin"), [-4.0]);
+        assert_eq!((axis.int("fNbins").unwrap(), of_root(&all, "fEntries")), (2, vec![15.0]));
+    }
+    let longer = || object(histogram(&[5.0, 1.0, 2.0, 3.0, 0.0], Axis::regular(3, 0.0, 3.0)));
+    let all = sum(vec![one(), longer(), one()]).unwrap();
+    assert_eq!(cells(all.root()), [5.0, 3.0, 6.0, 3.0, 0.0]);
+    // What was beside the first axis may be in one of the further bins.
+    let over = object(histogram(&[0.0, 1.0, 2.0, 1.0], Axis::regular(2, 0.0, 2.0)));
+    let error = sum(vec![over, longer()]).unwrap_err().to_string();
+    assert!(error.contains("beside an axis"), "{error}");
+}
+
 #[test]
 fn profiles() {
     let profile = |entries: f64, values: f64| {
