@@ -29,6 +29,10 @@ pub struct Tree {
     /// First entries of the clusters, ascending, starting with 0; empty where the file does not
     /// say (`fClusterRangeEnd`, `fClusterSize`, `fAutoFlush`).
     pub cluster_starts: Vec<u64>,
+    /// Weight of the tree's entries (`fWeight`), 1 without one.
+    pub weight: f64,
+    /// Whether something is in the list of user information (`fUserInfo`).
+    pub has_user_info: bool,
     /// `TTree::fAliases` as name and formula.
     pub aliases: Vec<(String, String)>,
     /// `TTree::fFriends`, or why they cannot be read.

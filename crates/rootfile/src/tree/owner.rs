@@ -102,6 +102,8 @@ mod tests {
             zip_bytes: 0,
             branches: branches.iter().map(branch).collect(),
             cluster_starts: vec![0],
+            weight: 1.0,
+            has_user_info: false,
             aliases: Vec::new(),
             friends: Ok(Vec::new()),
             index: Ok(None),

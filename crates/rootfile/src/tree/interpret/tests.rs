@@ -59,6 +59,8 @@ fn tree(branches: Vec<Branch>) -> Tree {
         cluster_starts: Vec::new(),
         friends: Ok(Vec::new()),
         index: Ok(None),
+        weight: 1.0,
+        has_user_info: false,
         aliases: Vec::new(),
     }
 }

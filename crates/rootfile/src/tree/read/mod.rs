@@ -10,6 +10,7 @@ use super::cluster::cluster_starts;
 use super::model::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 use super::related;
 use crate::error::{Error, Result};
+use crate::histogram::members::number;
 use crate::object::{ObjectId, ObjectRef, Objects, Value};
 
 /// Branches in branches. Real trees stay below twenty.
@@ -60,6 +61,8 @@ pub(crate) fn read_tree_and_columns(
         total_bytes: unsigned(tree, "fTotBytes")?,
         zip_bytes: unsigned(tree, "fZipBytes")?,
         cluster_starts: clusters(tree, entries, baskets_max.unwrap_or(0))?,
+        weight: number(tree, "fWeight").unwrap_or(1.0),
+        has_user_info: has_items(tree, "fUserInfo"),
         aliases: aliases(tree)?,
         friends: related::friends(tree),
         index: related::index(tree).map(|index| index.map(Arc::new)),
@@ -423,6 +426,14 @@ pub(super) fn aliases(tree: ObjectRef<'_>) -> Result<Vec<(String, String)>> {
     }
     let named = tree.objects("fAliases")?.into_iter().flatten();
     named.map(|alias| Ok((alias.string("fName")?, alias.string("fTitle")?))).collect()
+}
+
+/// Whether a list is there that has something in it, or that cannot be read.
+fn has_items(tree: ObjectRef<'_>, name: &str) -> bool {
+    match tree.member(name) {
+        None | Some(Value::Null) => false,
+        Some(_) => tree.objects(name).map_or(true, |items| items.iter().any(Option::is_some)),
+    }
 }
 
 /// The object that a member points to; `None` for a null pointer, and for versions that lack it.

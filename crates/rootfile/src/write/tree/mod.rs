@@ -301,6 +301,7 @@ impl TableWriter for TreeWriter {
         let record = TreeRecord {
             name: self.name.clone(),
             title: self.options.title.clone(),
+            weight: self.options.weight,
             entries,
             cluster_entries,
             cluster_ranges,
@@ -313,6 +314,7 @@ impl TableWriter for TreeWriter {
         let record = TreeRecord {
             name: self.name.clone(),
             title: self.options.title.clone(),
+            weight: self.options.weight,
             entries: self.rows.end(),
             cluster_entries: self.clusters.entries(),
             cluster_ranges: self.clusters.ranges().to_vec(),

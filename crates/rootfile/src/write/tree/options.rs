@@ -8,6 +8,8 @@ use super::super::compression::{Compression, CompressionAlgorithm};
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeOptions {
     pub title: String,
+    /// Weight of the entries, as ROOT's `TTree::Draw` multiplies by it.
+    pub weight: f64,
     pub compression: Compression,
     /// Whether ROOT's levels of ZSTD, such as 505, may mean the lowest level of each column whose
     /// size on its first entries is within 0.5 % of what ROOT's is.
@@ -62,6 +64,7 @@ impl Default for TreeOptions {
     fn default() -> Self {
         TreeOptions {
             title: String::new(),
+            weight: 1.0,
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             is_level_tried: true,
             cluster: ClusterSize::Bytes(30_000_000),

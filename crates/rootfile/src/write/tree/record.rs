@@ -42,6 +42,7 @@ const SPLIT_LEVEL: i32 = 99;
 pub(super) struct TreeRecord {
     pub name: String,
     pub title: String,
+    pub weight: f64,
     pub entries: u64,
     /// Entries of a cluster, behind the ranges of others; `None` of a tree without entries.
     pub cluster_entries: Option<u64>,
@@ -96,7 +97,7 @@ impl TreeRecord {
         to.u64(stored);
         to.u64(0); // fSavedBytes
         to.u64(stored); // fFlushedBytes
-        to.f64(1.0); // fWeight
+        to.f64(self.weight);
         to.i32(0); // fTimerInterval
         to.i32(SCAN_FIELDS);
         to.i32(0); // fUpdate
