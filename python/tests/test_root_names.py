@@ -7,6 +7,8 @@ and skims; the columns of a friend in a subdirectory could not be named at all.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 import farroot
 
+from .entry_points import command
 from .root import written_by
 from .root.names_texts import TEXTS
 
@@ -42,6 +45,32 @@ def test_a_text_means_what_it_means_in_root(written: Path, text: str) -> None:
     assert steps == right
     kept = tree.arrays(["w"], cut=f"({text}) > 0.3")["w"].tolist()
     assert kept == [entry for entry, value in enumerate(right) if value > 0.3]
+
+
+def test_the_shell_and_skims_know_what_it_means(written: Path, tmp_path: Path) -> None:
+    right = json.loads((written / "drawn.json").read_text())
+    address = f"{written}/main.root:m"
+    # Names of other columns beside which each is written.
+    shown = command("cat", address, "--json", "-c", ",".join(["w", *TEXTS]))
+    rows = [json.loads(line) for line in shown.splitlines()]
+    for number, text in enumerate(TEXTS):
+        found = [row.get(text, row.get(text.removeprefix("m."))) for row in rows]
+        assert found == right[text], text
+        target = tmp_path / f"{number}.root"
+        farroot.skim(address, target, [text])
+        (name,) = farroot.open(f"{target}:m").keys()
+        assert name in (text, text.removeprefix("m."))
+        assert farroot.open(f"{target}:m")[name].array().tolist() == right[text], text
+
+
+def test_all_ways_tell_of_a_hidden_alias(written: Path, tmp_path: Path) -> None:
+    said = 'is a column and an alias, "j+100": the column is read'
+    done = farroot.skim(f"{written}/main.root:m", tmp_path / "j.root", ["w", "j*2"])
+    assert any(said in note for note in done.notes)
+    words = [sys.executable, "-m", "farroot", "cat", f"{written}/main.root:m", "-c", "j"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    assert shown.stdout.split() == ["j", "-2", "-1", "0", "1"]
+    assert said in shown.stderr
 
 
 def test_a_hidden_alias_is_warned_of(written: Path) -> None:

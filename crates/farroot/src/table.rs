@@ -58,8 +58,8 @@ impl Table {
         Ok(self.inner.select(&ColumnSpec::All)?.empty().into_iter().map(column).collect())
     }
 
-    /// Aliases that the file has, as names and formulas in ROOT's grammar. A column of the same name
-    /// goes before an alias, as in ROOT: [`Table::hidden_aliases`] has those.
+    /// Aliases that the file has, as names and formulas in ROOT's grammar. A column of the same
+    /// name goes before an alias, as in ROOT: [`Table::hidden_aliases`] has those.
     pub fn aliases(&self) -> Vec<(String, String)> {
         self.inner.aliases()
     }

@@ -151,6 +151,45 @@ fn columns_are_read_by_name_on_any_executor() {
     assert!(error.to_string().contains("did you mean number"), "{error}");
 }
 
+/// Names of branches alone were columns here, where Python takes aliases and formulas, too.
+#[test]
+fn aliases_and_formulas_are_columns() {
+    let engine = Engine::new().unwrap();
+    let columns = ["number", "twice", "number * number", "f*ed", "twice + 1"];
+    let table = wait(engine.table(&events())).unwrap();
+    assert_eq!(table.aliases(), [("twice".to_owned(), "number * 2".to_owned())]);
+    assert_eq!(wait(table.hidden_aliases()).unwrap(), []);
+    let doubles = |batch: &farroot::Batch, name: &str| -> Vec<f64> {
+        batch[name].values().map(|value| value.to_string().parse().unwrap()).collect()
+    };
+    let check = |batch: &farroot::Batch, first: i32| {
+        let names: Vec<_> = batch.columns.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["number", "twice", "number * number", "fixed", "twice + 1"]);
+        for (at, number) in (first..).take(batch.len() as usize).enumerate() {
+            let number = f64::from(number);
+            assert_eq!(doubles(batch, "twice")[at], 2.0 * number);
+            assert_eq!(doubles(batch, "number * number")[at], number * number);
+            assert_eq!(doubles(batch, "twice + 1")[at], 2.0 * number + 1.0);
+        }
+    };
+    check(&wait(table.read(columns, 90..)).unwrap(), 90);
+    let options = || ScanOptions::new().columns(columns).step(Step::Entries(60));
+    let mut scan = engine.scan([events(), events()], options());
+    let mut firsts = Vec::new();
+    while let Some(batch) = wait(scan.next()) {
+        let batch = batch.unwrap();
+        check(&batch, batch.entries.start as i32);
+        firsts.push(batch.entries.start);
+    }
+    assert_eq!(firsts, [0, 60, 0, 60]);
+    let mut scan = table.scan(options().cut(Cut::parse("twice >= 198").unwrap()));
+    check(&wait(scan.next()).unwrap().unwrap(), 99);
+    let wrong = wait(table.read(["nubmer + 1"], ..)).unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::NotInFile);
+    // Names of nothing are no columns, as before.
+    assert!(wait(table.read([""; 0], ..1)).unwrap().columns.is_empty());
+}
+
 #[test]
 fn a_scan_goes_through_files_in_steps() {
     let engine = Engine::new().unwrap();

@@ -96,7 +96,7 @@ impl ResolvedColumn {
     }
 
     /// The column as it is asked for: by its address, of a friend with the friend's name before it.
-    pub(super) fn request(&self) -> ColumnRequest {
+    pub(crate) fn request(&self) -> ColumnRequest {
         let address = self.table.list().address(self.column);
         ColumnRequest::named(match &self.friend {
             Some(friend) => format!("{friend}.{address}"),

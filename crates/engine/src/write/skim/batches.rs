@@ -77,7 +77,7 @@ impl SkimBatches {
             inputs: self.inputs,
             is_copied: false,
             clusters: None,
-            notes: self.first.notes,
+            notes: self.first.note.into_iter().collect(),
             written,
             time: Duration::ZERO,
         }

@@ -10,7 +10,7 @@ use rootfile::write::{EntryType, TableColumn, TableWriter};
 
 use super::batches::SkimBatches;
 use super::first::First;
-use super::options::{SkimOptions, SkimReport, TableFormat};
+use super::options::{SkimOptions, SkimReport};
 use super::parquet::ParquetFile;
 use crate::located::Located;
 use crate::read::core::columns::Batch;
@@ -161,19 +161,16 @@ fn writer(
     first: &First,
 ) -> rootfile::Result<Box<dyn TableWriter>> {
     let compression = options.compression;
-    let as_tree = match options.format {
-        TableFormat::Same => first.tree.is_some(),
-        TableFormat::Tree => true,
-        TableFormat::RNTuple => false,
-    };
-    if !as_tree {
+    if !options.format.is_tree(first.tree.is_some()) {
         let options = RNTupleOptions::of(compression);
         let columns = columns.into_iter().map(without_dots).collect();
         return Ok(Box::new(RNTupleWriter::new(columns, options)?));
     }
     let title = first.tree.as_ref().map(|tree| tree.title.clone()).unwrap_or_default();
     let counter_name = counter_name(first).to_owned();
-    let options = TreeOptions { title, compression, counter_name, ..TreeOptions::default() };
+    let weight = first.tree.as_ref().map_or(1.0, |tree| tree.weight);
+    let options =
+        TreeOptions { title, weight, compression, counter_name, ..TreeOptions::default() };
     Ok(Box::new(TreeWriter::new(columns, options)?))
 }
 

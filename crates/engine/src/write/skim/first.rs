@@ -27,8 +27,10 @@ pub struct First {
     pub path: String,
     pub tree: Option<Arc<TreeMetadata>>,
     pub ntuple: Option<RNTuple>,
-    /// On attribute sets that the skim leaves out, and on aliases that columns hide.
-    pub notes: Vec<String>,
+    /// The note on attribute sets that the skim leaves out.
+    pub note: Option<String>,
+    /// Notes on aliases that columns of their names hide.
+    pub hidden: Vec<String>,
     /// Only new columns are written.
     pub keeps_none: bool,
 }
@@ -94,7 +96,7 @@ impl First {
         }
         made.define = aliases::in_definitions(session, scope, &made.define).await?;
         made.cut = aliases::in_cut(session, scope, &made.define, options.cut.as_ref()).await?;
-        self.notes.extend(hidden.into_list().iter().map(HiddenAlias::to_string));
+        self.hidden = hidden.into_list().iter().map(HiddenAlias::to_string).collect();
         Ok(made)
     }
 
@@ -105,8 +107,8 @@ impl First {
         let ntuple = table.downcast_ref::<RNTuple>().cloned();
         let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
         let note = without_sets(table.path(), &source.url, sets);
-        let (path, notes) = (table.path().to_owned(), note.into_iter().collect());
-        Ok(First { path, tree, ntuple, notes, keeps_none: false, table })
+        let (path, hidden) = (table.path().to_owned(), Vec::new());
+        Ok(First { path, tree, ntuple, note, hidden, keeps_none: false, table })
     }
 }
 
@@ -122,11 +124,7 @@ fn of_friend(text: &str, column: &ResolvedColumn) -> Definition {
 /// # Errors
 /// `InvalidArgument` where readers of the format would not find a column of that name.
 fn check_name(text: &str, format: TableFormat, is_tree: bool) -> Result<()> {
-    let as_tree = match format {
-        TableFormat::Same => is_tree,
-        TableFormat::Tree => true,
-        TableFormat::RNTuple => false,
-    };
+    let as_tree = format.is_tree(is_tree);
     let wrong: &[char] = if as_tree { &['[', ']'] } else { &['.', ' ', '/', '\\'] };
     if !text.contains(wrong) {
         return Ok(());

@@ -44,6 +44,7 @@ pub(crate) async fn skim(
     let begun = session.remote().trace().now();
     let mut first = First::open(session, sources, options).await?;
     let options = &first.with_meanings(session, options).await?;
+    let hidden = first.hidden.clone();
     let report = match way_of(&first, options).await? {
         Way::Copied(columns) => {
             let first = (&first, columns);
@@ -55,14 +56,17 @@ pub(crate) async fn skim(
             Err(Error::new(ErrorKind::Unsupported, format!("{text}: {why}")))
         }
         Way::Encoded(why) => {
-            let notes = notes_of(&first, why);
+            let is_tree = options.format.is_tree(first.tree.is_some());
+            let notes = notes_of(&first, why, is_tree);
             let batches = SkimBatches::new(session, sources, options, first).await?;
             let target = RootFile::create(session, output, options).await?;
             let report = encode(batches, target, progress).await;
             report.map(|report| SkimReport { notes: [report.notes, notes].concat(), ..report })
         }
     };
-    Ok(SkimReport { time: session.remote().trace().now() - begun, ..report? })
+    let report = report?;
+    let (notes, time) = ([hidden, report.notes].concat(), session.remote().trace().now() - begun);
+    Ok(SkimReport { notes, time, ..report })
 }
 
 /// How columns come into the output.
@@ -74,7 +78,7 @@ enum Way {
 }
 
 /// Notes on what columns that are encoded anew do not keep.
-fn notes_of(first: &First, why: Option<String>) -> Vec<String> {
+fn notes_of(first: &First, why: Option<String>, is_tree: bool) -> Vec<String> {
     let path = &first.path;
     let kept = "types, titles and counters are those that farroot gives them";
     let mut notes: Vec<String> = why
@@ -90,6 +94,9 @@ fn notes_of(first: &First, why: Option<String>) -> Vec<String> {
     left.extend(tree.friends.as_ref().is_ok_and(|all| !all.is_empty()).then(|| "friends".into()));
     let has_index = !matches!(tree.index, Ok(None));
     left.extend(has_index.then(|| "index".to_owned()));
+    left.extend(tree.has_user_info.then(|| "user information".to_owned()));
+    let has_weight = tree.weight != 1.0 && !is_tree;
+    left.extend(has_weight.then(|| format!("weight ({})", tree.weight)));
     if !left.is_empty() {
         notes.push(format!("{path}: left out where columns are encoded anew: {}", left.join(", ")));
     }
@@ -110,8 +117,11 @@ pub(crate) async fn skim_to_parquet(
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
     let mut first = First::open(session, sources, options).await?;
     let options = &first.with_meanings(session, options).await?;
+    let notes = [first.hidden.clone(), notes_of(&first, None, false)].concat();
     let batches = SkimBatches::new(session, sources, options, first).await?;
     let report = encode(batches, file, progress).await?;
+    let notes = [report.notes, notes].concat();
+    let report = SkimReport { notes, ..report };
     Ok(SkimReport { time: session.remote().trace().now() - begun, ..report })
 }
 

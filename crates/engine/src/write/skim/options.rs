@@ -19,6 +19,17 @@ pub enum TableFormat {
     RNTuple,
 }
 
+impl TableFormat {
+    /// Whether a tree is written, of an input that is one or not.
+    pub(super) fn is_tree(self, of_tree: bool) -> bool {
+        match self {
+            TableFormat::Same => of_tree,
+            TableFormat::Tree => true,
+            TableFormat::RNTuple => false,
+        }
+    }
+}
+
 /// What to keep, and how.
 #[derive(Debug, Clone)]
 pub struct SkimOptions {
