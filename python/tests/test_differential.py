@@ -70,7 +70,6 @@ def test_a_formula_begins_with_the_name_of_a_friend(befriended: tuple[str, str])
     assert tree.arrays(["near.i > 11"])["near.i > 11"].tolist() == [False, False, True, True]
 
 
-@pytest.mark.xfail(strict=True, reason="beside a formula it has the friend's name before its own")
 def test_a_column_of_a_friend_is_called_as_it_is_asked_for(befriended: tuple[str, str]) -> None:
     words = (befriended[0], "--csv", "--friend", f"near={befriended[1]}")
     assert command("cat", *words, "-c", "x,w").splitlines()[0] == "x,w"

@@ -2,7 +2,6 @@
 
 use super::kept_bits;
 use crate::error::{Error, Result};
-use crate::histogram::axis::Bins;
 use crate::write::buffer::{BITS, Buffer};
 
 /// Bins along one direction.
@@ -114,10 +113,15 @@ impl Axis {
         self.bins as usize + 2
     }
 
-    /// Its bins, as histograms have them that are read.
-    pub(super) fn to_bins(&self) -> Bins {
-        let Axis { bins, low, high, edges, .. } = self;
-        Bins { count: *bins as usize, min: *low, max: *high, edges: edges.clone() }
+    /// The middle of a bin, the first of which is 1.
+    pub(super) fn center(&self, bin: usize) -> f64 {
+        match (self.edges.get(bin - 1), self.edges.get(bin)) {
+            (Some(low), Some(high)) => 0.5 * (low + high),
+            _ => {
+                let width = (self.high - self.low) / f64::from(self.bins);
+                self.low + (bin as f64 - 0.5) * width
+            }
+        }
     }
 
     pub(super) fn check(&self) -> Result<()> {

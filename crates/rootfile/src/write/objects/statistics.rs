@@ -1,9 +1,10 @@
-//! Sums of a histogram that is made from its cells.
+//! Sums that a histogram keeps beside its cells (ROOT: `TH1::GetStats`).
+//!
+//! In a histogram that was filled they are of the values themselves. Of one that was made from
+//! cells only the bins' middles are known: ROOT computes the same where it finds none.
 
 use super::axis::Axis;
 use super::histogram::Histogram;
-use crate::histogram::axis::Bins;
-use crate::histogram::moments::{Cells, square_of};
 
 /// How many sums a histogram of so many axes has, without being a profile.
 pub(super) fn count(axes: usize) -> usize {
@@ -20,26 +21,42 @@ pub(super) fn count(axes: usize) -> usize {
 /// Cells below and above an axis do not count.
 pub(super) fn of_cells(histogram: &Histogram) -> Vec<f64> {
     let cells = histogram.cells_as_f64();
-    let axes: Vec<Bins> = histogram.axes.iter().map(Axis::to_bins).collect();
     let squares = |at: usize| histogram.sum_w2.get(at).copied();
-    let weights = |at: usize| match &histogram.profile {
-        Some(profile) => {
-            let entries = profile.entries[at];
-            [entries, profile.sum_w2.get(at).copied().unwrap_or(entries)]
-        }
-        None => {
-            let square = squares(at).map(f64::abs);
-            [cells[at], square.unwrap_or_else(|| square_of(cells[at], axes.len()))]
-        }
-    };
-    let of_histogram = Cells { axes: &axes, counts_outside: false };
-    let moments = of_histogram.moments(cells.len(), weights, |_| true);
-    let mut sums: Vec<f64> = moments.iter().map(|(_, sum)| *sum).collect();
-    sums.truncate(count(axes.len()));
+    let mut sums = vec![0.0; count(histogram.axes.len())];
+    let mut averaged = [0.0; 2];
+    for (at, cell) in cells.iter().enumerate() {
+        let Some(center) = center(&histogram.axes, at) else { continue };
+        let (weight, weight2) = match &histogram.profile {
+            Some(profile) => {
+                averaged[0] += cell;
+                averaged[1] += squares(at).unwrap_or_default();
+                let entries = profile.entries[at];
+                (entries, profile.sum_w2.get(at).copied().unwrap_or(entries))
+            }
+            None => (*cell, squares(at).unwrap_or(*cell)),
+        };
+        let [x, y, z] = center;
+        let of_one = [1.0, 0.0, x, x * x, y, y * y, x * y, z, z * z, x * z, y * z];
+        sums.iter_mut().zip(of_one).for_each(|(sum, number)| *sum += weight * number);
+        sums[1] += weight2;
+    }
     if histogram.profile.is_some() {
-        let one = |at: usize| [cells[at], squares(at).unwrap_or_default()];
-        let averaged = of_histogram.moments(cells.len(), one, |_| false);
-        sums.extend([averaged[0].1, averaged[1].1]);
+        sums.extend(averaged);
     }
     sums
+}
+
+/// The middle of a cell; `None` for one below or above an axis.
+fn center(axes: &[Axis], cell: usize) -> Option<[f64; 3]> {
+    let mut rest = cell;
+    let mut center = [0.0; 3];
+    for (axis, to) in axes.iter().zip(&mut center) {
+        let bin = rest % axis.cells();
+        rest /= axis.cells();
+        if bin == 0 || bin > axis.bins as usize {
+            return None;
+        }
+        *to = axis.center(bin);
+    }
+    Some(center)
 }
