@@ -29,7 +29,6 @@ from .entry_points import ENTRY_POINTS, CommandError, read, served
 #: Texts of differences by faults that have a test of their own, which is expected to fail.
 KNOWN = re.compile(
     r'no (branch|field) is called "\w+ [^"]*"; in \S*/friend-'
-    r"|unsupported: group of \d+ branches of class \w+, without a column of its own"
     r"|columns of other encodings than in the inputs before"
 )
 

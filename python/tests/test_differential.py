@@ -85,7 +85,6 @@ def test_a_column_by_its_last_name_is_called_so() -> None:
     assert command("cat", SPLIT, "--csv", "-c", "inners.b").splitlines()[0] == "inners.b"
 
 
-@pytest.mark.xfail(strict=True, reason="a formula beside it makes it one column, which it is not")
 def test_a_branch_of_branches_beside_a_formula() -> None:
     text = "get('event/n') + 1"
     assert farroot.open(SPLIT).arrays(["single", text]).fields == ["single", text]
