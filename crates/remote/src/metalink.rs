@@ -206,7 +206,7 @@ mod tests {
     const VERSION_4: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <metalink xmlns="urn:ietf:params:xml:ns:metalink">
   <file name="f.root"><size>33554432</size>
-    <hash type="adler32">5bdad19a</hash><hash type="sha-512">00</hash>
+    <hash type="adler32">5bdad19a</hash><hash type="sha-384">00</hash>
     <pieces length="10" type="md5"><hash>00</hash></pieces>
     <url priority="2">root://b:1094//f.root</url>
     <url priority="1">http://a/f.root?x=1&amp;y=&#50;</url>

@@ -462,7 +462,7 @@ async fn a_common_name_is_not_believed_of_an_authority_with_constraints() {
 /// What `openssl req -x509` makes is an authority's certificate, which no server may show; without
 /// that mark it is believed where it is named.
 #[tokio::test]
-async fn a_certificate_that_has_signed_itself_is_believed_if_it_is_no_authoritys() {
+async fn a_certificate_that_has_signed_itself_and_is_trusted_is_believed() {
     for is_authority in [false, true] {
         let key = KeyPair::generate().unwrap();
         let mut params = params(&[HOST]);
@@ -472,18 +472,19 @@ async fn a_certificate_that_has_signed_itself_is_believed_if_it_is_no_authoritys
         let der = params.self_signed(&key).unwrap().der().clone();
         let named = Authority { der: der.clone(), ..Authority::new("Test CA") };
         let own = Signed { chain: vec![der], key };
-        if is_authority {
-            assert_eq!(
-                refused(&own, &named).await,
-                "dcache.example.org shows the certificate of an authority (CA:TRUE) as its own; \
-                 tell the site: a server needs a certificate with CA:FALSE"
-            );
-        } else {
-            let config = client_config(&named.trust(), None, false).unwrap();
-            let server = Arc::new(server(&own, BOTH));
-            assert_eq!(ask(answering(&server), &config).await.unwrap(), b"hello");
-        }
+        let config = client_config(&named.trust(), None, false).unwrap();
+        let server = Arc::new(server(&own, BOTH));
+        assert_eq!(ask(answering(&server), &config).await.unwrap(), b"hello");
     }
+    // One that is not itself among those that the user trusts is for signing others.
+    let authority = Authority::new("Test CA");
+    let mut params = params(&[HOST]);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    assert_eq!(
+        refused(&authority.sign(&params), &authority).await,
+        "dcache.example.org shows the certificate of an authority (CA:TRUE) as its own; tell the \
+         site: a server needs a certificate with CA:FALSE"
+    );
 }
 
 #[tokio::test]
