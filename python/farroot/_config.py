@@ -40,6 +40,7 @@ def config(
     user: str | None = None,
     http2: bool | None = None,
     plain_redirects: bool | None = None,
+    http_proxy: str | None = None,
     redirect_credentials: str | None = None,
     token_file: str | None = None,
     x509_proxy: str | None = None,
@@ -100,6 +101,8 @@ def config(
         user: The name sent at login.
         http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
+        http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default what the
+            variables that curl reads say.
         redirect_credentials: Hosts, with commas, that are shown a token or a proxy over ``https``
             also when another server sends there; ``".site.org"`` are all in that domain.
         token_file: A file with a bearer token, in place of the usual ones.
