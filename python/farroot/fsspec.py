@@ -259,8 +259,10 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
         """The files that a pattern names, with ``*``, ``**``, ``[]`` and ``{a,b}``."""
-        if "**" in path or maxdepth is not None:
-            # What fsspec means by them: `**` also stands for files.
+        _, mark, query = path.partition("?")
+        is_letter = bool(mark) and "=" not in query
+        if "**" in path or maxdepth is not None or is_letter:
+            # What fsspec means by them: `**` also stands for files, and `?` for a letter.
             return super().glob(path, maxdepth=maxdepth, **options)
         address, plain = self._address(path), self._strip_protocol(path)
         found = _core.matching(address)
