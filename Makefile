@@ -16,12 +16,23 @@ export PYO3_PYTHON := $(BIN)/python
 export PYTHON_SYS_EXECUTABLE := $(BIN)/python
 unexport CONDA_PREFIX
 
+# `make FEATURES=all ...` builds Arrow and Parquet in Rust too, which take long, for the tests and for
+# the extension alike: nothing is compiled twice.
+FEATURES ?=
+ifeq ($(FEATURES),all)
+RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
+EXTENSION_FEATURES := like-tests,engine/arrow,cli/parquet
+else
+RUST_FEATURES :=
+EXTENSION_FEATURES := like-tests
+endif
+
 # Folders with Python code, as far as they exist in this checkout.
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
-	test-features interop coffea extension extension-quick extension-release \
+	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
@@ -63,7 +74,7 @@ tables-check:
 test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 
 test-rust: xrootd s3 $(VENV)/.ready
-	FARROOT_PYTHON=$(BIN)/python $(CARGO) test --workspace --no-fail-fast $(LOCKED)
+	FARROOT_PYTHON=$(BIN)/python $(CARGO) test --workspace --no-fail-fast $(LOCKED) $(RUST_FEATURES)
 
 test-python: xrootd s3
 ifneq ($(wildcard python/pyproject.toml),)
@@ -86,14 +97,9 @@ $(VENV)/.coffea-ready: python/requirements-coffea.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
-# Of the whole workspace, so that what other tests share is not compiled with other features again.
-test-features: ## Arrow and Parquet in Rust, which take long to build
-	$(CARGO) test --workspace $(LOCKED) $(RUST_FEATURES) --lib -- arrow
-	$(CARGO) test --workspace $(LOCKED) $(RUST_FEATURES) --test arrow --test verbs
-
 extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
-	$(BIN)/maturin develop --quiet $(LOCKED) --features like-tests --manifest-path python/Cargo.toml
+	$(BIN)/maturin develop --quiet $(LOCKED) --features $(EXTENSION_FEATURES) \
+		--manifest-path python/Cargo.toml
 
 # Not what the tests have compiled: those check arithmetic and assertions, which decoding pays for.
 extension-quick: $(VENV)/.ready ## the same, optimised where it counts: what `make demo` tries

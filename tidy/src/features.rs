@@ -41,6 +41,12 @@ fn the_extension_shares_what_the_tests_compile() {
     let tests = packages(&["--workspace", "--edges", "normal,build,dev"]);
     let extension = ["-p", "farroot-python", "--features", "like-tests", "--edges", "normal,build"];
     report(findings(&tests, &packages(&extension)));
+    // `make FEATURES=all`, of which continuous integration makes use.
+    let tests = ["--features", "farroot-engine/arrow,farroot-cli/parquet"];
+    let tests = packages(&[&["--workspace", "--edges", "normal,build,dev"], &tests[..]].concat());
+    let all = "like-tests,engine/arrow,cli/parquet";
+    let extension = ["-p", "farroot-python", "--features", all, "--edges", "normal,build"];
+    report(findings(&tests, &packages(&extension)));
 }
 
 /// Libraries that were two fifths of the first build, for one option of one verb, and the tables of

@@ -81,11 +81,17 @@ fn normal(path: &str) -> String {
     parts.join("/")
 }
 
+/// Whether the file is a module of the crate's one test binary: Cargo links what all tests share once.
+fn is_module_of_tests(path: &str, all: &BTreeSet<&str>) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    folder.ends_with("/tests") && name != "main.rs" && all.contains(&*format!("{folder}/main.rs"))
+}
+
 fn orphans(sources: &BTreeMap<String, String>) -> Vec<String> {
     let all: BTreeSet<&str> = sources.keys().map(String::as_str).collect();
     let mut reached = BTreeSet::new();
-    let mut queue: Vec<String> =
-        all.iter().filter(|path| is_crate_root(path)).map(|path| (*path).to_owned()).collect();
+    let roots = all.iter().filter(|path| is_crate_root(path) && !is_module_of_tests(path, &all));
+    let mut queue: Vec<String> = roots.map(|path| (*path).to_owned()).collect();
     while let Some(path) = queue.pop() {
         if let Some(text) = sources.get(&path)
             && reached.insert(path.clone())
@@ -130,6 +136,9 @@ fn the_rule_can_fail() {
     let paths = BTreeSet::from(["a/src/lib.rs", "a/src/x.rs", "a/src/x/y.rs", "a/src/z.rs"]);
     assert_eq!(beside_their_folder(&paths).len(), 1);
     assert!(beside_their_folder(&BTreeSet::from(["a/src/x/mod.rs", "a/src/x/y.rs"])).is_empty());
+    let tests = [("a/tests/main.rs", "mod x;"), ("a/tests/x.rs", ""), ("a/tests/y.rs", "")];
+    assert_eq!(orphans(&tree(&tests[..2])), Vec::<String>::new());
+    assert_eq!(orphans(&tree(&tests)).len(), 1);
     let by_macro =
         [("a/src/lib.rs", "m! { (mod $n;) open }"), ("a/src/open.rs", ""), ("a/src/stat.rs", "")];
     assert_eq!(orphans(&tree(&by_macro)).len(), 1);

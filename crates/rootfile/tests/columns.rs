@@ -1,5 +1,4 @@
 //! Columns of real files, against the formulas by which `testdata/make/objects.py` filled them.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::collections::BTreeMap;
 
@@ -8,11 +7,8 @@ use farroot_rootfile::tree::{BranchId, Tree, interpret};
 use farroot_rootfile::{Array, Codecs, File, Known, Numbers, Progress, Result};
 use proptest::prelude::*;
 
-#[path = "support/feed.rs"]
-mod feed;
-
-#[path = "support/columns.rs"]
-mod columns;
+use crate::support::columns;
+use crate::support::feed;
 
 const ENTRIES: i32 = 5;
 const FILES: [&str; 4] = ["split.root", "members.root", "whole.root", "generated_offsets.root"];

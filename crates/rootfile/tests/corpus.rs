@@ -1,5 +1,4 @@
 //! Every file of the shared collection opens, and its trees are as uproot sees them.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,8 +11,7 @@ use farroot_rootfile::types::code;
 use farroot_rootfile::write::Infos;
 use farroot_rootfile::{File, Known};
 
-#[path = "support/feed.rs"]
-mod feed;
+use crate::support::feed;
 
 /// The files of the collection; none, said aloud, where it is not there.
 fn files() -> Vec<PathBuf> {

@@ -1,5 +1,4 @@
 //! Wrong bytes give an error or a result, never a panic, a hang, or all the memory.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
 use farroot_rootfile::key::Key;

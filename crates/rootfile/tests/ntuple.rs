@@ -1,16 +1,11 @@
 //! RNTuples that ROOT wrote: every kind of field and of column, several clusters and groups,
 //! fields that came late; and what is wrong with wrong ones.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
 use farroot_rootfile::{ErrorKind, File, Known, Progress, RequestSizes};
 
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/ntuple.rs"]
-mod support;
-
-use support::{Opened, shown};
+use crate::support::feed;
+use crate::support::ntuple::{Opened, shown};
 
 fn testdata(name: &str) -> Bytes {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");

@@ -3,18 +3,11 @@
 
 use farroot_rootfile::{Error, ErrorKind};
 
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/forged.rs"]
-mod forged;
-#[path = "support/ntuple.rs"]
-mod support;
-
-use forged::{
+use crate::support::forged::{
     COLLECTION, Description, Forged, ForgedCluster, Group, LEAF, RECORD, VARIANT, column, field,
     flagged_column, flagged_field, locator, string,
 };
-use support::{Opened, shown};
+use crate::support::ntuple::{Opened, shown};
 
 const BYTE: u16 = 0x01;
 const CHAR: u16 = 0x02;

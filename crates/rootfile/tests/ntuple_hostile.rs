@@ -2,18 +2,11 @@
 
 use farroot_rootfile::{Error, ErrorKind};
 
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/forged.rs"]
-mod forged;
-#[path = "support/ntuple.rs"]
-mod support;
-
-use forged::{
+use crate::support::forged::{
     COLLECTION, Forged, ForgedCluster, Group, LEAF, RECORD, VARIANT, column, field, flagged_column,
     flagged_field,
 };
-use support::shown;
+use crate::support::ntuple::shown;
 
 const CHAR: u16 = 0x02;
 const INT32: u16 = 0x07;

@@ -1,13 +1,11 @@
 //! Opening a file and reading its trees, with the bytes coming in every way that they can.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
 use farroot_rootfile::file::Recovery;
 use farroot_rootfile::tree::{BasketPlace, BranchKind, Tree};
 use farroot_rootfile::{ErrorKind, File, Known, Progress, RequestSizes, Result};
 
-#[path = "support/feed.rs"]
-mod feed;
+use crate::support::feed;
 
 fn testdata(name: &str) -> Bytes {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");

@@ -15,18 +15,10 @@ use farroot_rootfile::write::{
 };
 use farroot_rootfile::{Array, Codecs, File, Known, Numbers, Result};
 
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/seeded.rs"]
-mod seeded;
-#[path = "support/ntuple.rs"]
-mod support;
-#[path = "support/write.rs"]
-mod write;
-
-use seeded::{Seeded, divided};
-use support::{Opened, shown};
-use write::Writing;
+use crate::support::feed;
+use crate::support::ntuple::{Opened, shown};
+use crate::support::seeded::{Seeded, divided};
+use crate::support::write::Writing;
 
 const COMPRESSION: u32 = 505;
 

@@ -1,5 +1,4 @@
 //! What is written is read by ROOT and uproot, with the same values and without a warning.
-#![allow(clippy::disallowed_methods, reason = "tests run programs")]
 
 use std::path::Path;
 use std::process::Command;

@@ -9,18 +9,10 @@ use farroot_rootfile::write::{
 };
 use farroot_rootfile::{Array, File, Known, Numbers};
 
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/seeded.rs"]
-mod seeded;
-#[path = "support/ntuple.rs"]
-mod support;
-#[path = "support/write.rs"]
-mod write;
-
-use seeded::{Seeded, divided};
-use support::{Opened, shown};
-use write::Writing;
+use crate::support::feed;
+use crate::support::ntuple::{Opened, shown};
+use crate::support::seeded::{Seeded, divided};
+use crate::support::write::Writing;
 
 /// An RNTuple of those entries, which come in those parts.
 fn written(

@@ -1,5 +1,4 @@
 //! Trees that are written, as this crate's reader sees them.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::sync::Arc;
 
@@ -11,17 +10,10 @@ use farroot_rootfile::write::{
 };
 use farroot_rootfile::{Array, Codecs, File, Known, Numbers};
 
-#[path = "support/columns.rs"]
-mod columns;
-#[path = "support/feed.rs"]
-mod feed;
-#[path = "support/made_up.rs"]
-mod made_up;
-#[path = "support/written.rs"]
-mod written;
-
-use made_up::{Dice, array, branches, pieces};
-use written::Written;
+use crate::support::columns;
+use crate::support::feed;
+use crate::support::made_up::{self, Dice, array, branches, pieces};
+use crate::support::written::{self, Written};
 
 /// The file of a tree `events`, whose entries are added `step` at a time.
 fn tree_file(

@@ -2,10 +2,9 @@
 //! in review. Where a log has changed for a good reason, put the text that the failing test
 //! prints into its file under `plans/`.
 
-mod world;
-
 use farroot_scheduler::*;
-use world::*;
+
+use crate::world::*;
 
 fn check(name: &str, golden: &str, world: &World) {
     let figures = world.scheduler.snapshot();

@@ -1,16 +1,13 @@
 //! Whatever is wanted, cancelled, delivered, and broken, in whatever order: every want ends once,
 //! nothing is asked for twice, memory comes back, and there is always a next step.
 
-#[path = "world/ranges.rs"]
-#[allow(dead_code, reason = "the stories use the rest")]
-mod ranges;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use farroot_scheduler::*;
 use proptest::prelude::*;
-use ranges::Ranges;
+
+use crate::world::ranges::Ranges;
 
 const FILE_SIZE: u64 = 4 << 20;
 

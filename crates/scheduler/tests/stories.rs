@@ -1,9 +1,8 @@
 //! What the scheduler promises, one story each, in virtual time.
 
-mod world;
-
 use farroot_scheduler::*;
-use world::*;
+
+use crate::world::*;
 
 fn far() -> World {
     World::new(Budgets::default(), xrootd(), Link::new(ms(100)))

@@ -1,9 +1,8 @@
 //! Servers and clients that break the rules: an error, never a panic, never wrong bytes.
 
-mod frames;
-
 use std::time::Duration;
 
+use crate::frames::{answers, error_of, request};
 use bytes::Bytes;
 use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use farroot_xrootd::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
@@ -19,7 +18,6 @@ use farroot_xrootd::message::{Login, Message, Open, Ping, Protocol};
 use farroot_xrootd::profile::{Authentication, Profile, Start};
 use farroot_xrootd::response::Redirect;
 use farroot_xrootd::server::{Served, Server, ServerConfig};
-use frames::{answers, error_of, request};
 
 /// The request that heads of parts answer here.
 const PGREAD: u16 = 3030;

@@ -1,9 +1,8 @@
 //! What a served connection keeps for a client, and what it leaves undone.
 
-mod frames;
-
 use std::time::Duration;
 
+use crate::frames::{answers, error_of, request};
 use bytes::Bytes;
 use farroot_xrootd::error::{ErrorCode, ServerError};
 use farroot_xrootd::header::{Status, StreamId};
@@ -11,7 +10,6 @@ use farroot_xrootd::message::handshake;
 use farroot_xrootd::message::login::{Ability, SessionId, VERSION_5_DEFERRED_ANSWERS};
 use farroot_xrootd::message::{Login, Message, Ping};
 use farroot_xrootd::server::{Served, Server, ServerConfig, Tag};
-use frames::{answers, error_of, request};
 
 const NOW: Duration = Duration::ZERO;
 

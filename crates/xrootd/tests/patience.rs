@@ -1,11 +1,10 @@
 //! Servers that send elsewhere, ask for patience, answer out of order, or not at all.
 
-mod pair;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::pair::{self, LATENCY, Pair, RTT, byte};
 use farroot_xrootd::client::{Answer, Event, HowToRetry, RequestId};
 use farroot_xrootd::error::{ErrorCode, Misuse, RequestError, SessionError};
 use farroot_xrootd::message::Request;
@@ -13,7 +12,6 @@ use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::profile::Start;
 use farroot_xrootd::response::Redirect;
 use farroot_xrootd::server::{Server, Tag};
-use pair::{LATENCY, Pair, RTT, byte};
 
 const READING: OpenOptions = OpenOptions::FOR_READING;
 

@@ -1,11 +1,10 @@
 //! What holds whatever comes: the way a conversation is cut does not matter, no bytes make either
 //! side panic, and every request ends exactly once with the right bytes.
 
-mod pair;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::pair::{Pair, byte};
 use bytes::Bytes;
 use farroot_xrootd::client::{Client, ClientConfig, Event, FileId, RequestId};
 use farroot_xrootd::error::ErrorCode;
@@ -15,7 +14,6 @@ use farroot_xrootd::message::login::SessionId;
 use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::profile::{Profile, Start};
 use farroot_xrootd::server::{Server, ServerConfig};
-use pair::{Pair, byte};
 use proptest::prelude::*;
 
 const NOW: Duration = Duration::from_secs(1);

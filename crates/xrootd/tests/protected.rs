@@ -1,8 +1,7 @@
 //! Client and served side together where the server wants TLS, a credential, or both: how many
 //! round trips that takes, what is said to whom, and what comes of a wrong guess.
 
-mod pair;
-
+use crate::pair::{Pair, RTT, byte};
 use bytes::Bytes;
 use farroot_xrootd::auth::{Credential, Method, token_of};
 use farroot_xrootd::client::{Client, ClientConfig, Event, HowToRetry, RequestId, Tls};
@@ -13,7 +12,6 @@ use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::message::protocol::ServerFlags;
 use farroot_xrootd::profile::{Authentication, Profile, Start};
 use farroot_xrootd::server::{ServedTls, ServerConfig};
-use pair::{Pair, RTT, byte};
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
 

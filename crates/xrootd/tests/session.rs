@@ -1,17 +1,15 @@
 //! Client and served side together: how many round trips things take, and that the right bytes
 //! come, whatever the guesses were worth.
 
-mod pair;
-
 use std::ops::Range;
 
+use crate::pair::{Pair, RTT, byte};
 use farroot_xrootd::client::{Answer, Event, FileId, RequestId};
 use farroot_xrootd::error::ErrorCode;
 use farroot_xrootd::header::Handle;
 use farroot_xrootd::message::Request;
 use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::profile::{HandleOrder, Profile, Start};
-use pair::{Pair, RTT, byte};
 
 fn expect(pair: &Pair, request: RequestId, file: FileId, range: Range<u64>) {
     let got = pair.data(request);

@@ -1,11 +1,10 @@
 //! Writing: what leaves when, what a guessed handle may do, and what becomes of damaged pages.
 
-mod pair;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::pair::{Pair, RTT, contents};
 use bytes::Bytes;
 use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, RequestId};
 use farroot_xrootd::error::{ErrorCode, Misuse, ProtocolError, RequestError};
@@ -16,7 +15,6 @@ use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::pages;
 use farroot_xrootd::profile::{Profile, Start};
 use farroot_xrootd::server::{Server, ServerConfig};
-use pair::{Pair, RTT, contents};
 
 const NEW: OpenOptions =
     OpenOptions(OpenOptions::NEW.0 | OpenOptions::MAKE_PATH.0 | OpenOptions::PERSIST_ON_CLOSE.0);

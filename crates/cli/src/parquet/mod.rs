@@ -4,7 +4,7 @@
 #[cfg(feature = "parquet")]
 mod arrow_rs;
 
-#[cfg(not(feature = "parquet"))]
+#[cfg(any(test, not(feature = "parquet")))]
 use std::path::Path;
 
 use engine::ParquetLibrary;
@@ -17,10 +17,10 @@ pub fn compiled_in() -> &'static dyn ParquetLibrary {
     &NotCompiled
 }
 
-#[cfg(not(feature = "parquet"))]
+#[cfg(any(test, not(feature = "parquet")))]
 struct NotCompiled;
 
-#[cfg(not(feature = "parquet"))]
+#[cfg(any(test, not(feature = "parquet")))]
 impl ParquetLibrary for NotCompiled {
     fn create(&self, _: &Path) -> engine::Result<Box<dyn engine::ParquetWriter>> {
         let what = "this farroot was built without Parquet";
@@ -31,4 +31,10 @@ impl ParquetLibrary for NotCompiled {
              'farroot[arrow]'`)",
         ))
     }
+}
+
+#[test]
+fn a_build_without_parquet_says_how_to_have_it() {
+    let error = NotCompiled.create(Path::new("t.parquet")).err().expect("an error").to_string();
+    assert!(error.contains("--features parquet") && error.contains("farroot[arrow]"), "{error}");
 }

@@ -8,8 +8,8 @@ use farroot_rootfile::tree::ClassTable;
 use farroot_rootfile::{Known, Result};
 use twox_hash::XxHash3_64;
 
-use crate::feed;
-use crate::support::Opened;
+use super::feed;
+use super::ntuple::Opened;
 
 /// Roles of fields, as in the file.
 pub const LEAF: u16 = 0;

@@ -8,7 +8,7 @@ use farroot_rootfile::ntuple::{Cluster, FieldInterpretation, Names, PageUse, RNT
 use farroot_rootfile::tree::ClassTable;
 use farroot_rootfile::{Array, Codecs, Known, Numbers, Result};
 
-use crate::feed;
+use super::feed;
 
 pub struct Opened {
     pub bytes: Bytes,

@@ -3,9 +3,7 @@
 //! it to its promises at each step: nothing is asked for twice, nothing is ready before it is
 //! here, nothing is kept that was to be forgotten.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-
-mod ranges;
+pub mod ranges;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -124,9 +122,7 @@ pub struct World {
     pub link: Link,
     pub consumer: Consumer,
     pub file_size: u64,
-    pub server: ServerId,
     pub file: FileId,
-    pub source: SourceId,
     /// One line for each action.
     pub log: Vec<String>,
     pub ready: BTreeMap<WantId, Time>,
@@ -156,16 +152,14 @@ impl World {
         let mut scheduler = Scheduler::new(Budgets { idle_max: Time::MAX, ..budgets });
         let server = scheduler.add_server(Time::ZERO, traits);
         let file = scheduler.add_file(Time::ZERO);
-        let source = scheduler.add_source(Time::ZERO, file, server);
+        scheduler.add_source(Time::ZERO, file, server);
         World {
             scheduler,
             now: Time::ZERO,
             link,
             consumer: Consumer::Releases,
             file_size: 1 << 40,
-            server,
             file,
-            source,
             log: Vec::new(),
             ready: BTreeMap::new(),
             failed: BTreeMap::new(),

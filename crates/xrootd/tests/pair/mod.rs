@@ -1,5 +1,4 @@
 //! A client and a served connection joined by queues, in virtual time. Not a socket, not a clock.
-#![allow(dead_code, reason = "every test file uses its own part of it")]
 
 mod tunnel;
 

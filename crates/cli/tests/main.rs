@@ -1,0 +1,6 @@
+//! The program, run as a user runs it.
+
+mod floods;
+mod run;
+mod shell;
+mod verbs;

@@ -1,0 +1,5 @@
+//! The engine over files on the disk.
+
+mod arrow;
+mod as_bytes;
+mod replaced;

@@ -1,0 +1,13 @@
+//! The protocol in virtual time, and beside real servers and clients.
+
+mod frames;
+mod hostile;
+mod limits;
+mod pair;
+mod patience;
+mod properties;
+mod protected;
+mod real_server;
+mod session;
+mod stock_clients;
+mod writing;

@@ -1,0 +1,29 @@
+//! The engine in virtual time.
+
+mod absent_files;
+mod awkward_servers;
+mod cached_files;
+mod chains;
+mod chunks;
+mod copy;
+mod cut;
+mod events;
+mod exercise;
+mod follow;
+mod friends;
+mod jobs;
+mod known_files;
+mod left_out;
+mod memory;
+mod merges;
+mod ntuple;
+mod objects;
+mod proxied;
+mod ranges;
+mod replayed;
+mod report;
+mod round_trips;
+mod skim;
+mod skip;
+mod watched;
+mod writes;
