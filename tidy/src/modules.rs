@@ -81,7 +81,7 @@ fn normal(path: &str) -> String {
     parts.join("/")
 }
 
-/// Whether the file is a module of the crate's one test binary: Cargo links what all tests share once.
+/// Whether the file is a module of the crate's one test binary.
 fn is_module_of_tests(path: &str, all: &BTreeSet<&str>) -> bool {
     let Some((folder, name)) = path.rsplit_once('/') else { return false };
     folder.ends_with("/tests") && name != "main.rs" && all.contains(&*format!("{folder}/main.rs"))
