@@ -117,6 +117,46 @@ def test_masked_values_are_missing(tmp_path: Path, array: Any) -> None:
     assert farroot.open(path)["u/x"].array().tolist() == [1, 2]
 
 
+RECORDS: list[Any] = [
+    ak.Array([{"a": 1}, None]),
+    ak.Array([[{"a": 1}, None], []]),
+    ak.Array([[{"a": 1}], None]),
+    pa.array([{"a": 1}, None]),
+    pl.Series([{"a": 1}, None]),
+    [{"a": 1}, None],
+]
+
+
+@pytest.mark.parametrize("column", RECORDS, ids=range(len(RECORDS)))
+def test_records_that_are_missing_are_no_lists(tmp_path: Path, column: Any) -> None:
+    """An RNTuple had lists of none or one instead, since C++ has no name for such records; and
+    where no record was missing, too."""
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        for make in (file.mktree, file.mkrntuple):
+            with pytest.raises(farroot.InvalidArgumentError, match="ak.singletons"):
+                make("t", {"x": column})
+        with pytest.raises(farroot.UnsupportedError, match="may be missing"):
+            file.mkrntuple("t", {"x": "?{a: int64}"})
+        file.mkrntuple("n", {"x": column[:1]})
+        with pytest.raises(farroot.InvalidArgumentError, match="ak.singletons"):
+            file["n"].extend({"x": column})
+        file.mkrntuple("lists", {"x": ak.singletons(ak.Array([{"a": 1}, None]))})
+    expected = ak.to_list(ak.Array(column[:1])) if not hasattr(column, "to_pylist") else [{"a": 1}]
+    assert farroot.open(path)["n"]["x"].array().tolist() == expected
+    assert farroot.open(path)["lists/x"].array().tolist() == [[{"a": 1}], []]
+
+
+def test_objects_of_polars_are_no_bytes(tmp_path: Path) -> None:
+    """Their addresses in memory were written, as texts."""
+    column = pl.Series([object(), object()], dtype=pl.Object)
+    with farroot.recreate(tmp_path / "f.root") as file:
+        for table in (pl.DataFrame({"x": column}), {"x": column}):
+            for make in (file.mktree, file.mkrntuple):
+                with pytest.raises(farroot.UnsupportedError, match="column 'x': polars' Object"):
+                    make("t", table)
+
+
 def arrow_batches() -> Any:
     batches = [pa.record_batch({"a": pa.array(each, pa.int64())}) for each in ([1, 2], [3, None])]
     return pa.RecordBatchReader.from_batches(batches[0].schema, batches)

@@ -98,7 +98,7 @@ def test_docs_of_awkward_become_titles(tmp_path: Path) -> None:
 
 
 def odd_columns() -> dict[str, Any]:
-    """What only RNTuples hold: values of several types, tuples, records that may be missing."""
+    """Columns that only RNTuples hold: values of several types, tuples."""
     point = {"x": 1, "y": [1.5]}
     return {
         "union": ak.Array([1, "two", 3, "four"] * 50),
@@ -108,7 +108,6 @@ def odd_columns() -> dict[str, Any]:
         "tuple": ak.Array([(1, "a"), (2, ""), (3, "bc"), (4, "d")] * 50),
         "tuples": ak.Array([[(1, 1.5)], [], [(2, 2.5), (3, 3.5)], [(4, 4.5)]] * 50),
         "mixed": ak.Array([(1, [2]), ("two", [3]), (3, ["four"]), (4, [])] * 50),
-        "record": ak.Array([point, None, {"x": 2, "y": []}, None] * 50),
         "fixed": ak.to_regular(ak.Array([[{"x": 1}, {"x": 2}], [{"x": 3}, {"x": 4}]] * 100)),
         "fixed_tuples": ak.to_regular(ak.Array([[(1, 2.5)] * 3, [(3, 4.5)] * 3] * 100)),
     }
@@ -124,8 +123,6 @@ def test_columns_that_only_an_rntuple_holds(tmp_path: Path) -> None:
                 ntuple.extend(batch)
         written.append((tmp_path / "f.root").read_bytes())
     assert written[0] == written[1] == written[2]
-    # Nothing in C++ says of a record that it may be missing.
-    data["record"] = ak.Array([[each] if each is not None else [] for each in data["record"]])
     ours = farroot.open(tmp_path / "f.root")["t"]
     theirs = uproot.open(tmp_path / "f.root")["t"]
     for name, column in data.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,11 +56,24 @@ def _pyarrow() -> Any:
 
 def _given(what: Any, take: Callable[[Any], Any]) -> Any:
     """What a library gives through Arrow's interface."""
+    _refuse_addresses(what)
     try:
         return take(what)
     except Exception as error:
         kind = type(what).__name__
         raise ArgumentTypeError(f"Arrow makes nothing of a {kind}: {error}") from error
+
+
+def _refuse_addresses(what: Any) -> None:
+    """Of Python's objects in polars' columns Arrow gets the addresses, as bytes."""
+    if not type(what).__module__.startswith("polars"):
+        return
+    schema = getattr(what, "schema", None)
+    types = schema if isinstance(schema, Mapping) else {None: getattr(what, "dtype", None)}
+    for name, type_ in types.items():
+        if str(type_) == "Object":
+            said = "polars' Object, Python's objects one by one: write its .to_list(), if ROOT has such"
+            raise UnsupportedError(said if name is None else f"column {name!r}: {said}")
 
 
 def _columns(table: Any) -> dict[str, Any]:

@@ -124,12 +124,13 @@ def _shaped(items: Any, shape: tuple[int, ...]) -> Any:
 
 
 def type_of(layout: Any, has_options: bool = True) -> Type:
-    """The type of what a layout holds, as it is written.
+    """The type of what a layout holds, as it is written: no record may be missing, of which
+    ROOT has no type.
 
     Args:
         has_options: Whether values may be missing, or of several types.
     """
-    return _types.plain(layout.form.type, has_options)
+    return _types.without_optional_records(_types.plain(layout.form.type, has_options))
 
 
 def size_of(layout: Any) -> int:
@@ -186,7 +187,7 @@ def to_column(layout: Any, type_: Type) -> Column:
     if layout.is_option:
         missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
         if len(missing):
-            how = f'fill them (ak.fill_none), or mkrntuple with the type "?{type_}" holds them'
+            how = _types.instead_of_missing(type_)
             raise InvalidArgumentError(f"{len(missing)} missing values, of type {type_}: {how}")
         return to_column(layout.project(), type_)
     if layout.is_unknown:

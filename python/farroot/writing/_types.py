@@ -131,6 +131,47 @@ def plain(type_: Type, has_options: bool = True) -> Type:
     raise UnsupportedError(f"{what}: an RNTuple can hold them, a tree cannot")
 
 
+def has_name(type_: Type) -> bool:
+    """Whether C++ has a name for the type: not for records with names of fields, nor for types
+    that contain some."""
+    match type_:
+        case ak.types.RecordType():
+            is_tuple = type_.fields == [str(at) for at in range(len(type_.contents))]
+            return is_tuple and all(map(has_name, type_.contents))
+        case ak.types.UnionType():
+            return all(map(has_name, type_.contents))
+        case ak.types.ListType() | ak.types.RegularType() | ak.types.OptionType():
+            return has_name(type_.content)
+    return True
+
+
+def without_optional_records(type_: Type) -> Type:
+    """The type without the options that ``std::optional`` cannot be: those of types without a name.
+
+    Of a column that has such an option, and no missing value, nothing changes."""
+    match type_:
+        case ak.types.OptionType():
+            content = without_optional_records(type_.content)
+            return ak.types.OptionType(content) if has_name(content) else content
+        case ak.types.ListType() if not is_string(type_):
+            return ak.types.ListType(without_optional_records(type_.content))
+        case ak.types.RegularType() if not is_string(type_):
+            return ak.types.RegularType(without_optional_records(type_.content), type_.size)
+        case ak.types.RecordType():
+            contents = [without_optional_records(each) for each in type_.contents]
+            return ak.types.RecordType(contents, type_.fields, parameters=type_.parameters)
+        case ak.types.UnionType():
+            return ak.types.UnionType([without_optional_records(each) for each in type_.contents])
+    return type_
+
+
+def instead_of_missing(type_: Type) -> str:
+    """Advice to who writes missing values into a column without options."""
+    if has_name(type_):
+        return f'fill them (ak.fill_none), or mkrntuple with the type "?{type_}" holds them'
+    return "ROOT has no type for records that may be missing: ak.singletons(x) makes lists of them"
+
+
 def of_dtype(dtype: np.dtype[Any]) -> Type:
     """The same of a type of NumPy."""
     if dtype.names is not None:

@@ -106,6 +106,11 @@ impl Builder<'_> {
         path: &str,
     ) -> Result<()> {
         let typename = typename(entry).map_err(|error| error.within(path))?;
+        if matches!(entry, EntryType::Option(content) if !way::is_typed(content)) {
+            // As lists of none or one, which uproot makes of them, they would be read as lists.
+            let what = format!("{entry}: ROOT has no type for records that may be missing");
+            return Err(Error::unsupported(what).within(path));
+        }
         let role = match entry {
             // ROOT has arrays of what has a type only.
             EntryType::Regular { content, .. } if !way::is_typed(content) => Role::Collection,
