@@ -280,6 +280,12 @@ impl<'a> Builder<'a> {
     }
 
     fn element(&self, id: u32, columns: &[u32]) -> Result<Element> {
+        // As ROOT computes them: a step of a double field is seldom a single-precision real.
+        let has_steps = |id: &u32| self.schema.columns[*id as usize].range.is_some();
+        let is_double = self.schema.fields[id as usize].typename == "double";
+        if is_double && columns.iter().all(has_steps) && !columns.is_empty() {
+            return Ok(Element::Number(Number::F64));
+        }
         let mut joined: Option<Element> = None;
         for column in columns {
             let encoding = Encoding::of(&self.schema.columns[*column as usize])

@@ -168,6 +168,7 @@ impl<'a> EnvelopeReader<'a> {
                     Some(name) => format!("{flag} ({name})"),
                     None => flag.to_string(),
                 };
+                // ROOT counts 64 bits a word, too, though the highest only says that more follow.
                 let set = (0..63).filter(|bit| bits >> bit & 1 == 1);
                 let set: Vec<String> = set.map(|bit| spelled(first + bit)).collect();
                 let what = format!("an RNTuple with feature flag {}", set.join(", "));
@@ -176,7 +177,7 @@ impl<'a> EnvelopeReader<'a> {
             if !more {
                 return Ok(());
             }
-            first += 63;
+            first += 64;
         }
     }
 
@@ -250,7 +251,7 @@ mod tests {
         EnvelopeReader::new(&none).feature_flags().unwrap();
         let some = [&(1u64 << 63).to_le_bytes()[..], &5u64.to_le_bytes()].concat();
         let error = EnvelopeReader::new(&some).feature_flags().unwrap_err();
-        assert!(error.to_string().ends_with("feature flag 63, 65"), "{error}");
+        assert!(error.to_string().ends_with("feature flag 64, 66"), "{error}");
         assert!(EnvelopeReader::new(&some[..8]).feature_flags().is_err(), "cut");
         let error = EnvelopeReader::new(&1u64.to_le_bytes()).feature_flags().unwrap_err();
         assert!(error.to_string().ends_with("flag 0 (nested deferred columns)"), "{error}");

@@ -107,6 +107,9 @@ impl Encoding {
             (encoding, Elements::Numbers(Numbers::F32(all))) => {
                 return encoding.singles(raw, count, all);
             }
+            (Encoding::Quantised { bits, min, max }, Elements::Numbers(Numbers::F64(all))) => {
+                all.extend(steps(packed(raw, count, bits), (bits, min, max)));
+            }
             // Another representation of the field has doubles.
             (encoding, Elements::Numbers(Numbers::F64(all))) => {
                 let mut narrow = Vec::new();
@@ -138,14 +141,22 @@ impl Encoding {
                 all.extend(packed(raw, count, bits).map(value));
             }
             Encoding::Quantised { bits, min, max } => {
-                let steps = ((1u64 << bits) - 1) as f64;
-                let value = |packed| (min + f64::from(packed) * (max - min) / steps) as f32;
-                all.extend(packed(raw, count, bits).map(value));
+                let reals = steps(packed(raw, count, bits), (bits, min, max));
+                all.extend(reals.map(|real| real as f32));
             }
             _ => return Err(different_types()),
         }
         Ok(())
     }
+}
+
+/// Quantised reals, rounded as ROOT rounds them (`UnquantizeReals`).
+fn steps(
+    numbers: impl Iterator<Item = u32>,
+    (bits, min, max): (u32, f64, f64),
+) -> impl Iterator<Item = f64> {
+    let scale = (max - min) / ((1u64 << bits) - 1) as f64;
+    numbers.map(move |number| f64::from(number) * scale + min)
 }
 
 /// Whether single-precision reals are wanted as doubles.
