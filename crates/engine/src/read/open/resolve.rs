@@ -195,10 +195,12 @@ impl<'a> NameResolver<'a> {
         NameResolver { table, friends: given.to_vec(), all }
     }
 
-    /// Whether a text begins with the name of a friend, open or not, and a dot.
+    /// Whether a text is the name of a friend, open or not, a dot, and the name of a column.
     pub(super) fn names_friend(&self, text: &str) -> bool {
         let places = self.table.friend_places().unwrap_or_default();
-        self.friend_at(text).is_some()
+        // An open friend may have a column whose name looks like a formula.
+        let of_open = self.friend_at(text);
+        of_open.is_some_and(|(friend, column)| friend.table.has(column) || !is_computed(column))
             || places.iter().any(|place| {
                 column_of_place(text, place).is_some_and(|column| !is_computed(column))
             })
