@@ -34,15 +34,54 @@ pub(in crate::write) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
         .flat_map(|(field, id)| field.columns.iter().map(move |column| (*column, id)))
         .collect();
     to.list(aliases.len(), |to| {
-        for (column, field) in aliases {
-            to.record(|to| {
-                to.u32(column);
-                to.u32(field);
-            });
-        }
+        aliases.into_iter().for_each(|each| to.record(|to| alias(each, to)));
     });
     let extra = schema.extra_types.iter().map(|(count, _)| count).sum();
     to.list(extra, |to| schema.extra_types.iter().for_each(|(_, bytes)| to.bytes(bytes)));
+}
+
+/// Columns of fields that the header has, which came after it was written: further
+/// representations. `aliases` are numbers of columns, and of projected fields that show them.
+#[derive(Debug, Default)]
+pub(in crate::write) struct LateColumns {
+    pub columns: Vec<Column>,
+    pub aliases: Vec<(u32, u32)>,
+}
+
+impl LateColumns {
+    /// The footer's record of additions: the record `before`, if there is one, and these columns
+    /// behind its own. `None` where `before` is no such record.
+    pub fn extension(&self, before: Option<&[u8]>) -> Option<Vec<u8>> {
+        let mut rest = before.map_or(Some(&[][..]), |record| record.get(8..))?;
+        let mut lists: [&[u8]; 4] = [&[0; 12]; 4];
+        for list in lists.iter_mut().filter(|_| before.is_some()) {
+            let size = i64::from_le_bytes(rest.get(..8)?.try_into().ok()?);
+            let size = usize::try_from(size.checked_neg()?).ok()?;
+            (*list, rest) = rest.split_at_checked(size).filter(|(list, _)| list.len() >= 12)?;
+        }
+        let [fields, columns, aliases, extra] = lists;
+        let count = |list: &[u8]| list[8..12].iter().rev().fold(0, |n, b| n << 8 | usize::from(*b));
+        let mut to = EnvelopeWriter::part();
+        to.record(|to| {
+            to.list(count(fields), |to| to.bytes(&fields[12..]));
+            to.list(count(columns) + self.columns.len(), |to| {
+                to.bytes(&columns[12..]);
+                self.columns.iter().for_each(|each| to.record(|to| column(each, to)));
+            });
+            to.list(count(aliases) + self.aliases.len(), |to| {
+                to.bytes(&aliases[12..]);
+                self.aliases.iter().for_each(|each| to.record(|to| alias(*each, to)));
+            });
+            to.list(count(extra), |to| to.bytes(&extra[12..]));
+            to.bytes(rest);
+        });
+        Some(to.into_part())
+    }
+}
+
+fn alias((column, field): (u32, u32), to: &mut EnvelopeWriter) {
+    to.u32(column);
+    to.u32(field);
 }
 
 fn field(field: &Field, id: u32, to: &mut EnvelopeWriter) {

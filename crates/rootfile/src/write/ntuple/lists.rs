@@ -18,11 +18,21 @@ const BYTES_MAX: usize = 8 << 20;
 #[derive(Debug, Clone)]
 pub(in crate::write) struct PageLists {
     header_checksum: u64,
-    /// Entries and columns of the clusters of the list that is open.
+    open: Clusters,
+    full: Vec<Clusters>,
+}
+
+/// Clusters of one page list: their entries, and the list frames of their columns.
+#[derive(Debug, Clone, Default)]
+struct Clusters {
     entries: Vec<Range<u64>>,
     columns: Vec<u8>,
-    full: Vec<PageList>,
 }
+
+/// The first element of a column whose field has another representation in a cluster.
+const SUPPRESSED: i64 = i64::MIN;
+/// Bytes of a list frame before its items: its size and their number.
+const LIST_HEAD: usize = 12;
 
 /// A page list that has no place yet.
 #[derive(Debug, Clone)]
@@ -52,26 +62,17 @@ pub(in crate::write) fn column(
     });
 }
 
-impl PageLists {
-    /// No lists, for the RNTuple whose header has this checksum.
-    pub fn new(header_checksum: u64) -> Self {
-        PageLists { header_checksum, entries: Vec::new(), columns: Vec::new(), full: Vec::new() }
-    }
+/// Appends the place of a column whose field has another representation in the cluster.
+pub(in crate::write) fn suppressed(to: &mut EnvelopeWriter) {
+    to.list(0, |to| to.i64(SUPPRESSED));
+}
 
-    /// Adds the next cluster; `columns` is the list frame of its columns, written by [`column`].
-    pub fn add(&mut self, entries: Range<u64>, columns: &[u8]) {
-        self.entries.push(entries);
-        self.columns.extend_from_slice(columns);
-        if self.entries.len() >= CLUSTERS_MAX || self.columns.len() >= BYTES_MAX {
-            self.close();
-        }
-    }
-
-    fn close(&mut self) {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return };
-        let entries = first.start..last.end;
+impl Clusters {
+    /// The page list's envelope, in which each cluster has at least so many columns: those that
+    /// came after it are suppressed in it.
+    fn envelope(&self, header_checksum: u64, columns: usize) -> Vec<u8> {
         let mut to = EnvelopeWriter::new(EnvelopeKind::PageList);
-        to.u64(self.header_checksum);
+        to.u64(header_checksum);
         to.list(self.entries.len(), |to| {
             for entries in &self.entries {
                 to.record(|to| {
@@ -80,17 +81,51 @@ impl PageLists {
                 });
             }
         });
-        to.list(self.entries.len(), |to| to.bytes(&self.columns));
-        let clusters = self.entries.len();
-        self.full.push(PageList { entries, clusters, envelope: to.finish().0 });
-        self.entries.clear();
-        self.columns.clear();
+        to.list(self.entries.len(), |to| {
+            let mut rest = &self.columns[..];
+            while let Some((list, count)) = first_list(rest) {
+                to.list(count.max(columns), |to| {
+                    to.bytes(&list[LIST_HEAD..]);
+                    (count..columns).for_each(|_| suppressed(to));
+                });
+                rest = &rest[list.len()..];
+            }
+        });
+        to.finish().0
+    }
+}
+
+/// The list frame at the beginning of some that were written here, and the number of its items.
+fn first_list(frames: &[u8]) -> Option<(&[u8], usize)> {
+    let size = i64::from_le_bytes(*frames.first_chunk()?).unsigned_abs();
+    let count = u32::from_le_bytes(*frames.get(8..)?.first_chunk()?);
+    Some((frames.get(..size as usize)?, count as usize))
+}
+
+impl PageLists {
+    /// No lists, for the RNTuple whose header has this checksum.
+    pub fn new(header_checksum: u64) -> Self {
+        PageLists { header_checksum, open: Clusters::default(), full: Vec::new() }
     }
 
-    /// All page lists.
-    pub fn finish(mut self) -> Vec<PageList> {
-        self.close();
-        self.full
+    /// Adds the next cluster; `columns` is the list frame of its columns, written by [`column`].
+    pub fn add(&mut self, entries: Range<u64>, columns: &[u8]) {
+        self.open.entries.push(entries);
+        self.open.columns.extend_from_slice(columns);
+        if self.open.entries.len() >= CLUSTERS_MAX || self.open.columns.len() >= BYTES_MAX {
+            self.full.push(std::mem::take(&mut self.open));
+        }
+    }
+
+    /// All page lists, of clusters of at least so many columns.
+    pub fn finish(mut self, columns: usize) -> Vec<PageList> {
+        self.full.push(self.open);
+        let list = |all: Clusters| {
+            let entries = all.entries.first()?.start..all.entries.last()?.end;
+            let envelope = all.envelope(self.header_checksum, columns);
+            Some(PageList { entries, clusters: all.entries.len(), envelope })
+        };
+        self.full.into_iter().filter_map(list).collect()
     }
 }
 

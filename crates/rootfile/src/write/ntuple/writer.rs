@@ -168,7 +168,7 @@ impl RNTupleWriter {
     ) -> Result<Finished> {
         let Placed { header, header_checksum, lists, .. } = placed;
         let mut groups = Vec::new();
-        for list in lists.finish() {
+        for list in lists.finish(0) {
             let link = self.envelope(&list.envelope, &mut records, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }

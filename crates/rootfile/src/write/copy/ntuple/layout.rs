@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::ntuple::{Column, Field, Role, Schema};
 use crate::write::copy::Missing;
+use crate::write::ntuple::description::LateColumns;
 
 /// The column type of quantised reals, whose zero bits mean the range's minimum; and plain floats.
 const QUANTISED: u16 = 0x1d;
@@ -121,10 +122,12 @@ impl UnionSchema {
         self.sources(schema, &fields, before)?;
         for (id, place) in (0..).zip(&fields) {
             if let Some(place) = place.filter(|_| schema.fields[id as usize].source.is_none()) {
-                self.representations(schema, id, place as usize)?;
+                self.representations(schema, id, place as usize, missing)?;
             }
         }
-        self.is_extended |= schema.columns.iter().any(|column| column.deferred);
+        if self.may_extend(missing) {
+            self.is_extended |= schema.columns.iter().any(|column| column.deferred);
+        }
         for extra in &schema.extra_types {
             if !self.extra_types.contains(extra) {
                 self.extra_types.push(extra.clone());
@@ -210,7 +213,19 @@ impl UnionSchema {
         Ok(())
     }
 
-    fn representations(&mut self, schema: &Schema, id: u32, place: usize) -> Result<()> {
+    /// Whether an input may lead to a new header. Inputs of a skim do not, but for the first: it is
+    /// written before the others are known.
+    fn may_extend(&self, missing: Missing) -> bool {
+        self.inputs == 0 || missing != Missing::Filter
+    }
+
+    fn representations(
+        &mut self,
+        schema: &Schema,
+        id: u32,
+        place: usize,
+        missing: Missing,
+    ) -> Result<()> {
         for columns in schema.representations(id) {
             let stored: Vec<Storage> =
                 columns.iter().map(|id| Storage::of(&schema.columns[*id as usize])).collect();
@@ -221,7 +236,7 @@ impl UnionSchema {
             }
             if !mine.contains(&stored) {
                 mine.push(stored);
-                self.is_extended |= self.inputs > 0;
+                self.is_extended |= self.inputs > 0 && self.may_extend(missing);
             }
         }
         Ok(())
@@ -263,20 +278,18 @@ impl UnionSchema {
         all
     }
 
-    /// The output's schema, with the name and description of the first input's RNTuple.
-    pub fn schema(&self, first: &Schema) -> Schema {
+    /// The output's schema with those columns, and with the name and description of the first
+    /// input's RNTuple.
+    pub fn schema(&self, first: &Schema, columns: &[ColumnPlace]) -> Schema {
         let mut schema = Schema::default();
         schema.name.clone_from(&first.name);
         schema.description.clone_from(&first.description);
         schema.writer.clone_from(&first.writer);
         schema.extra_types.clone_from(&self.extra_types);
         schema.fields = self.fields.iter().map(|field| field.field.clone()).collect();
-        for (id, (place, at, position)) in (0..).zip(self.columns()) {
-            let Storage { kind, bits, range } = self.fields[place].representations[at][position];
-            let (field, representation) = (place as u32, at as u16);
-            let deferred = false;
-            schema.columns.push(Column { kind, bits, field, representation, deferred, range });
-            schema.fields[place].columns.push(id);
+        for (id, place) in (0..).zip(columns) {
+            schema.columns.push(self.column(*place));
+            schema.fields[place.0].columns.push(id);
         }
         for place in 0..schema.fields.len() {
             if let Some(source) = schema.fields[place].source {
@@ -284,5 +297,24 @@ impl UnionSchema {
             }
         }
         schema
+    }
+
+    /// A column of the output, as header and footer describe it.
+    fn column(&self, (place, at, position): ColumnPlace) -> Column {
+        let Storage { kind, bits, range } = self.fields[place].representations[at][position];
+        let (field, representation) = (place as u32, at as u16);
+        Column { kind, bits, field, representation, deferred: false, range }
+    }
+
+    /// Columns that came after the header was written, behind the `first` ones.
+    pub fn late_columns(&self, columns: &[ColumnPlace], first: usize) -> LateColumns {
+        let mut late = LateColumns::default();
+        for (id, place) in columns.iter().enumerate().skip(first) {
+            late.columns.push(self.column(*place));
+            let shows = |field: &UnionField| field.field.source == Some(place.0 as u32);
+            let shown = (0..).zip(&self.fields).filter(|(_, field)| shows(field));
+            late.aliases.extend(shown.map(|(field, _): (u32, _)| (id as u32, field)));
+        }
+        late
     }
 }

@@ -11,7 +11,7 @@ mod take;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,9 +51,6 @@ pub use take::TakenField;
 /// The anchor's maximum key size: longer envelopes are in several records.
 const RECORD_MAX: u64 = 1 << 30;
 
-/// The first element in a page list for a column whose field has another representation there.
-const SUPPRESSED: i64 = i64::MIN;
-
 /// An RNTuple of an input.
 #[derive(Debug)]
 pub struct SourceNTuple {
@@ -82,6 +79,8 @@ pub struct CopiedNTuple {
     /// The first input's record of fields that were added later; `None` with a new header.
     extension: Option<Bytes>,
     columns: Vec<ColumnPlace>,
+    /// Columns of further inputs of a skim, in other encodings: the footer describes them.
+    late: Vec<ColumnPlace>,
     /// Entries of all inputs that are planned, and of those that have ended.
     planned: u64,
     entries: u64,
@@ -174,6 +173,7 @@ impl CopiedNTuple {
             lists: PageLists::new(0),
             extension: None,
             columns: Vec::new(),
+            late: Vec::new(),
             planned: 0,
             entries: 0,
             elements: Vec::new(),
@@ -221,12 +221,10 @@ impl CopiedNTuple {
         let at = match known {
             Some(at) => at,
             None => {
-                let columns = self.layout.columns().len();
+                let known = self.layout.columns();
                 let fields = self.layout.add(schema, missing)?;
-                if self.header.is_some() && self.layout.columns().len() != columns {
-                    let what = "columns of other encodings than in the inputs before, which are \
-                                written already: merge the files first";
-                    return Err(Error::unsupported(what).within(&schema.name));
+                if missing == Missing::Filter {
+                    self.add_late(&known);
                 }
                 let (schema, fields) = (schema.clone().into(), fields.into());
                 self.schemas.push(InputSchema { schema, fields, bridge: None });
@@ -234,6 +232,18 @@ impl CopiedNTuple {
             }
         };
         self.part(at, (&other.clusters, other.ntuple.entries, own), taken)
+    }
+
+    /// Columns that an input of a skim has brought: whether the header is written or not, the footer
+    /// describes them, so that the output does not depend on the order of events.
+    fn add_late(&mut self, known: &[ColumnPlace]) {
+        let known: BTreeSet<&ColumnPlace> = known.iter().collect();
+        let mut new = self.layout.columns();
+        new.retain(|place| !known.contains(place));
+        if self.header.is_some() {
+            self.columns.extend_from_slice(&new);
+        }
+        self.late.extend(new);
     }
 
     /// The part that an input adds, from its clusters and its numbers of entries and of columns.
@@ -294,10 +304,13 @@ impl CopiedNTuple {
             }
             true => {
                 self.columns = self.layout.columns();
-                let (header, checksum) = description::header(&self.layout.schema(&first.schema));
+                self.columns.retain(|place| !self.late.contains(place));
+                let schema = self.layout.schema(&first.schema, &self.columns);
+                let (header, checksum) = description::header(&schema);
                 (compressed(to, directory, &header, coding)?, checksum)
             }
         };
+        self.columns.extend_from_slice(&self.late);
         self.header = Some((link, checksum));
         self.lists = PageLists::new(checksum);
         Ok(())
@@ -537,7 +550,7 @@ impl CopiedNTuple {
             for (place, representation, position) in &self.columns {
                 let FieldPages { columns, zeros, .. } = stored[*place];
                 if stored[*place].representation != *representation {
-                    to.list(0, |to| to.i64(SUPPRESSED));
+                    lists::suppressed(to);
                     continue;
                 }
                 let bits = self.layout.fields[*place].bits(*representation, *position);
@@ -571,12 +584,22 @@ impl CopiedNTuple {
         let (header, checksum) =
             self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
         let mut groups = Vec::new();
-        for list in self.lists.finish() {
+        let extension = match self.late.is_empty() {
+            true => self.extension,
+            false => {
+                let first = self.columns.len() - self.late.len();
+                let late = self.layout.late_columns(&self.columns, first);
+                let extension = late.extension(self.extension.as_deref());
+                let what = "the record of fields that were added later";
+                Some(extension.ok_or_else(|| Error::corrupt(what))?.into())
+            }
+        };
+        for list in self.lists.finish(self.columns.len()) {
             let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let version = self.version.min(NEWEST);
-        let footer = lists::footer(version, checksum, self.extension.as_deref(), &groups);
+        let footer = lists::footer(version, checksum, extension.as_deref(), &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
         Ok((Arc::new(anchor), self.entries))

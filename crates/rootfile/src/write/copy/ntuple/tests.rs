@@ -114,7 +114,7 @@ fn fields_that_inputs_lack_go_by_what_is_asked() {
     let (union, fields) = layout(&all, Missing::Union).unwrap();
     assert_eq!(fields[1], [Some(0), Some(1), Some(2), Some(3)]);
     assert!(union.is_extended);
-    let described = union.schema(&all[0]);
+    let described = union.schema(&all[0], &union.columns());
     assert_eq!(described.fields[3].parent, Some(1));
     assert_eq!(described.columns.len(), 3);
 }
