@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::object::{ObjectId, Objects, Unread, Value};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{MergeOptions, MergeProgress, Missing};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{ColumnTypes, FriendLocation, OnError, ScanRequest, TypeRule};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Metadata of files, sent from one machine to another and used before the server confirms them.
 
 use engine::FileMemory;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use engine::{Arrivals, Watched};
 use futures::StreamExt;
+use mutex::Mutex;
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArrayMethods};
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use remote::fetch::{RemoteFile, Wants};
 

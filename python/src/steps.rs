@@ -1,6 +1,6 @@
 //! Reads in steps.
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 
 use crate::batch::Batch;

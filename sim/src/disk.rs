@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 /// What the kernel reads at least, bytes.

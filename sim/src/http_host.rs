@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::mpsc;
 
 use crate::link::End;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::source::network::{Network, Stream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;

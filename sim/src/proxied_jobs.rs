@@ -13,7 +13,7 @@ use bytes::Bytes;
 use engine::{Config, Engine, Watched};
 use futures::future::{BoxFuture, Shared, join_all};
 use futures::{FutureExt, StreamExt};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::cache::{Cache, CacheConfig};
 use remote::fetch::RemoteFile;
 use tokio::time::{Instant, sleep, sleep_until};

@@ -13,7 +13,7 @@ use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::{Behaviour, Control};
 use farroot_sim::{Files, http_host, xrootd_host};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::{Checksums, Copied, CopyOptions};
 use tempfile::TempDir;
 

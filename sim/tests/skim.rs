@@ -15,7 +15,7 @@ use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
 use farroot_sim::{round_trips, xrootd_host};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::fetch::trace::RequestKind;
 use tempfile::TempDir;
 

@@ -9,7 +9,7 @@ use engine::{
     Skipped, Step, TableLocation, Tree,
 };
 use farroot_sim::{engine_beside, numbered};
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");

@@ -45,6 +45,7 @@ const FORBIDDEN: [&str; 20] = [
     "rayon",
     "crossbeam",
     "parking_lot",
+    "mutex",
     "tempfile",
     "memmap",
 ];

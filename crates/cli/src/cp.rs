@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use engine::{Config, Engine};
 use indicatif::{ProgressBar, ProgressStyle};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::report::{count, size};
 use remote::{Checksum, Copied, CopyOptions, Progress};
 use serde_json::json;

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use mutex::PerProcess;
 
 use crate::Surroundings;
 use crate::x509::{Certificate, certificates};
@@ -53,7 +55,7 @@ struct Kept {
     authorities: Arc<Authorities>,
 }
 
-static KNOWN: LazyLock<Mutex<BTreeMap<Places, Kept>>> = LazyLock::new(Mutex::default);
+static KNOWN: PerProcess<BTreeMap<Places, Kept>> = PerProcess::new();
 
 impl Authorities {
     /// Those of `X509_CERT_DIR` and `X509_CERT_FILE`, where one is set; else those of the system
@@ -90,7 +92,7 @@ impl Authorities {
     fn load_at(surroundings: &Surroundings, now: SystemTime) -> Arc<Self> {
         let places = Places::of(surroundings);
         let stamps = places.stamps();
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         if let Some(kept) = known.get(&places)
             && kept.stamps == stamps
             && now.duration_since(kept.read).is_ok_and(|age| age < KEPT)

@@ -6,7 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 

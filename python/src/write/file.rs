@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Error, ErrorKind, TableColumn, WriteOptions, WriteProgress, WriteReport};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -11,7 +11,7 @@ use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::{self, Behaviour, Control};
 use farroot_sim::{Files, engine_beside, http_host, numbered};
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use crate::world::{RTT, seconds};
 

@@ -5,10 +5,11 @@
 
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
-use std::sync::OnceLock;
+
 use std::time::Duration;
 
 use libloading::Library as Shared;
+use mutex::PerProcess;
 use zeroize::Zeroize;
 
 use super::Secret;
@@ -108,9 +109,11 @@ pub(super) struct Library {
 impl Library {
     /// The library, looked for once in a process.
     pub(super) fn load() -> Result<&'static Self, Reason> {
-        static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
-        let found = LIBRARY.get_or_init(|| NAMES.iter().find_map(|name| Library::open(name)));
-        found.as_ref().ok_or_else(|| Reason::NoLibrary(NAMES[..2].join(" or ")))
+        static LIBRARY: PerProcess<Option<Option<&Library>>> = PerProcess::new();
+        let open = || NAMES.iter().find_map(|name| Library::open(name));
+        let found =
+            *LIBRARY.lock().get_or_insert_with(|| open().map(|one| &*Box::leak(one.into())));
+        found.ok_or_else(|| Reason::NoLibrary(NAMES[..2].join(" or ")))
     }
 
     fn open(name: &str) -> Option<Self> {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use mutex::{Mutex, MutexGuard};
 use remote::fetch::trace::Trace;
 use remote::{Error, ErrorKind, Result, Written};
 use rootfile::write::{Encoders, FileWriter, TableId, Work, Write};

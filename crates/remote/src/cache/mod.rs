@@ -30,7 +30,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use crate::address::{Address, Identify};
 use crate::clock::seconds_since_1970;

@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::content::HeldContent;
 use super::counters::Counting;

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use crate::address::Address;
 use crate::clock::Clock;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::{Fetcher, LentMemory, Want};
 

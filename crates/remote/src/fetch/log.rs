@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 /// Lines kept until they are taken; older ones are dropped and counted.
 const LINES_KEPT: usize = 10_000;

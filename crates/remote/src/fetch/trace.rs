@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use scheduler::SourceState;
 
 use super::ledger::{Ledger, Spent};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::*;
 

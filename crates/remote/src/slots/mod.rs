@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use twox_hash::XxHash64;
 
 use crate::store::folder::Folder;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 /// Length of a buffer: longer than nearly all requests. What does not fit gets memory of its own.
 const BUFFER_BYTES: usize = 5 << 18;

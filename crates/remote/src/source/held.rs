@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::buffers::Buffers;
 use super::{

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::oneshot;
 

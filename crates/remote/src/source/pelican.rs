@@ -5,11 +5,11 @@
 //! remembered within the process. A federation that names no director serves its files itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::PerProcess;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ const FEDERATIONS_MAX: usize = 100;
 /// Directors by the host and port of their federations, and since when.
 type Known = BTreeMap<String, (Instant, Url)>;
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: PerProcess<Known> = PerProcess::new();
 
 /// The document, as far as it matters here.
 #[derive(Debug, Deserialize)]

@@ -7,7 +7,7 @@ use farroot_remote::fetch::{Urgency, Want};
 use farroot_remote::source::FileEnd;
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 use futures::StreamExt;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::conformance;
 use super::http::server;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use credentials::Choice;
 use farroot_remote::address::Address;
 use farroot_remote::{Config, ErrorKind};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use url::Url;
 
 use super::http_server::{Say, scripted_within};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Engine, Opens, OpensAhead, Used, Ways};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;

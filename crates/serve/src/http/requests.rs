@@ -4,7 +4,7 @@
 //! request may arrive, and after the answer hyper's caller cannot see that. A body belongs to its
 //! request whether or not a service reads it.
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 /// Bytes of a line that are looked at; lines with the length of a body are shorter.
 const LINE_BYTES_MAX: usize = 256;

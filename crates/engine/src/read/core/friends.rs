@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::tree::FriendPlace;
 
 use super::table::Table;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::directory::Directory;
 use rootfile::file::{Directories, KnownClasses};
 use rootfile::key::Key;

@@ -1,6 +1,6 @@
 //! Files that were never closed: their objects are found by going from record to record.
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 

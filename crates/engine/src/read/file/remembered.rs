@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::{File, Known, Progress};
 
 use super::link::known_of;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::ntuple::{self, Cluster, FieldInterpretation, Names};
 use rootfile::{Array, Known, Progress};
 

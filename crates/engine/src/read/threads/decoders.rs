@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, mpsc};
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 /// Bytes that are populated at a time: the kernel is asked once for many pages, and little is in
 /// memory before it is needed.

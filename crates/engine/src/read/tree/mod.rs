@@ -10,7 +10,7 @@ pub mod plan;
 use std::ops::Range;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::tree::{BranchId, Interpretation, TreeIndex};
 
 use crate::located::Located;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::address::CacheUse;
 use tokio::runtime::Handle;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::time::Instant;
 
 use super::chunks::Chunks;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::store::Notes;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;

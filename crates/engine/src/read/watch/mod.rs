@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared as SharedFuture, WeakShared};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
 use remote::fetch::RemoteFile;

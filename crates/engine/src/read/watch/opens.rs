@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::Error;
 
 /// Opens of watched files since the engine was started. An open that several clients share counts

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::Codecs;
 use rootfile::write::Encoders;
 use rootfile::write::copy::{BranchRemake, HeldBasket};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::sink::{Content, Sink};
 use remote::{Error, ErrorKind, Result, Upload, Written};
 use rootfile::write::{

@@ -6,7 +6,7 @@ mod fakes;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::clock::Clock;
 use remote::fetch::trace::Trace;
 use remote::{Config, ErrorKind, Result};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use super::extents::{Extents, RecordPlace};
 use super::format::{ContentId, DATA_BYTES_MAX, RECORD_BYTES, Record, decode_record};

@@ -25,7 +25,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 
 use self::record::{NOTICE_BYTES, Notice, PROCESSES_MAX, Subject, decode_notice, encode_notice};
 use self::table::Table;

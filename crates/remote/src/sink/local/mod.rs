@@ -20,7 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tempfile::TempPath;
 use tokio::task::{JoinHandle, spawn_blocking};
 

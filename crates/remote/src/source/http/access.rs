@@ -18,7 +18,7 @@ use credentials::{
 };
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use percent_encoding::percent_decode_str;
 use secrecy::ExposeSecret;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::{Request, StatusCode};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use url::Url;
 
 use super::access::Access;

@@ -42,7 +42,7 @@ pub struct Transport {
     turns: Semaphore,
     live: Mutex<Option<Live>>,
     /// Where the server has sent this connection for a file.
-    pub(super) pool: parking_lot::Mutex<Option<Arc<Pool>>>,
+    pub(super) pool: mutex::Mutex<Option<Arc<Pool>>>,
     /// The last request went there.
     pub(super) at_pool: AtomicBool,
     /// TCP connections made so far.
@@ -93,7 +93,7 @@ impl Transport {
             server,
             turns,
             live: Mutex::new(None),
-            pool: parking_lot::Mutex::default(),
+            pool: mutex::Mutex::default(),
             at_pool: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             heard: Arc::default(),

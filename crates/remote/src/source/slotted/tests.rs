@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tempfile::TempDir;
 use tokio::time::timeout;
 

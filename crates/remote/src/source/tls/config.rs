@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use credentials::Identity;
 use credentials::x509::KeyForm;
-use parking_lot::Mutex;
+use mutex::PerProcess;
 use rustls::client::{ResolvesClientCert, Resumption};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -24,7 +24,7 @@ const SESSIONS: usize = 32;
 /// Servers of which sessions are kept.
 const SERVERS_MAX: usize = 256;
 
-static KEPT: LazyLock<Mutex<VecDeque<Kept>>> = LazyLock::new(Mutex::default);
+static KEPT: PerProcess<VecDeque<Kept>> = PerProcess::new();
 
 struct Kept {
     server: String,

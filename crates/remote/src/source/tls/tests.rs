@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use credentials::x509::Certificate;
 use credentials::{Authorities, Choice, Identity, Surroundings, Wallet};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CustomExtension, DnType,
     IsCa, Issuer, KeyIdMethod, KeyPair, RevokedCertParams, SerialNumber,

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use credentials::x509::revocations;
 use credentials::{Authorities, Surroundings};
-use parking_lot::Mutex;
+use mutex::{Mutex, PerProcess};
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
@@ -20,7 +20,7 @@ const KEPT_MAX: usize = 8;
 /// After this long an authority's list is read again: sites fetch new ones some times a day.
 const REVOKED_KEPT: Duration = Duration::from_secs(3_600);
 
-static KEPT: LazyLock<Mutex<Vec<Kept>>> = LazyLock::new(Mutex::default);
+static KEPT: PerProcess<Vec<Kept>> = PerProcess::new();
 
 struct Kept {
     authorities: Arc<Authorities>,

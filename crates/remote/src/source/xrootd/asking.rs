@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use xrootd::client::{Answer, Client, Event, FileId, RequestId};
 use xrootd::error::{RequestError, ServerError};

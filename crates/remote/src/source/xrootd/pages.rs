@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::protocol::ServerFlags;
 

@@ -97,7 +97,7 @@ struct World {
     web: Authority,
     strangers: Authority,
     /// The address of S3.
-    endpoint: parking_lot::Mutex<String>,
+    endpoint: mutex::Mutex<String>,
 }
 
 /// A user.

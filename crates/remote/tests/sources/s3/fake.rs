@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use credentials::{Choice, Surroundings, Wallet};
 use farroot_remote::source::FileEnd;
 use farroot_remote::{Config, CopyOptions, Error, ErrorKind};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use url::Url;
 
 use crate::http::server;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::read::threads::prefault::{PrefaultThread, Ready};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
 use rootfile::{Array, Result, memory};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::{Array, Result};
 
 use super::builder::ColumnBuilder;

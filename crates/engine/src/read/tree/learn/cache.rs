@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{FutureExt, Shared};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use rootfile::{Array, Codecs};
 use tokio::sync::{mpsc, oneshot};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use credentials::{S3Keys, S3Settings, Unusable, Wallet};
 use hyper::header::{AUTHORIZATION, DATE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 

@@ -13,7 +13,7 @@ use hyper::header::{
     CONTENT_LENGTH, ETAG, EXPECT, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
