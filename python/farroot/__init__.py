@@ -379,8 +379,16 @@ def _module(name: str) -> Any:
 
     from ._imports import uninterrupted
 
-    with uninterrupted():
-        return import_module(f"{__name__}.{name}")
+    try:
+        with uninterrupted():
+            return import_module(f"{__name__}.{name}")
+    except ImportError as error:
+        if "interpreter" not in str(error):
+            raise
+        from .errors import UnsupportedError
+
+        what = "farroot works in a process's main interpreter only; use processes, or threads"
+        raise UnsupportedError(what) from error
 
 
 if not TYPE_CHECKING:

@@ -71,7 +71,8 @@ def _access(address: str, options: Mapping[str, Any]) -> Access:
 
 
 def expanded(url: str) -> str:
-    return url if "://" in url else os.path.expanduser(url)
+    """As it is opened: a path from the user's home, an address without secrets."""
+    return _core.for_others(url) if "://" in url else os.path.expanduser(url)
 
 
 def is_local(url: str) -> bool:

@@ -84,12 +84,14 @@ __all__ = [
     "WithParameter",
     "WritableObject",
     "__version__",
+    "begin_ending",
     "call_while_waiting",
     "chain",
     "configure",
     "copy",
     "credentials_found",
     "flush_cache",
+    "for_others",
     "formula_functions",
     "is_glob",
     "listed",
@@ -119,6 +121,7 @@ __all__ = [
     "watch",
     "with_access",
     "without_secrets",
+    "write_private",
 ]
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
@@ -732,6 +735,8 @@ def make_folder(address: str) -> None: ...
 def remove(address: str) -> None: ...
 def remove_folder(address: str) -> None: ...
 def rename(source: str, target: str) -> None: ...
+def write_private(target: str, content: bytes) -> None:
+    """Writes a small file that this user alone can read, where ``cp`` would."""
 
 @final
 class Merging:
@@ -757,10 +762,17 @@ def with_access(
     s3_profile: str | None,
     order: list[str] | None,
     insecure: bool,
+    left_out: bool,
 ) -> str:
     """An address with what its caller says about credentials."""
 
+def for_others(address: str) -> str:
+    """An address as it may go to other processes: without secrets."""
+
 def configure(**settings: Any) -> dict[str, Any]: ...
+def begin_ending() -> None:
+    """Says that the interpreter is about to end; waits for calls of Python's functions."""
+
 def flush_cache() -> None:
     """Waits until what was read is in the cache on the disk, where there is one."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Unpack
 
 from . import _core
 from ._types import CREDENTIALS
@@ -78,7 +79,9 @@ def with_credentials(
     """An address that is opened with these credentials, for all that takes addresses.
 
     It can be pickled and sent to other processes: paths go along, and are read there. A token that
-    is given as text does not; in another process the address is refused.
+    is given as text, or that the address itself has, stays in this process and those that it
+    forks: in another one the address is opened with the credentials that are there, and where the
+    server refuses them, the error says what was left out.
 
     Args:
         address: A URL, or several with ``|`` between them; a tree may follow. A local path stays
@@ -98,6 +101,36 @@ def with_credentials(
     return url if tree is None else f"{url}:{tree}"
 
 
+class Withheld(NamedTuple):
+    """Stands for a token, or for servers that are not verified, where an access is pickled."""
+
+    number: str
+
+
+#: What stands for what, in this process and those that it forks.
+_withheld: dict[Withheld, tuple[Any, bool]] = {}
+
+
+def _withhold(token: Any, insecure: bool) -> Any:
+    if not isinstance(token, str) and not insecure:
+        return token
+    for known, meant in _withheld.items():
+        if meant == (token, insecure):
+            return known
+    sign = Withheld(secrets.token_hex(16))
+    _withheld[sign] = token, insecure
+    return sign
+
+
+def _access(token: Any, proxy: Any, ticket_cache: Any, s3_profile: Any, auth: Any) -> Access:
+    token, insecure = _withheld.get(token, (token, False)) if _is_sign(token) else (token, False)
+    return Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+
+
+def _is_sign(token: Any) -> TypeGuard[Withheld]:
+    return isinstance(token, Withheld)
+
+
 @dataclass(frozen=True, repr=False)
 class Access:
     """What one call says about credentials, in the words of :func:`with_credentials`."""
@@ -115,20 +148,20 @@ class Access:
         return cls(**{name: options[name] for name in CREDENTIALS & options.keys()})
 
     def added_to(self, url: str) -> str:
-        """An address, which no tree follows, with it."""
+        """An address, which no tree follows, with it; without secrets, as it may be pickled."""
         if self == ANY_CREDENTIAL:
-            return url
+            return _core.for_others(url)
         secret, token_file = None, None
         if isinstance(self.token, str):
             secret = self.token
         elif isinstance(self.token, os.PathLike):
             token_file = _absolute(self.token)
-        elif self.token is not None:
+        elif self.token is not None and not _is_sign(self.token):
             what = "token is a token or the path of a file that has one"
             raise ArgumentTypeError(f"{what}, not {type(self.token).__name__}")
         auth = self.auth
         names = auth.replace(",", " ").split() if isinstance(auth, str) else auth
-        return _core.with_access(
+        said = _core.with_access(
             url,
             secret,
             token_file,
@@ -137,7 +170,13 @@ class Access:
             self.s3_profile,
             None if names is None else list(names),
             self.insecure,
+            _is_sign(self.token),
         )
+        return _core.for_others(said)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        others = self.proxy, self.ticket_cache, self.s3_profile, self.auth
+        return _access, (_withhold(self.token, self.insecure), *others)
 
 
 #: A call that says nothing: whatever is in the usual places.

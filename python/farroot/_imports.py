@@ -25,7 +25,12 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     came: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *said: came.append(said))
+    try:
+        signal.signal(signal.SIGINT, lambda *said: came.append(said))
+    except ValueError:
+        # A subinterpreter handles no signals.
+        yield
+        return
     try:
         yield
     finally:

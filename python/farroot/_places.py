@@ -34,7 +34,8 @@ class ChainFile(NamedTuple):
     def all_of(cls, core: _core.Table) -> list[ChainFile] | None:
         """Those of a chain; None of what is no chain."""
         files = core.chain_files()
-        return None if files is None else [cls(*one) for one in files]
+        links = None if files is None else [cls(*one) for one in files]
+        return links and [one._replace(file_path=_core.for_others(one.file_path)) for one in links]
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,12 @@ def chain(
     core = _core.chain(located)
     links = ChainFile.all_of(core) or []
     url, path = places[0].url, core.path or links[0].object_path
-    again = partial(_core.chain, [_core.TableLocation(*one[:2]) for one in links])
-    return as_table(core, url, path, again)
+    return as_table(core, url, path, again([one[:2] for one in links]))
+
+
+def again(files: list[tuple[str, str]]) -> Callable[[], _core.Table]:
+    """How to open a chain once more."""
+    return lambda: _core.chain([_core.TableLocation(*one) for one in files])
 
 
 def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Access) -> list[Place]:

@@ -12,17 +12,19 @@ T = TypeVar("T")
 class Live(Generic[T]):
     """Something of the engine, which belongs to one process; in another one it is opened again."""
 
-    def __init__(self, core: T, again: Callable[[], T]) -> None:
+    def __init__(self, core: T | None, again: Callable[[], T]) -> None:
+        #: None until it is opened for the first time.
         self._core = core
         self._again = again
         self._pid = os.getpid()
 
     def here(self) -> T:
         """The thing itself, in this process."""
-        if self._pid != os.getpid():
-            self._core = self._again()
+        core = self._core
+        if core is None or self._pid != os.getpid():
+            core = self._core = self._again()
             self._pid = os.getpid()
-        return self._core
+        return core
 
 
 class NothingToClose:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from . import _core
+from typing import Any
+
+_core: Any
+try:
+    from . import _core
+except ImportError as error:
+    # Where the engine cannot be loaded, the error that says so is none of its.
+    if "interpreter" not in str(error):
+        raise
+    _core = None
 
 
 def shown(text: str) -> str:
     """Without secrets, and with an escape sequence for each control character."""
-    return _core.shown(text)
+    return text if _core is None else str(_core.shown(text))
 
 
 def shown_lines(text: str) -> str:
     """The same of text of several lines."""
-    return _core.shown_lines(text)
+    return text if _core is None else str(_core.shown_lines(text))
 
 
 def without_secrets(text: str) -> str:
     """Without passwords, tokens and signatures, wherever they stand in it."""
-    return _core.without_secrets(text)
+    return text if _core is None else str(_core.without_secrets(text))

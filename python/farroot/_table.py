@@ -51,7 +51,7 @@ class InFile(NothingToClose, Readable[Column]):
 
     def __init__(
         self,
-        core: _core.Table,
+        core: _core.Table | None,
         url: str,
         object_path: str,
         again: Callable[[], _core.Table] | None = None,
@@ -62,8 +62,6 @@ class InFile(NothingToClose, Readable[Column]):
         self._object_path = object_path
         self._table = self
         self._number = None
-        self._num_entries = core.num_entries
-        self._links = ChainFile.all_of(core)
         #: Not kept in a file.
         self._made_here = again is not None
         #: Friends that the caller added, by name.
@@ -72,6 +70,14 @@ class InFile(NothingToClose, Readable[Column]):
         self._listed: tuple[_core.Table, list[ColumnInfo]] | None = None
         #: Branch or field objects that the caller still refers to, by number.
         self._in_use: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    @cached_property
+    def _num_entries(self) -> int:
+        return self._shared.here().num_entries
+
+    @cached_property
+    def _links(self) -> list[ChainFile] | None:
+        return ChainFile.all_of(self._shared.here())
 
     def _live(self) -> _core.Table:
         """The engine's own with the friends that were added; opened again after a fork."""
@@ -308,22 +314,27 @@ class InFile(NothingToClose, Readable[Column]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_here:
-            return _chained, ([link[:2] for link in self.links], self._added)
-        return _reopen, (self._url, self._object_path, self._added)
+            places = [link[:2] for link in self.links]
+            return _chained, (type(self), places, self._object_path, self._added)
+        return _reopened, (type(self), self._url, self._object_path, self._added)
 
     def __repr__(self) -> str:
         what = f"{len(self)} {self._parts}" + (f", {len(self.links)} files" * self.is_chain)
         return shown(f"<{self._called} {self._object_path!r} ({what}) in {self.url}>")
 
 
-def _reopen(url: str, object_path: str, added: dict[str, Any]) -> Any:
-    table = open_table(url, object_path)
+def _reopened(kind: Any, url: str, object_path: str, added: dict[str, Any]) -> Any:
+    """A tree or RNTuple that is opened when it is first used."""
+    table = kind(None, url, object_path)
     table._added.update(added)
     return table
 
 
-def _chained(files: list[tuple[str, str]], added: dict[str, Any]) -> Any:
-    table = _places.chain([{url: path} for url, path in files])
+def _chained(
+    kind: Any, files: list[tuple[str, str]], object_path: str, added: dict[str, Any]
+) -> Any:
+    """The same of a chain."""
+    table = kind(None, files[0][0], object_path, _places.again(files))
     table._added.update(added)
     return table
 

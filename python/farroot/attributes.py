@@ -23,7 +23,7 @@ class AttributeSet(RNTuple):
     by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`RNTuple` only.
     """
 
-    def __init__(self, core: _core.Table, url: str, object_path: str, name: str) -> None:
+    def __init__(self, core: _core.Table | None, url: str, object_path: str, name: str) -> None:
         again = partial(_opened, url, object_path, name)
         super().__init__(core, url, f"{object_path}/{name}", again)
         self._made_here = False
@@ -83,7 +83,7 @@ class AttributeSet(RNTuple):
         return type(self)(core, self._url, self._above, self._set_name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen_set, (self._url, self._above, self._set_name, self._added)
+        return _later, (self._url, self._above, self._set_name, self._added)
 
 
 @public
@@ -115,7 +115,8 @@ def _opened(url: str, above: str, name: str) -> _core.Table:
     return _core.open_file(url).table(above).attribute_set(name)
 
 
-def _reopen_set(url: str, above: str, name: str, friends: dict[str, Any]) -> AttributeSet:
-    opened = AttributeSet(_opened(url, above, name), url, above, name)
-    opened._added = friends
-    return opened
+def _later(url: str, above: str, name: str, friends: dict[str, Any]) -> AttributeSet:
+    """A set that is opened when it is first used."""
+    later = AttributeSet(None, url, above, name)
+    later._added = friends
+    return later

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -415,9 +416,8 @@ class File(Directory):
 
     def __init__(self, url: str) -> None:
         self._url_shown = url
-        core = _core.open_file(url)
-        self._take(core, url)
-        warn_if_recovered(core)
+        url = _core.for_others(url)
+        self._take(_opened(url), url)
 
     @classmethod
     def of(cls, core: _core.File, url: str) -> File:
@@ -426,10 +426,11 @@ class File(Directory):
         file._take(core, url)
         return file
 
-    def _take(self, core: _core.File, url: str) -> None:
+    def _take(self, core: _core.File | None, url: str) -> None:
         super().__init__(self, "")
-        self._url, self._url_shown = url, core.url
-        self._core: Live[_core.File] | None = Live(core, lambda: _core.open_file(url))
+        self._url = url
+        self._url_shown = _core.shown_address(url) if core is None else core.url
+        self._core: Live[_core.File] | None = Live(core, partial(_opened, url))
         self._known_keys: list[_Key] | None = None
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._source: Source | None = None
@@ -615,7 +616,20 @@ class File(Directory):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return File, (self._url,)
+        return _later, (self._url,)
+
+
+def _opened(url: str) -> _core.File:
+    core = _core.open_file(url)
+    warn_if_recovered(core)
+    return core
+
+
+def _later(url: str) -> File:
+    """A file that is opened when it is first used."""
+    file = File.__new__(File)
+    file._take(None, url)
+    return file
 
 
 makes("file")(File.of)

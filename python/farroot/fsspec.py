@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from . import _core
 from ._addresses import expanded
 from ._credentials import Access
 from ._held import HELD, Lease
+from ._locks import cached_property
 from ._types import CREDENTIALS
 from .errors import (
     ConnectionFailedError,
@@ -84,6 +86,11 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         if unknown := sorted(others.keys() - _OPTIONS):
             said = f"options that farroot's filesystem does not have: {', '.join(unknown)}"
             warn(said, IgnoredArgumentWarning)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = self.storage_options
+        others = {name: options[name] for name in options.keys() - CREDENTIALS}
+        return _file_system, (type(self), self.storage_args, others, self._access)
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -439,9 +446,20 @@ class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
     """A file object that reads ahead, as fsspec's do; ``cache_type`` and ``block_size`` say how."""
 
     def __init__(self, fs: FileSystem, path: str, mode: str = "rb", **options: Any) -> None:
-        self._lease = fs._lease(path)
-        options.setdefault("size", self._lease.file.size)
+        self._leased = fs, path
+        if options.get("size") is None:
+            options["size"] = self._lease.file.size
         super().__init__(fs, path, mode, **options)
+
+    @cached_property
+    def _lease(self) -> Lease:
+        """The file, opened with its first use where it comes out of a pickle."""
+        fs, path = self._leased
+        return fs._lease(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again, (fs, path, *others) = super().__reduce__()
+        return again, (fs, expanded(path), *others)
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         (buffer,) = self._lease.read([_within(start, end, self._lease.file.size)])
@@ -449,7 +467,7 @@ class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
 
     def close(self) -> None:
         super().close()
-        if (lease := getattr(self, "_lease", None)) is not None:
+        if (lease := self.__dict__.get("_lease")) is not None:
             lease.close()
 
 
@@ -495,6 +513,14 @@ class WrittenFile(AbstractBufferedFile):  # type: ignore[misc]
 
 def _folder(path: str) -> dict[str, Any]:
     return {"name": path, "size": 0, "type": "directory"}
+
+
+def _file_system(
+    kind: type[FileSystem], args: tuple[Any, ...], options: dict[str, Any], access: Access
+) -> FileSystem:
+    said = {name: getattr(access, name) for name in CREDENTIALS}
+    usual = {field.name: field.default for field in fields(Access)}
+    return kind(*args, **options, **{k: v for k, v in said.items() if v != usual[k]})
 
 
 def _side_by_side(read: Any, paths: list[str]) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._addresses import path_text
 from ._credentials import Access
 from ._held import Lease
+from ._locks import cached_property
 from .errors import NotInstalledError
 from .ranges import Range
 
@@ -43,10 +44,12 @@ class Source(uproots.Source):  # type: ignore[misc]
         super().__init__()
         self._file_path = file_path
         self._access = Access.among(options)
-        self._open()
+        _ = self._lease
 
-    def _open(self) -> None:
-        self._lease = Lease(self._access.added_to(path_text(self._file_path)))
+    @cached_property
+    def _lease(self) -> Lease:
+        """The file, opened with its first use where the source comes out of a pickle."""
+        return Lease(self._access.added_to(path_text(self._file_path)))
 
     def chunk(self, start: int, stop: int) -> uproots.Chunk:
         """The bytes of one range; fewer where the file ends before."""
@@ -96,11 +99,8 @@ class Source(uproots.Source):  # type: ignore[misc]
         self._lease.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lease"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
+        state = {name: value for name, value in self.__dict__.items() if name != "_lease"}
+        return {**state, "_file_path": path_text(self._file_path)}
 
     def __repr__(self) -> str:
         return f"<farroot.Source of {self._lease.file!r}>"

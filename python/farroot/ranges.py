@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import _core
 from ._addresses import Address, path_text
 from ._credentials import Access
+from ._locks import cached_property
 from ._ours import called
 from ._process import Live, NothingToClose
 from ._shown import shown
@@ -55,17 +56,27 @@ class ByteFile(NothingToClose, Explained):
     It can be pickled, and used in several threads at a time.
     """
 
+    #: Ranges that have left with the open, until they are read.
+    _begun: tuple[list[Range], _core.Ranges] | None
+
     def __init__(self, url: str, ranges: Iterable[Range] = ()) -> None:
         first = checked(ranges)
+        url = _core.for_others(url)
         core, begun = self._opened(url, first)
-        self._url, self._url_shown = url, core.url
-        self._core: Live[_core.ByteFile] | None = Live(core, lambda: self._opened(url, [])[0])
-        self._size, self._modified, self._version = core.info()
+        self._take(core, url)
         self._within(first)
-        #: Ranges that have left with the open, until they are read.
-        self._begun: tuple[list[Range], _core.Ranges] | None = None
-        if first and begun is not None:
-            self._begun = first, begun
+        self._begun = None if begun is None or not first else (first, begun)
+
+    def _take(self, core: _core.ByteFile | None, url: str) -> None:
+        self._url = url
+        self._url_shown = _core.shown_address(url) if core is None else core.url
+        self._core: Live[_core.ByteFile] | None = Live(core, lambda: self._opened(url, [])[0])
+        self._begun = None
+
+    @cached_property
+    def _info(self) -> tuple[int, int | None, str | None]:
+        """Size, time and version as they were when it was opened first."""
+        return self._live().info()
 
     @staticmethod
     def _opened(url: str, first: list[Range]) -> tuple[_core.ByteFile, _core.Ranges | None]:
@@ -80,24 +91,24 @@ class ByteFile(NothingToClose, Explained):
     @property
     def size(self) -> int:
         """Bytes of the whole file."""
-        return self._size
+        return self._info[0]
 
     @property
     def modified(self) -> int | None:
         """When it was changed last, seconds since 1970; None where the server does not say it."""
-        return self._modified
+        return self._info[1]
 
     @property
     def version(self) -> str | None:
         """What else distinguishes this version, in the server's words: ``ETag`` of HTTP, the id of
         XRootD's ``stat``; None where the server does not say it."""
-        return self._version
+        return self._info[2]
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __repr__(self) -> str:
-        return shown(f"<{type(self).__name__} {self._url_shown!r}, {self._size} bytes>")
+        return shown(f"<{type(self).__name__} {self._url_shown!r}, {self.size} bytes>")
 
     def read(
         self, ranges: Iterable[Range], on_arrival: OnArrival | None = None
@@ -140,10 +151,10 @@ class ByteFile(NothingToClose, Explained):
 
     def _within(self, ranges: list[Range]) -> None:
         for start, stop in ranges:
-            if stop > self._size:
+            if stop > self.size:
                 raise InvalidArgumentError(
                     f"bytes {start} to {stop} reach beyond the end of the file, which has "
-                    f"{self._size} bytes: {self._url_shown}"
+                    f"{self.size} bytes: {self._url_shown}"
                 )
 
     def _live(self) -> _core.ByteFile:
@@ -164,7 +175,14 @@ class ByteFile(NothingToClose, Explained):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._url,)
+        return _later, (type(self), self._url)
+
+
+def _later(kind: type[ByteFile], url: str) -> ByteFile:
+    """A file that is opened when it is first used."""
+    file = kind.__new__(kind)
+    file._take(None, url)
+    return file
 
 
 class WatchedFile(ByteFile):

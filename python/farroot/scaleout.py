@@ -219,14 +219,13 @@ class Partitions(list[Partition]):
         return sum(each.stored_bytes or 0 for each in self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes them as JSON, which only this user can read: an address may have a secret."""
+        """Writes them as JSON, which only this user can read; without secrets of addresses."""
         every = [replace(each, metadata=None).as_dict() for each in self]
         record: dict[str, Any] = {"farroot_partitions": _VERSION, "partitions": every}
         known = {each.url: each.metadata for each in self if each.metadata is not None}
         if known:
             record["metadata"] = {url: one.as_dict() for url, one in known.items()}
-        with open(os.fspath(path), "w", encoding="utf-8", opener=_private) as file:
-            json.dump(record, file, indent=1)
+        _core.write_private(os.fspath(path), json.dumps(record, indent=1).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Partitions:
@@ -271,10 +270,6 @@ class Partitions(list[Partition]):
             )
             file["steps"].append(list(each.entries))
         return {dataset: {"files": files, "form": None, "metadata": {}}}
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
 
 
 @taken

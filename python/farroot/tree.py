@@ -115,7 +115,7 @@ class Tree(InFile["Branch"], HasBranches):
 
     def __init__(
         self,
-        core: _core.Table,
+        core: _core.Table | None,
         url: str,
         object_path: str,
         again: Callable[[], _core.Table] | None = None,
@@ -123,7 +123,8 @@ class Tree(InFile["Branch"], HasBranches):
         super().__init__(core, url, object_path, again)
         self._known_index: Index | None = None
         self._known_object: Any = None
-        warn_if_recovered(core.file)
+        if core is not None:
+            warn_if_recovered(core.file)
 
     def _made_of(self, number: int) -> Branch:
         return Branch(self, number)

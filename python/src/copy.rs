@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use remote::{Checksum, Copied, CopyOptions, Progress};
 
@@ -35,6 +35,13 @@ impl CopyProgress {
     fn files(&self) -> Vec<DoneTuple> {
         self.files.lock().clone()
     }
+}
+
+/// Writes a small file that this user alone can read, where `cp` would.
+#[pyfunction]
+pub fn write_private(py: Python<'_>, target: PathBuf, content: &[u8]) -> PyResult<()> {
+    let written = py.detach(|| remote::write_private(&target, content));
+    written.map_err(|error| exception(py, &error))
 }
 
 /// Copies files: what each has come to, or its error.

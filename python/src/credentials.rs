@@ -24,6 +24,7 @@ pub fn with_access(
     s3_profile: Option<String>,
     order: Option<Vec<String>>,
     insecure: bool,
+    left_out: bool,
 ) -> PyResult<String> {
     let order = order.map(|names| names.iter().map(|name| name.parse()).collect());
     let order = order
@@ -32,7 +33,15 @@ pub fn with_access(
     let token = token.map(|token| TokenFrom::Secret(token.into()));
     let token = token.or(token_file.map(TokenFrom::File));
     let choice = Choice { token, proxy, ccache, s3_profile, order };
-    Ok(address::with_access(address, &CallAccess { choice, insecure }))
+    let left_out = if left_out { vec!["token".to_owned()] } else { Vec::new() };
+    Ok(address::with_access(address, &CallAccess { choice, insecure, left_out }))
+}
+
+/// An address as it may go to other processes: without secrets, which this process and its forked
+/// children find again.
+#[pyfunction]
+pub fn for_others(address: &str) -> String {
+    address::for_others(address)
 }
 
 /// Where credentials are looked for and what is there, a line of JSON a place.

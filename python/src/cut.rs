@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use engine::{Batch, ColumnRequest, Cut, Error, ErrorKind, Predicate};
+use mutex::Mutex;
 use numpy::{PyArray1, PyArrayMethods};
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::batch::columns;
+use crate::ending::attached;
 
 /// The exception that a predicate has raised, kept as it is for the reader.
 #[derive(Clone, Default)]
@@ -50,7 +51,7 @@ impl Function {
 impl Predicate for Function {
     fn decide(&self, batch: Batch) -> engine::Result<Vec<bool>> {
         // None while the interpreter shuts down.
-        let called = Python::try_attach(|py| self.call(py, batch));
+        let called = attached(|py| self.call(py, batch));
         match called {
             Some(Ok(mask)) => Ok(mask),
             Some(Err(error)) => Err(self.raised.keep("the cut", error)),

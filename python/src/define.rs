@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::batch::columns;
 use crate::cut::{Raised, shut_down};
+use crate::ending::attached;
 use crate::formula::Program;
 use crate::write::Array;
 
@@ -28,7 +29,7 @@ impl Function {
 impl Compute for Function {
     fn compute(&self, batch: Batch) -> engine::Result<engine::Array> {
         // `None` while the interpreter shuts down.
-        match Python::try_attach(|py| self.call(py, batch)) {
+        match attached(|py| self.call(py, batch)) {
             Some(Ok(array)) => Ok(array),
             Some(Err(error)) => Err(self.raised.keep("its function", error)),
             None => Err(shut_down()),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use engine::object::Opaque;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 
+use crate::credentials::for_others;
 use crate::error::exception;
 use crate::members;
 use crate::runtime::{Owned, engine, wait};
@@ -254,7 +255,9 @@ pub fn open_file(py: Python<'_>, url: &str) -> PyResult<File> {
 #[pyfunction]
 pub fn matching(py: Python<'_>, pattern: &str) -> PyResult<Vec<String>> {
     let engine = engine(py)?;
-    wait(py, &engine, engine.remote().matching(pattern))?.map_err(|error| exception(py, &error))
+    let found = wait(py, &engine, engine.remote().matching(pattern))?;
+    let found = found.map_err(|error| exception(py, &error))?;
+    Ok(found.iter().map(|address| for_others(address)).collect())
 }
 
 /// Whether a name is meant as a glob. Square brackets alone are not: names have them.

@@ -12,6 +12,7 @@ mod copy;
 mod credentials;
 mod cut;
 mod define;
+mod ending;
 mod error;
 mod file;
 mod formula;
@@ -54,9 +55,11 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::copy::{CopyProgress, copy};
+    use super::copy::{CopyProgress, copy, write_private};
     #[pymodule_export]
-    use super::credentials::{credentials_found, with_access};
+    use super::credentials::{credentials_found, for_others, with_access};
+    #[pymodule_export]
+    use super::ending::begin_ending;
     #[pymodule_export]
     use super::file::{
         Contents, File, Key, is_glob, matching, open_file, open_table, shown, shown_address,
@@ -106,8 +109,12 @@ mod _core {
     /// What a process has read is there for the next one, whichever of its modules are imported.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let flush = module.getattr("flush_cache")?;
-        module.py().import("atexit")?.call_method1("register", (flush,))?;
+        crate::ending::only_in_main_interpreter()?;
+        let atexit = module.py().import("atexit")?;
+        // The one that is registered last is called first.
+        for function in ["begin_ending", "flush_cache"] {
+            atexit.call_method1("register", (module.getattr(function)?,))?;
+        }
         Ok(())
     }
 

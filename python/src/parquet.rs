@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::columns::column;
 use crate::cut::{Raised, shut_down};
+use crate::ending::attached;
 
 /// The Python class `ParquetWriter` as a library; `raised` keeps the exceptions of its instances.
 #[derive(Default)]
@@ -22,7 +23,7 @@ struct Writer {
 
 impl ParquetLibrary for PyArrow {
     fn create(&self, path: &Path) -> engine::Result<Box<dyn ParquetWriter>> {
-        attached(&self.raised, |py| {
+        in_python(&self.raised, |py| {
             let class = py.import("farroot._parquet")?.getattr("ParquetWriter")?;
             let (writer, raised) = (class.call1((path,))?.unbind(), self.raised.clone());
             Ok(Box::new(Writer { writer, raised }) as Box<dyn ParquetWriter>)
@@ -32,13 +33,13 @@ impl ParquetLibrary for PyArrow {
 
 impl ParquetWriter for Writer {
     fn write(&mut self, batch: Batch) -> engine::Result<()> {
-        attached(&self.raised, |py| {
+        in_python(&self.raised, |py| {
             self.writer.call_method1(py, "write", (named(py, batch)?,)).map(drop)
         })
     }
 
     fn finish(self: Box<Self>) -> engine::Result<()> {
-        attached(&self.raised, |py| self.writer.call_method0(py, "finish").map(drop))
+        in_python(&self.raised, |py| self.writer.call_method0(py, "finish").map(drop))
     }
 }
 
@@ -49,8 +50,11 @@ fn named(py: Python<'_>, batch: Batch) -> PyResult<Vec<(String, Py<PyAny>)>> {
 }
 
 /// Runs `work` in the interpreter. An exception is kept in `raised`, and the error has its text.
-fn attached<T>(raised: &Raised, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> engine::Result<T> {
-    let done = Python::try_attach(|py| {
+fn in_python<T>(
+    raised: &Raised,
+    work: impl FnOnce(Python<'_>) -> PyResult<T>,
+) -> engine::Result<T> {
+    let done = attached(|py| {
         work(py).map_err(|error| {
             let text = error.value(py).to_string();
             raised.keep("pyarrow", error);

@@ -3,16 +3,18 @@
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use engine::{Config, Engine, Error, ErrorKind};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use remote::cache::Cache;
 use remote::settings::{self, Kind, SETTINGS, Setting, Value};
 
+use crate::ending::detached;
 use crate::error::exception;
 use crate::process::pid;
 use crate::{log, progress};
@@ -119,20 +121,19 @@ pub fn wait<T: Send>(
     engine: &Engine,
     future: impl Future<Output = T> + Send,
 ) -> PyResult<T> {
-    let mut interrupt = None;
+    let mut future = pin!(future);
     log::choose_level(py, engine);
-    let output = py.detach(|| {
-        engine.block_on_until(future, SIGNALS_EVERY, || {
-            interrupt = Python::attach(|py| while_waiting(py, engine)).err();
-            interrupt.is_some()
-        })
-    });
+    let output = loop {
+        let part = future.as_mut();
+        if let Some(output) = detached(py, || engine.block_on_for(part, SIGNALS_EVERY)) {
+            break Ok(output);
+        }
+        if let Err(interrupt) = while_waiting(py, engine) {
+            break Err(interrupt);
+        }
+    };
     log::deliver(py, engine);
-    match (output, interrupt) {
-        (Some(output), None) => Ok(output),
-        (_, Some(interrupt)) => Err(interrupt),
-        (None, None) => unreachable!("a wait is given up only for a signal"),
-    }
+    output
 }
 
 /// What the waiting thread does every now and then: any of it may end the wait.

@@ -1,9 +1,11 @@
-"""Forks while other threads read."""
+"""Forks while other threads read, the interpreter's end while they do, and subinterpreters."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -81,3 +83,90 @@ def test_no_child_hangs_of_a_process_whose_threads_read(made: Path, scheme: str)
             for reader in readers:
                 reader.join()
     assert ended == [0] * len(ended)
+
+
+#: Daemon threads read, or wait for a silent server, while the interpreter ends slowly.
+ENDING = """
+import socket, sys, threading, time
+import farroot
+
+silent = socket.create_server(("127.0.0.1", 0), backlog=64)
+port, made, how = silent.getsockname()[1], sys.argv[1], sys.argv[2]
+reads = threading.Semaphore(0)
+
+def read():
+    if how == "waits":
+        reads.release()
+        farroot.open(f"root://127.0.0.1:{port}//f.root:t")
+    tree = farroot.open(made)
+    while True:
+        if how == "cuts":
+            for _ in tree.iterate(["int32"], cut=lambda int32: int32 > 0, step_size=100):
+                reads.release()
+        tree["int32"].array(library="np")
+        reads.release()
+
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.5)
+
+for _ in range(4):
+    threading.Thread(target=read, daemon=True).start()
+for _ in range(4):
+    reads.acquire()
+slow = Slow()
+time.sleep(0.3)
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("how", ["waits", "reads", "cuts"])
+def test_reads_in_flight_say_nothing_when_the_interpreter_ends(made: Path, how: str) -> None:
+    """Regression: such a thread panicked as there was no interpreter any more."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, f"{made}:events", how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+
+
+SUBINTERPRETER = """
+import sys
+import farroot
+if sys.argv[2] == "first":
+    farroot.open(sys.argv[1])
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+code = '''
+import farroot
+try:
+    farroot.open({made!r})
+except farroot.Error as error:
+    print(type(error).__name__, error)
+'''.format(made=sys.argv[1])
+number = interpreters.create()
+(getattr(interpreters, "exec", None) or interpreters.run_string)(number, code)
+interpreters.destroy(number)
+print(len(farroot.open(sys.argv[1])["events"]))
+"""
+
+
+@pytest.mark.parametrize("how", ["first", "later"])
+def test_subinterpreters_are_refused_in_words(made: Path, how: str) -> None:
+    """Regression: the process of a subinterpreter that had loaded the engine hung at its end."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SUBINTERPRETER, str(made), how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("UnsupportedError farroot works in a process's main interpreter")
+    assert lines[1] == "1000"

@@ -287,6 +287,21 @@ impl Token {
         let reason = Reason::Elsewhere(claims.audience.join(", "));
         Err(Unusable { kind: Kind::Token, what: "the token", place: self.place, reason })
     }
+
+    /// Whether it says itself that it is for this server: to one that its owner has not named, it
+    /// goes for that alone.
+    pub fn names_server(&self, host: &str, port: u16) -> bool {
+        let named = self.audience().iter().filter_map(|one| server_of(one));
+        named.into_iter().any(|named| is_server(named, host, port))
+    }
+
+    fn audience(&self) -> &[String] {
+        self.claims.as_ref().map_or(&[], |claims| &claims.audience)
+    }
+}
+
+fn is_server((named, its_port): (&str, Option<u16>), host: &str, port: u16) -> bool {
+    named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
 }
 
 /// The server that an audience names, with its port where it has one.
@@ -311,9 +326,7 @@ impl Claims {
     fn is_for(&self, host: &str, port: u16) -> bool {
         let is_fit = |one: &String| match server_of(one) {
             _ if ANY_AUDIENCE.iter().any(|any| any.eq_ignore_ascii_case(one)) => true,
-            Some((named, its_port)) => {
-                named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
-            }
+            Some(named) => is_server(named, host, port),
             // A word that a site and its tokens agree on.
             None => true,
         };

@@ -1,5 +1,6 @@
 //! The engine: connections, threads and memory that everything read shares.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,27 +115,17 @@ impl Engine {
         self.inner.runtime.as_ref().map(tokio::runtime::Runtime::enter)
     }
 
-    /// Waits as [`Engine::block_on`] does, but asks `give_up` once every `pause`; `None`, and the
-    /// future is dropped, when it says yes. For callers that signals must reach.
+    /// Waits as [`Engine::block_on`] does, but no longer than `pause`; `None` where the future has
+    /// no output by then. For callers that signals must reach, which wait on.
     ///
     /// # Panics
     /// As [`Engine::block_on`].
-    pub fn block_on_until<F: Future>(
+    pub fn block_on_for<F: Future>(
         &self,
-        future: F,
+        future: Pin<&mut F>,
         pause: Duration,
-        mut give_up: impl FnMut() -> bool,
     ) -> Option<F::Output> {
-        let mut future = std::pin::pin!(future);
-        // `give_up` is called outside of the runtime: it may wait for another future.
-        loop {
-            let part = async { tokio::time::timeout(pause, future.as_mut()).await };
-            match self.block_on(part) {
-                Ok(output) => return Some(output),
-                Err(_) if give_up() => return None,
-                Err(_) => {}
-            }
-        }
+        self.block_on(async { tokio::time::timeout(pause, future).await }).ok()
     }
 
     /// Opens a file: `root://`, `http://`, `file://` or a local path. Several addresses of the

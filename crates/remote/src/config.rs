@@ -140,7 +140,15 @@ impl Checksums {
     }
 }
 
+/// How often in a row a server may ask for as much time as its bytes are waited for.
+const WAITS_MAX: u32 = 20;
+
 impl Config {
+    /// How long a server may ask for patience, all together: by default as long as a tape takes.
+    pub(crate) fn wait_max(&self) -> Duration {
+        self.silence_timeout.saturating_mul(WAITS_MAX)
+    }
+
     /// Whether a credential may follow to a host that the caller has not named.
     pub(crate) fn may_follow(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();

@@ -215,6 +215,22 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     new.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a small file that this user alone can read, where `cp` would: through links, and into
+/// devices and pipes.
+///
+/// # Errors
+/// As [`followed`] and [`open_special`]; what keeps it from being written.
+pub fn write_private(target: &Path, content: &[u8]) -> error::Result<()> {
+    use std::io::Write;
+    let target = followed(target)?;
+    let written = match open_special(&target)? {
+        Some(mut special) => special.write_all(content),
+        None if target.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        None => replace(&target, content),
+    };
+    written.map_err(|error| Error::from_io(&error).with_url(target.to_string_lossy()))
+}
+
 /// By what a writer that goes on with a file sees whether another one has changed it.
 #[derive(Debug)]
 pub struct Mark {
@@ -298,6 +314,11 @@ mod tests {
         assert!(open_special(&path("null")).unwrap().is_some());
         assert!(open_special(&path("two")).unwrap().is_none());
         pipe(&path("pipe"));
+        write_private(&path("two"), b"new").unwrap();
+        assert_eq!(fs::read(path("file")).unwrap(), b"new");
+        assert_eq!(fs::metadata(path("file")).unwrap().mode() & 0o777, 0o600);
+        assert!(path("two").is_symlink() && write_private(&path("null"), b"x").is_ok());
+        assert!(write_private(folder.path(), b"x").is_err());
         let error = open_special(&path("pipe")).unwrap_err();
         assert!(error.to_string().contains("no program reads"), "{error}");
     }

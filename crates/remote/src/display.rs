@@ -8,19 +8,37 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::proofs::is_proof;
+
 /// Behind the text of an address that another one led to: the origin that the caller has named. A
 /// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
 pub(crate) const MEANT: &str = "#named-by=";
 /// Ends an address in a text.
 const ENDS: [char; 6] = ['"', '\'', '<', '>', '|', '`'];
 /// What follows is a secret, also where it is in no address.
-const SECRETS: [&str; 8] = [
+const SECRETS: [&str; 24] = [
     "authz=",
     "access_token=",
+    "refresh_token=",
+    "id_token=",
+    "bearer_token=",
+    "token=",
+    "logintoken=",
+    "xrdhttptk=",
+    "macaroon=",
+    "password=",
+    "passwd=",
+    "secret=",
+    "signature=",
+    "sig=",
+    "api_key=",
+    "apikey=",
+    "awsaccesskeyid=",
     "x-amz-signature=",
     "x-amz-security-token=",
     "x-amz-credential=",
     "x-goog-signature=",
+    "x-goog-credential=",
     "authorization: ",
     "bearer%20",
 ];
@@ -75,10 +93,10 @@ pub(crate) fn shown_address(text: &str) -> String {
 fn shown_parameter(parameter: &str) -> String {
     let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
     let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
-        Some(_) => key.starts_with(shown) && !key.contains("authz"),
+        Some(_) => key.starts_with(shown),
         None => key == *shown,
     });
-    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
+    if is_shown && !is_proof(parameter) { format!("{key}={value}") } else { format!("{key}=...") }
 }
 
 /// Of addresses, what they show.
@@ -103,10 +121,16 @@ fn hide_in_addresses(text: &str) -> Option<String> {
 
 fn hide_by_names(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let mut found: Vec<usize> = SECRETS
-        .iter()
-        .flat_map(|name| lower.match_indices(name).map(|(at, name)| at + name.len()))
-        .collect();
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    // A longer name is another one, and == no assignment.
+    let is_whole = |at: usize, name: &str| {
+        !lower[..at].ends_with(is_of_name) && !lower[at + name.len()..].starts_with('=')
+    };
+    let of_name = |name: &&str| {
+        let places = lower.match_indices(name).filter(|(at, name)| is_whole(*at, name));
+        places.map(|(at, name)| at + name.len()).collect::<Vec<_>>()
+    };
+    let mut found: Vec<usize> = SECRETS.iter().flat_map(of_name).collect();
     found.sort_unstable();
     let ends =
         |letter: char| letter.is_whitespace() || ENDS.contains(&letter) || "&;,)".contains(letter);
@@ -204,6 +228,14 @@ mod tests {
             ("GET /f?a=1&authz=SECRET HTTP/1.1", "GET /f?a=1&authz=... HTTP/1.1"),
             ("Authorization: Bearer SECRET", "Authorization: ..."),
             ("authz=Bearer%20SECRET", "authz=..."),
+            (
+                "sent on with ?farroot.logintoken=SECRET here",
+                "sent on with ?farroot.logintoken=... here",
+            ),
+            ("BEARER_TOKEN=SECRET X=1", "BEARER_TOKEN=... X=1"),
+            ("root://h//f?xrd.authz=SECRET", "root://h//f?xrd.authz=..."),
+            ("give token= a path", "give token= a path"),
+            ("nsig=1 && sig==2 && my_token=3", "nsig=1 && sig==2 && my_token=3"),
             (
                 "root://h//f?authz=...; in root://h//f?authz=...",
                 "root://h//f?authz=...; in root://h//f?authz=...",

@@ -22,6 +22,7 @@ mod locks;
 mod matching;
 mod metalink;
 pub mod origin;
+mod proofs;
 mod proxies;
 pub mod report;
 pub mod runtime;
@@ -37,13 +38,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use futures::StreamExt;
-use parking_lot::RwLock;
+use mutex::RwLock;
 
 pub use carried::FileMemory;
 pub use checksum::{Algorithm, Checksum, Hasher};
 pub use config::{Checksums, Config, parse_bytes};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use credentials;
+pub use disk::{replace as replace_private, write_private};
 pub use error::{Error, ErrorKind, Reader, Result};
 pub use home::{expanded, home_of_user};
 pub use listing::Listed;

@@ -13,38 +13,14 @@ use credentials::Wallet;
 use sha2::{Digest, Sha256};
 
 use crate::address::{Address, Scheme};
+use crate::proofs;
 
 /// Names an origin, or a place within it: a hash (SHA-256), so that no server can find an address
 /// with the key of another's.
 pub type OriginKey = [u8; 32];
 
-/// Parameters of queries by which a caller proves something. All others may choose the file.
-const PROOFS: [&str; 22] = [
-    "authz",
-    "access_token",
-    "token",
-    "ticket",
-    "signature",
-    "policy",
-    "key-pair-id",
-    "expires",
-    "awsaccesskeyid",
-    "googleaccessid",
-    "sig",
-    "se",
-    "sp",
-    "sv",
-    "sr",
-    "st",
-    "skoid",
-    "sktid",
-    "skt",
-    "ske",
-    "sks",
-    "skv",
-];
-/// The same, by how their names begin.
-const PROOFS_BEGIN: [&str; 4] = ["x-amz-", "x-goog-", "xrd.", "xrdcl."];
+/// Parameters that are for the client alone begin so.
+const OF_CLIENT: [&str; 2] = ["xrd.", "xrdcl."];
 
 /// The places of one file, as its caller has named them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,11 +125,12 @@ fn service_of(wallet: &Wallet) -> String {
 fn chosen(url: &Address) -> Option<String> {
     let is_web = matches!(url.scheme(), Scheme::Http | Scheme::Https | Scheme::Pelican);
     let query = url.query().filter(|_| is_web)?;
-    let is_proof = |part: &&str| {
-        let name = part.split('=').next().unwrap_or_default().to_ascii_lowercase();
-        PROOFS.contains(&&*name) || PROOFS_BEGIN.iter().any(|begin| name.starts_with(begin))
+    let is_of_client = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        OF_CLIENT.iter().any(|begin| part.starts_with(begin))
     };
-    let parts: Vec<&str> = query.split('&').filter(|part| !is_proof(part)).collect();
+    let chooses = |part: &&str| !proofs::is_usual(part) && !is_of_client(part);
+    let parts: Vec<&str> = query.split('&').filter(chooses).collect();
     (!parts.is_empty()).then(|| parts.join("&"))
 }
 

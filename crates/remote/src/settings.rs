@@ -199,7 +199,7 @@ pub static SETTINGS: [Setting; 35] = [
         "silence_timeout",
         Field::Seconds(|config| &mut config.silence_timeout, 1),
         "How long bytes that a file is owed are waited for, over all tries and sources, when none come or fewer than \
-         `least_rate` makes of this time.",
+         `least_rate` makes of this time. A server may ask for 20 times as long (`kXR_wait`, `Retry-After`).",
     ),
     live(
         "least_rate",
@@ -278,7 +278,7 @@ pub static SETTINGS: [Setting; 35] = [
     live(
         "redirect_credentials",
         Field::Hosts(|config| &mut config.redirect_credentials),
-        "Hosts that are shown a token or a proxy over `https` also when another server sends there; `.site.org` are all \
+        "Hosts that are shown a token or, over `https`, a proxy also when another server sends there; `.site.org` are all \
          hosts in that domain.",
     ),
     live(

@@ -8,6 +8,7 @@ import numpy as np
 import uproot
 from coffea.nanoevents.mapping.base import BaseSourceMapping, UUIDOpener
 
+from .._addresses import expanded
 from .._awkward import ak
 from .._kinds import open_table
 from ..errors import ChangedError
@@ -31,7 +32,7 @@ class Opener(UUIDOpener):  # type: ignore[misc]
     """Opens a file again in a process that has received NanoEvents."""
 
     def __init__(self, uuid: str, url: str) -> None:
-        super().__init__({uuid: url})
+        super().__init__({uuid: expanded(url)})
 
     def open_uuid(self, uuid: str) -> _Tables:
         return _Tables(uuid, self._uuid_pfnmap[uuid])

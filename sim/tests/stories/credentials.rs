@@ -100,24 +100,32 @@ fn a_login_that_is_refused_on_the_third_connection_harms_no_read() {
     });
 }
 
+/// A token went wherever a server sent the client to.
 #[test]
-fn another_server_that_is_redirected_to_gets_what_it_asks_for_itself() {
-    farroot_sim::run(async {
-        let stage = Stage::new();
-        let named = Guard { offers: "&P=unix", ..Guard::default() };
-        let here = stage.serve(
-            "a",
-            Behaviour {
-                redirects_to: vec![("b".into(), 1094)],
-                guard: named,
-                ..Behaviour::default()
-            },
-        );
-        let there = stage.guarded("b", stage.guard("b"));
-        assert_eq!(read(&stage.engine()).await.unwrap(), SIZE);
-        assert!(here.lock().guard.shown.lock().is_empty(), "a token where none was asked for");
-        assert_eq!(there.lock().guard.shown.lock()[0], OLD);
-    });
+fn another_server_that_is_redirected_to_gets_a_token_where_the_caller_lists_it() {
+    for listed in [&["b"][..], &[]] {
+        farroot_sim::run(async {
+            let stage = Stage::new();
+            let named = Guard { offers: "&P=unix", ..Guard::default() };
+            let redirects_to = vec![("b".into(), 1094)];
+            let behaviour = Behaviour { redirects_to, guard: named, ..Behaviour::default() };
+            let here = stage.serve("a", behaviour);
+            let there = stage.guarded("b", stage.guard("b"));
+            let redirect_credentials = listed.iter().map(|host| (*host).into()).collect();
+            let config = Config { redirect_credentials, ..stage.authority.user() };
+            let outcome = read(&farroot_sim::engine_with(&stage.world, config)).await;
+            assert!(here.lock().guard.shown.lock().is_empty(), "a token where none was asked for");
+            let shown = there.lock().guard.shown.lock().clone();
+            match outcome {
+                Ok(bytes) => assert_eq!((bytes, &*shown[0], listed.len()), (SIZE, OLD, 1)),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(text.contains("another server has named b"), "{text}");
+                    assert!(shown.is_empty() && listed.is_empty());
+                }
+            }
+        });
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! connection that is opened for the file, friends and chains included, and survives a pickle.
 //!
 //! The parameters are those of XRootD's client (`xrd.ztn`, `xrd.gsiusrpxy`, `xrd.k5ccname`,
-//! `xrd.wantprot`), and two of farroot. They are never sent. Secrets are not among them: a token
-//! that is given as such stays in this process, and the address has its number here.
+//! `xrd.wantprot`), and some of farroot. They are never sent. Secrets are not among them: a token
+//! that is given as such stays in this process, and the address has its number here. So do the
+//! tokens, signatures and passwords of an address that goes to other processes.
 //!
 //! Only what a caller writes is looked at for them; what servers and files name is not.
 
@@ -12,12 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use credentials::{Choice, Kind, TokenFrom};
-use parking_lot::Mutex;
+use mutex::Appended;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::display::MEANT;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proofs::{chance, told_apart};
 
 const TOKEN: &str = "xrd.ztn";
 const PROXY: &str = "xrd.gsiusrpxy";
@@ -25,6 +27,10 @@ const CACHE: &str = "xrd.k5ccname";
 const ORDER: &str = "xrd.wantprot";
 const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
+const LEFT_OUT: &str = "farroot.left_out";
+const NAMES: [&str; 7] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT];
+/// Stands for the password of an address among what is left out.
+const PASSWORD: &str = "password";
 
 /// What a parameter's value may hold as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
@@ -37,31 +43,43 @@ pub struct CallAccess {
     pub choice: Choice,
     /// Whether any server is believed to be the one that it is asked for as.
     pub insecure: bool,
+    /// What another process has left out of the address: the names of parameters.
+    pub left_out: Vec<String>,
 }
 
-/// What may not be written into an address: a token, and that servers are not verified.
-#[derive(Clone)]
+/// What may not be written into an address: a token, that servers are not verified, and what an
+/// address was rid of.
 struct Unwritten {
     token: Option<SecretString>,
     insecure: bool,
+    address: Option<SecretString>,
 }
 
-/// Of all calls of this process, each once; the number in an address is the place in it.
-static UNWRITTEN: Mutex<Vec<Unwritten>> = Mutex::new(Vec::new());
+/// Of all calls of this process, and of those that it was forked from, each once, with the number
+/// that addresses have for it. No other process has the number.
+static UNWRITTEN: Appended<(String, Unwritten)> = Appended::new();
 
 impl Unwritten {
     fn is(&self, other: &Self) -> bool {
-        let text = |one: &Self| one.token.as_ref().map(|token| token.expose_secret().to_owned());
-        self.insecure == other.insecure && text(self) == text(other)
+        let text =
+            |one: &Option<SecretString>| one.as_ref().map(|it| it.expose_secret().to_owned());
+        self.insecure == other.insecure
+            && text(&self.token) == text(&other.token)
+            && text(&self.address) == text(&other.address)
     }
 
-    fn number(self) -> usize {
-        let mut all = UNWRITTEN.lock();
-        let known = all.iter().position(|one| one.is(&self));
-        known.unwrap_or_else(|| {
-            all.push(self);
-            all.len() - 1
-        })
+    fn number(self) -> String {
+        let known = |one: &&(String, Unwritten)| one.1.is(&self);
+        if let Some((number, _)) = UNWRITTEN.iter().find(known) {
+            return number.clone();
+        }
+        let number = chance();
+        UNWRITTEN.push((number.clone(), self));
+        number
+    }
+
+    fn of(number: &str) -> Option<&'static Unwritten> {
+        UNWRITTEN.iter().find(|(known, _)| known == number).map(|(_, unwritten)| unwritten)
     }
 }
 
@@ -83,9 +101,10 @@ impl CallAccess {
         let order = order
             .as_ref()
             .map(|order| order.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(","));
-        let unwritten = Unwritten { token: secret, insecure: self.insecure };
+        let unwritten = Unwritten { token: secret, insecure: self.insecure, address: None };
         let is_said = unwritten.token.is_some() || unwritten.insecure;
-        let given = is_said.then(|| unwritten.number().to_string());
+        let given = is_said.then(|| unwritten.number());
+        let left_out = (!self.left_out.is_empty()).then(|| self.left_out.join(","));
         let said = [
             (TOKEN, file),
             (PROXY, proxy.as_deref().map(path)),
@@ -93,6 +112,7 @@ impl CallAccess {
             (PROFILE, s3_profile.clone()),
             (ORDER, order),
             (GIVEN, given),
+            (LEFT_OUT, left_out),
         ];
         let said = said.into_iter().filter_map(|(name, value)| {
             Some(format!("{name}={}", utf8_percent_encode(&value?, PLAIN)))
@@ -116,19 +136,17 @@ impl CallAccess {
                 let order: std::result::Result<Vec<Kind>, String> = names.map(str::parse).collect();
                 choice.order = Some(order.map_err(wrong)?);
             }
-            GIVEN => {
-                let number = value.parse::<usize>().ok();
-                let known = number.and_then(|number| UNWRITTEN.lock().get(number).cloned());
-                let known = known.ok_or_else(|| {
-                    wrong("the token of this address was given to another process".to_owned())
-                        .with_advice(
-                            "give token= a path, or insecure= in the process that reads: neither a \
-                             token nor that servers are not verified goes along with a pickle",
-                        )
-                })?;
-                choice.token = known.token.map(TokenFrom::Secret).or(choice.token.take());
-                self.insecure = known.insecure;
-            }
+            GIVEN => match Unwritten::of(&value) {
+                Some(known) => {
+                    let token = known.token.clone().map(TokenFrom::Secret);
+                    choice.token = token.or(choice.token.take());
+                    self.insecure = known.insecure;
+                }
+                // Of another process: here the server is verified, and shown what is here.
+                None if self.left_out.is_empty() => self.left_out.push("token".into()),
+                None => {}
+            },
+            LEFT_OUT => self.left_out.extend(value.split(',').map(str::to_owned)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -147,12 +165,66 @@ fn with(address: &str, parameters: &str) -> String {
     format!("{address}{sign}{parameters}{meant}")
 }
 
+/// One address without password, tokens and signatures, with a number by which this process finds
+/// them again.
+pub(super) fn left_out(address: &str) -> String {
+    let is_remote = address.contains("://") && !address.starts_with("file://");
+    let Some((scheme, rest)) = address.split_once("://").filter(|_| is_remote) else {
+        return address.to_owned();
+    };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = place.find('/').unwrap_or(place.len());
+    let (authority, path) = place.split_at(host);
+    let mut names: Vec<&str> = Vec::new();
+    let authority =
+        match authority.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
+            Some((Some((user, _)), host)) => {
+                names.push(PASSWORD);
+                format!("{user}@{host}")
+            }
+            _ => authority.to_owned(),
+        };
+    let (query, meant) = query.split_at(query.find(MEANT).unwrap_or(query.len()));
+    let (told, proofs) = told_apart(query);
+    names.extend(proofs.iter().map(|proof| proof.split('=').next().unwrap_or_default()));
+    if names.is_empty() {
+        return address.to_owned();
+    }
+    let whole = Unwritten { token: None, insecure: false, address: Some(address.into()) };
+    let names = utf8_percent_encode(&names.join(","), PLAIN).to_string();
+    let said = [format!("{LEFT_OUT}={names}"), format!("{GIVEN}={}", whole.number())];
+    let told = told.into_iter().filter(|part| !part.is_empty()).map(str::to_owned);
+    let query: Vec<String> = told.chain(said).collect();
+    format!("{scheme}://{authority}{path}?{}{meant}", query.join("&"))
+}
+
+/// The address of which this is what was left when it went to other processes, with what was said
+/// of credentials since; `None` in those.
+fn whole(address: &str) -> Option<String> {
+    let (_, query) = address.split_once('?')?;
+    let said: Vec<&str> = query.split(['&', '#']).collect();
+    let known =
+        |one: &&str| Unwritten::of(one.strip_prefix(GIVEN)?.strip_prefix('=')?)?.address.as_ref();
+    let known = said.iter().find_map(|one| known(one).map(|whole| (*one, whole.expose_secret())));
+    let (number, whole) = known?;
+    let is_since = |one: &&&str| {
+        let is_said = NAMES.iter().any(|name| one.starts_with(name));
+        is_said && **one != number && !one.starts_with(LEFT_OUT) && !whole.contains(**one)
+    };
+    let since: Vec<&str> = said.iter().filter(is_since).copied().collect();
+    Some(with(whole, &since.join("&")))
+}
+
 /// What a caller has written, without parameters about credentials, and these.
 ///
 /// # Errors
 /// `InvalidArgument` for a value that cannot be understood.
 pub(super) fn split(text: &str) -> Result<(Cow<'_, str>, Option<Arc<CallAccess>>)> {
     let is_remote = text.contains("://") && !text.starts_with("file://");
+    if let Some(whole) = is_remote.then(|| whole(text)).flatten() {
+        let split = split(&whole)?;
+        return Ok((split.0.into_owned().into(), split.1));
+    }
     let (plain, meant) = text.split_at(text.find(MEANT).unwrap_or(text.len()));
     let Some((bare, query)) = plain.split_once('?').filter(|_| is_remote) else {
         return Ok((text.into(), None));
@@ -181,7 +253,7 @@ mod tests {
 
     use secrecy::ExposeSecret;
 
-    use super::super::{Address, Way, parse, with_access};
+    use super::super::{Address, Way, for_others, parse, with_access};
     use super::*;
 
     fn access(token: Option<TokenFrom>) -> CallAccess {
@@ -189,7 +261,7 @@ mod tests {
         let ccache = Some("FILE:/tmp/cc".to_owned());
         CallAccess {
             choice: Choice { token, proxy, ccache, order, ..Choice::default() },
-            insecure: false,
+            ..CallAccess::default()
         }
     }
 
@@ -231,9 +303,47 @@ mod tests {
         assert!(
             matches!(token, Some(TokenFrom::Secret(token)) if token.expose_secret() == "marker-token")
         );
-        let other = Address::parse("https://h/f?farroot.given=123456").unwrap_err();
-        assert!(other.message().contains("another process"), "{other}");
+        let other = Address::parse("https://h/f?farroot.given=123456").unwrap();
+        let access = other.access().unwrap();
+        assert!(access.choice.token.is_none() && access.left_out == ["token"]);
         assert!(Address::parse("https://h/f?xrd.wantprot=sss").is_err());
+    }
+
+    /// A pickle of a file had the token in its address.
+    #[test]
+    fn other_processes_get_no_proof_and_this_one_finds_it_again() {
+        for (text, told, names) in [
+            ("root://h:1094//f?x=1&authz=marker:a/b", "root://h:1094//f?x=1", "authz"),
+            ("https://a:marker@h/f", "https://a@h/f", "password"),
+            (
+                "https://h/f?X-Amz-Date=1&X-Amz-Signature=marker&id=1",
+                "https://h/f?id=1",
+                "X-Amz-Date,X-Amz-Signature",
+            ),
+            ("s3://b/k?farroot.s3_profile=p&sig=marker", "s3://b/k?farroot.s3_profile=p", "sig"),
+        ] {
+            let others = for_others(text);
+            assert!(!others.contains("marker") && others.starts_with(told), "{others}");
+            assert_eq!(for_others(&others), others);
+            let here = split(&others).unwrap();
+            let plain = split(text).unwrap();
+            assert_eq!((here.0, here.1.is_some()), (plain.0, plain.1.is_some()));
+            let (elsewhere, _) = others.split_once("&farroot.given").unwrap_or((&others, ""));
+            let (_, access) = split(elsewhere).unwrap();
+            assert_eq!(access.unwrap().left_out, names.split(',').collect::<Vec<_>>());
+        }
+        for plain in ["/tmp/f?authz=1", "root://h//f?x=1", "https://a@h/f", "f.root"] {
+            assert_eq!(for_others(plain), plain);
+        }
+        let said = access(Some(TokenFrom::Secret("marker".into())));
+        let both = with_access(&for_others("https://h/f?sig=marker"), &said);
+        for both in [for_others(&both), for_others(&with_access("https://h/f?sig=marker", &said))] {
+            let (bare, access) = split(&both).unwrap();
+            assert!(bare.ends_with("?sig=marker") && !both.contains("marker"), "{both}");
+            assert!(access.unwrap().choice.token.is_some());
+        }
+        let several = for_others("root://a//f?authz=marker|https://b/f?sig=marker");
+        assert!(!several.contains("marker") && parse(&several).unwrap().len() == 2, "{several}");
     }
 
     #[test]

@@ -154,6 +154,35 @@ impl Address {
     }
 }
 
+/// What the names of all sites of a country end with, before the country.
+const OF_COUNTRIES: [&str; 12] =
+    ["ac", "co", "com", "edu", "go", "gov", "in", "ne", "net", "or", "org", "res"];
+
+impl Address {
+    /// Whether it is a host of the site that the caller has named: another port of the same host,
+    /// or a host beside it in the same domain. Servers of XRootD send on to data servers so.
+    pub fn is_of_named_site(&self) -> bool {
+        let host = self.host().unwrap_or_default().to_ascii_lowercase();
+        let named = self.meant.as_deref().and_then(|origin| origin.split_once("://"));
+        let Some((named, _)) = named.and_then(|(_, named)| named.rsplit_once(':')) else {
+            return self.is_named();
+        };
+        let is_beside = || {
+            let domain = domain_of(named)?;
+            Some(host.strip_suffix(domain)?.ends_with('.'))
+        };
+        !host.is_empty() && (host == named || is_beside() == Some(true))
+    }
+}
+
+/// The domain that a host is in, where one site has it.
+fn domain_of(host: &str) -> Option<&str> {
+    let (_, domain) = host.split_once('.').filter(|_| host.parse::<Ipv4Addr>().is_err())?;
+    let (first, rest) = domain.split_once('.')?;
+    let is_of_country = rest.len() == 2 && OF_COUNTRIES.contains(&first);
+    (!is_of_country).then_some(domain)
+}
+
 /// Whether a host is written as this machine, or as an address that is valid on one link only.
 /// Names are not looked up: who answers for a name decides what it leads to in any case.
 fn is_near(host: &str) -> bool {

@@ -27,7 +27,7 @@ use url::{ParseError, Url};
 pub use access::CallAccess;
 pub use follow::Way;
 pub use s3::Object;
-pub use written::{FileAndObject, join, parse, split_object, with_access};
+pub use written::{FileAndObject, for_others, join, parse, split_object, with_access};
 
 use crate::checksum::Checksum;
 use crate::display::{MEANT, shown_address as shown};
@@ -632,6 +632,18 @@ impl Address {
     /// What the caller said about credentials.
     pub fn access(&self) -> Option<&CallAccess> {
         self.access.as_deref()
+    }
+
+    /// That a pickle has left out what this address had to show, for the error of a refusal.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let names = &self.access.as_ref()?.left_out;
+        (!names.is_empty()).then(|| {
+            format!(
+                "the address comes from another process, where it had a secret ({}) that pickles \
+                 leave out: give a token, a proxy or the whole address in this process",
+                names.join(", ")
+            )
+        })
     }
 
     /// The same address, opened as another one was asked to be.

@@ -160,6 +160,29 @@ const SCHEMES: [(Scheme, &str); 7] = [
 /// A server could make farroot read files of the reader's disk: an HTTP redirection to file:// was
 /// followed.
 #[test]
+fn data_servers_are_of_the_site_that_sends_to_them() {
+    for (named, to, is_of_site) in [
+        ("root://xrd.site.org//f", "root://ds1.site.org:1095//f", true),
+        ("root://xrd.site.org//f", "root://ds1.racks.site.org//f", true),
+        ("root://xrd.site.org//f", "root://xrd.site.org:9//f", true),
+        ("root://xrd.site.org//f", "root://site.org//f", false),
+        ("root://xrd.site.org//f", "root://evilsite.org//f", false),
+        ("root://xrd.site.org//f", "root://xrd.site.org.evil.example//f", false),
+        ("root://site.org//f", "root://other.org//f", false),
+        ("root://rl.ac.uk//f", "root://evil.ac.uk//f", false),
+        ("root://xrd.rl.ac.uk//f", "root://ds.rl.ac.uk//f", true),
+        ("root://192.0.2.1//f", "root://192.0.2.2//f", false),
+        ("root://192.0.2.1//f", "root://192.0.2.1:9//f", true),
+        ("root://door//f", "root://pool//f", false),
+    ] {
+        let from = address(named);
+        let to = from.led_to(to, Way::Redirect).unwrap();
+        assert_eq!(to.is_of_named_site(), is_of_site, "{named} {to}");
+        assert!(from.is_of_named_site());
+    }
+}
+
+#[test]
 fn what_may_follow_is_one_table() {
     for (from, own) in SCHEMES {
         let followed = WAYS.map(|way| {

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::Address;
-use super::access::CallAccess;
+use super::access::{CallAccess, left_out};
 use crate::error::Result;
 use crate::expanded;
+use crate::proofs::{is_proof, is_usual};
 
 /// What stands between several addresses of one file.
 const SEPARATOR: char = '|';
@@ -27,6 +28,14 @@ pub fn join<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
 /// An address, or several with `|` between them, with what a call says of credentials.
 pub fn with_access(address: &str, access: &CallAccess) -> String {
     let each: Vec<String> = parts(address).into_iter().map(|one| access.attached(one)).collect();
+    join(each.iter().map(String::as_str))
+}
+
+/// An address, or several with `|` between them, as it may go to other processes and into files:
+/// without passwords, tokens and signatures. In this process and those that it forks it still
+/// leads to the same file; elsewhere, a reader shows the server what that process has.
+pub fn for_others(address: &str) -> String {
+    let each: Vec<String> = parts(address).into_iter().map(left_out).collect();
     join(each.iter().map(String::as_str))
 }
 
@@ -134,12 +143,9 @@ fn object_colon(path: &str) -> Option<usize> {
 /// The same of a query, whose last parameter an object may follow.
 fn query_colon(query: &str) -> Option<usize> {
     let start = query.rfind(['?', '&'])? + 1;
-    let (name, _) = query[start..].split_once('=')?;
-    let is_credential =
-        ["authz", "token", "secret", "signature", "credential", "policy", "password"]
-            .iter()
-            .any(|word| name.to_ascii_lowercase().contains(word));
-    let colon = query[start..].rfind(':').filter(|_| !is_credential)?;
+    let last = &query[start..];
+    let is_proof = !last.contains('=') || is_proof(last) || is_usual(last);
+    let colon = last.rfind(':').filter(|_| !is_proof)?;
     (start + colon + 1 < query.len()).then_some(start + colon)
 }
 

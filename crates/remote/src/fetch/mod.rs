@@ -30,7 +30,7 @@ use bytes::Bytes;
 use credentials::Wallet;
 use futures::stream::SelectAll;
 use futures::{Stream, StreamExt};
-use parking_lot::RwLock;
+use mutex::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::address::{Address, CacheUse, FileLocations};
@@ -311,11 +311,13 @@ impl Fetcher {
             return Err(error);
         }
         let remembered = key.filter(|_| !locations.is_guess);
+        let left_out = locations.urls.iter().find_map(Address::left_out);
         let (reply, opened) = oneshot::channel();
         let activity = activity.clone();
         let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
-        Ok(Opening { opened, failed: remembered.map(|key| (self.failed.clone(), key)) })
+        let failed = remembered.map(|key| (self.failed.clone(), key));
+        Ok(Opening { opened, failed, left_out })
     }
 
     /// What the cache has to do with a file that is to be opened, for a caller who takes it for
@@ -358,11 +360,20 @@ struct Opening {
     opened: oneshot::Receiver<Result<Opened>>,
     /// Where a failure is remembered; `None` without a cache.
     failed: Option<(FailedOpens, OpenKey)>,
+    /// What the address had in the process that it comes from.
+    left_out: Option<String>,
 }
 
 impl Opening {
     async fn wait(self) -> Result<Opened> {
+        use ErrorKind::{NotFound, PermissionDenied, Unauthenticated};
         let opened = self.opened.await.map_err(|_| stopped())?;
+        let is_refusal =
+            |error: &Error| matches!(error.kind(), NotFound | PermissionDenied | Unauthenticated);
+        let opened = opened.map_err(|error| match &self.left_out {
+            Some(left_out) if is_refusal(&error) => error.and(left_out),
+            _ => error,
+        });
         opened.map_err(|error| match self.failed {
             Some((failed, key)) => failed.note(key, error),
             None => error,

@@ -208,7 +208,8 @@ impl fmt::Debug for Upload {
 fn random_name(url: &Address) -> String {
     let name = url.file_name().to_string_lossy().into_owned();
     let cut = name.char_indices().map(|(at, _)| at).find(|at| *at >= NAME_LEN_MAX);
-    let chance = RandomState::new().hash_one(&name);
+    // A forked child has the keys of its parent.
+    let chance = RandomState::new().hash_one((std::process::id(), &name));
     format!(".{}.{chance:016x}.part", &name[..cut.unwrap_or(name.len())])
 }
 

@@ -670,6 +670,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         connect_max: config.connect_timeout.saturating_add(config.silence_timeout),
         silence_max: config.silence_timeout,
         least_rate: config.least_rate,
+        wait_max: config.wait_max(),
         ..scheduler::Budgets::default()
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use credentials::{TokenUse, Wallet};
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use mutex::Mutex;
 use xrootd::client::{Client, ClientConfig};
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
@@ -55,6 +55,8 @@ pub struct XrootdServer {
     asks_tls: bool,
     /// The caller has named it; otherwise another server has.
     is_named: bool,
+    /// So has the caller, with its site or in a list; otherwise a token has to name it.
+    is_entrusted: bool,
     insecure: bool,
     wallet: Wallet,
     /// How the latest session was logged in, for errors.
@@ -94,6 +96,7 @@ impl XrootdServer {
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
         client.silence_max = config.silence_timeout;
+        client.wait_max = config.wait_max();
         client.login_token.clone_from(&parsed.login_token);
         (client.authentication, client.excluded) = opening::methods(&config.wallet, user);
         let is_encrypted = parsed.is_encrypted();
@@ -107,6 +110,7 @@ impl XrootdServer {
             is_encrypted,
             asks_tls: parsed.has_token(),
             is_named: url.is_named(),
+            is_entrusted: url.is_of_named_site() || config.may_follow(&parsed.host),
             insecure: config.insecure,
             wallet: config.wallet.wanted_for(wanted(url, false)),
             login: Mutex::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use credentials::{Kind, Wallet, remedy};
+use credentials::{Kind, Token, Wallet, remedy};
 use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
 use tokio::task::spawn_blocking;
@@ -235,10 +235,12 @@ impl XrootdServer {
 
     /// Gets a credential for an offer.
     pub(super) fn fetch(&self, method: Method, arguments: String) -> BoxFuture<'static, Ready> {
-        let (wallet, host) = (self.wallet.clone(), self.host.clone());
+        let wallet = self.wallet.clone();
+        let (host, port) = (self.host.clone(), self.port);
+        let to = ShownTo { host, port, is_entrusted: self.is_entrusted };
         let (wanted, said) = (method.clone(), arguments.clone());
         Box::pin(async move {
-            let work = spawn_blocking(move || credential(&wallet, &host, &wanted, &said));
+            let work = spawn_blocking(move || credential(&wallet, &to, &wanted, &said));
             let outcome = match tokio::time::timeout(CREDENTIAL_TIME, work).await {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(error)) => Err(error.to_string()),
@@ -249,10 +251,38 @@ impl XrootdServer {
     }
 }
 
-fn credential(wallet: &Wallet, host: &str, method: &Method, arguments: &str) -> Outcome {
+/// The server that a credential is for.
+struct ShownTo {
+    host: String,
+    port: u16,
+    is_entrusted: bool,
+}
+
+impl ShownTo {
+    /// A token as far as it may go there: by its own word, and by the caller's.
+    fn fits(&self, wallet: &Wallet, token: Token) -> std::result::Result<Token, String> {
+        let host = self.host.trim_matches(['[', ']']);
+        if token.names_server(host, self.port) {
+            return Ok(token);
+        }
+        if !self.is_entrusted {
+            return Err(format!(
+                "another server has named {host}, and the token does not; name it in the address, \
+                 or in FARROOT_REDIRECT_CREDENTIALS, if you trust it"
+            ));
+        }
+        // A token that was given for this call is the caller's own word.
+        match wallet.choice().token {
+            Some(_) => Ok(token),
+            None => token.for_server(host, self.port).map_err(|why| why.to_string()),
+        }
+    }
+}
+
+fn credential(wallet: &Wallet, to: &ShownTo, method: &Method, arguments: &str) -> Outcome {
     match method {
         Method::Ztn => match wallet.token() {
-            Ok(Some(token)) => Ok(Credential::Ztn(token.secret)),
+            Ok(Some(token)) => to.fits(wallet, token).map(|token| Credential::Ztn(token.secret)),
             Ok(None) => Err(format!(
                 "no token was found; set BEARER_TOKEN_FILE, or {}",
                 remedy::FETCH_TOKEN
@@ -263,7 +293,7 @@ fn credential(wallet: &Wallet, host: &str, method: &Method, arguments: &str) -> 
             let ticket = wallet.ticket(krb5::principal(arguments)?);
             ticket.map(Credential::Krb5).map_err(|error| error.to_string())
         }
-        Method::Gsi => gsi::credential(wallet, host).map(Credential::Gsi),
+        Method::Gsi => gsi::credential(wallet, &to.host).map(Credential::Gsi),
         Method::Unix { .. } | Method::Host => Err("it needs none".to_owned()),
     }
 }
