@@ -4,13 +4,15 @@
 //! The file is scoped to addresses of servers. `XRD_PLUGIN` would catch the local target of a copy,
 //! too, and `url = *` is a place of which XrdCl has one only, which packages of Debian take.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The name of the file; XrdCl reads all that end so.
 const NAME: &str = "farroot.conf";
+/// Not one that XrdCl reads.
+const HTTP_ADDRESS: &str = "http-address";
 /// What stands before a proxy's address in the file.
 const ADDRESS: &str = "XROOT_PROXY = ";
 
@@ -41,10 +43,14 @@ pub fn permanent() -> Option<PathBuf> {
 /// # Errors
 /// What the file system says.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    // One that is there may be readable by others.
-    let _ = fs::remove_file(path);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
+    remote::replace_private(path, text.as_bytes())
+}
+
+/// What stands before addresses of origins, the secret included.
+#[derive(Debug)]
+pub struct Prefixes {
+    pub root: String,
+    pub http: String,
 }
 
 /// A folder with the configuration for one command, removed when dropped.
@@ -56,7 +62,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// What the file system says.
-    pub fn new(id: &str, proxy: &str, chosen: Option<&Path>) -> io::Result<Self> {
+    pub fn new(id: &str, proxy: &Prefixes, chosen: Option<&Path>) -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("farroot-run-{id}"));
         DirBuilder::new().mode(0o700).create(&path)?;
         let folder = PrivateFolder(path);
@@ -69,12 +75,19 @@ impl PrivateFolder {
         for other in others.filter(|other| other.path().is_file() && other.file_name() != NAME) {
             fs::copy(other.path(), folder.0.join(other.file_name()))?;
         }
-        write(&folder.0.join(NAME), &text(proxy))?;
+        write(&folder.0.join(NAME), &text(&proxy.root))?;
+        write(&folder.http_address(), &proxy.http)?;
         Ok(folder)
     }
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// A file with what stands before addresses of HTTP: variables of the environment are printed,
+    /// and the secret is in it.
+    pub fn http_address(&self) -> PathBuf {
+        self.0.join(HTTP_ADDRESS)
     }
 }
 
@@ -96,14 +109,18 @@ mod tests {
         fs::write(chosen.path().join("other.conf"), "url = x").unwrap();
         fs::write(chosen.path().join(NAME), "old").unwrap();
         let proxy = "root://127.0.0.1:9//k-s/";
+        let http = "http://127.0.0.1:9/k-s/";
         let id = format!("test-{}", std::process::id());
-        let folder = PrivateFolder::new(&id, proxy, Some(chosen.path())).unwrap();
+        let prefixes = Prefixes { root: proxy.to_owned(), http: http.to_owned() };
+        let folder = PrivateFolder::new(&id, &prefixes, Some(chosen.path())).unwrap();
         let path = folder.path().to_owned();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&path.join(NAME))), (0o700, 0o600));
         assert_eq!(fs::read_to_string(path.join("other.conf")).unwrap(), "url = x");
         let written = fs::read_to_string(path.join(NAME)).unwrap();
         assert_eq!(proxy_of(&written), Some(proxy));
+        assert_eq!(mode(&folder.http_address()), 0o600);
+        assert_eq!(fs::read_to_string(folder.http_address()).unwrap(), http);
         drop(folder);
         assert!(!path.exists());
         let missing = chosen.path().join("missing");

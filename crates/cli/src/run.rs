@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::{Failure, Outcome};
-use crate::plugin::PrivateFolder;
+use crate::plugin::{Prefixes, PrivateFolder};
 use crate::proxy::started;
 use crate::user_proxy::{Claim, join_or_start, summary};
 
@@ -34,8 +34,8 @@ const SETTINGS: [(&str, &str); 3] =
 /// ROOT, uproot, xrdcp and XRootD's Python need no change: XRootD's own client plug-in, which is
 /// part of them, leads root:// addresses to a proxy on this machine. Commands that run at the same
 /// time, with the same settings, share it, and it ends with the last of them. It reads with your
-/// credentials, and other users are kept out by a secret. Programs that read https:// can put
-/// FARROOT_PROXY, which is set for the command, before their addresses.
+/// credentials, and other users are kept out by a secret. Programs that read https:// can put what
+/// is in the file that FARROOT_PROXY names, for the command, before their addresses.
 ///
 /// The exit status is the command's.
 #[derive(Debug, Args)]
@@ -81,15 +81,15 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let chosen = std::env::var_os("XRD_PLUGINCONFDIR").filter(|folder| !folder.is_empty());
     // Not the secret itself: every user sees names in a folder for temporary files.
     let id = format!("{}-{}", std::process::id(), &random_text()?[..8]);
-    let folder = PrivateFolder::new(&id, &proxy.root(), chosen.as_ref().map(AsRef::as_ref))
+    let prefixes = Prefixes { root: proxy.root(), http: proxy.http() };
+    let folder = PrivateFolder::new(&id, &prefixes, chosen.as_ref().map(AsRef::as_ref))
         .map_err(|error| format!("cannot write the client plug-in's configuration: {error}"))?;
     let ended = runtime.block_on(async {
         // Before the command starts: a signal may come as soon as it runs.
         let signals = Signals::taken()
             .map_err(|error| format!("cannot pass signals on to a command: {error}"))?;
-        let mut child = command(arguments, &folder, &proxy.http())
-            .spawn()
-            .map_err(|error| not_started(arguments, &error))?;
+        let mut child =
+            command(arguments, &folder).spawn().map_err(|error| not_started(arguments, &error))?;
         let status = wait(&mut child, signals).await;
         status.map_err(|error| Failure::Message(format!("cannot wait for the command: {error}")))
     });
@@ -148,12 +148,12 @@ impl Proxy {
 }
 
 /// The command, with what leads its reads here.
-fn command(arguments: &RunArguments, folder: &PrivateFolder, http_proxy: &str) -> Command {
+fn command(arguments: &RunArguments, folder: &PrivateFolder) -> Command {
     let mut command = Command::new(&arguments.command[0]);
     command
         .args(&arguments.command[1..])
         .env("XRD_PLUGINCONFDIR", folder.path())
-        .env("FARROOT_PROXY", http_proxy)
+        .env("FARROOT_PROXY", folder.http_address())
         // Both would count more than the configuration.
         .env_remove("XRD_PLUGIN")
         .env_remove("XROOT_PROXY");

@@ -167,7 +167,7 @@ fn another_user_of_the_machine_is_refused() {
     }
     let mut farroot = runtime.farroot();
     farroot.env("TMPDIR", &temporary);
-    let script = "echo $FARROOT_PROXY; echo $XRD_PLUGINCONFDIR; echo $$";
+    let script = "cat $FARROOT_PROXY; echo; echo $XRD_PLUGINCONFDIR; echo $$";
     let mut command = runtime.waiting_after(script, farroot);
     let [with_secret, configuration, shell] = [(); 3].map(|()| command.proxy());
     let (proxy, secret) = with_secret["http://".len()..].split_once('/').unwrap();

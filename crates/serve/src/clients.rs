@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -33,6 +33,7 @@ pub struct Clients {
     memory: Memory,
     files: Arc<Semaphore>,
     long_writes: Arc<Semaphore>,
+    slow_writes: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
@@ -153,7 +154,9 @@ impl Clients {
         let memory = Memory::new(&limits, 1);
         let files = Arc::new(Semaphore::new(limits.files));
         let long_writes = Arc::new(Semaphore::new(limits.long_writes));
-        Arc::new(Clients { limits, memory, files, long_writes, state: Mutex::default() })
+        let slow_writes = Arc::new(Semaphore::new(limits.slow_writes));
+        let state = Mutex::default();
+        Arc::new(Clients { limits, memory, files, long_writes, slow_writes, state })
     }
 
     /// A place for a new connection, that of another if need be; `None` where all are at work.
@@ -327,6 +330,11 @@ impl Client {
     pub async fn write_room(&self) -> Option<OwnedSemaphorePermit> {
         // Never closed, so never refused.
         self.clients.long_writes.clone().acquire_owned().await.ok()
+    }
+
+    /// The right to have one that arrives slowly in memory; `None` where there are enough.
+    pub fn slow_write_room(&self) -> Option<OwnedSemaphorePermit> {
+        self.clients.slow_writes.clone().try_acquire_owned().ok()
     }
 
     /// The right to keep one more file open. Where there is none left, the connection with most

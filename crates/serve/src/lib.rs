@@ -17,6 +17,7 @@ mod limits;
 mod memory;
 mod neighbours;
 mod shaped;
+mod sock_diag;
 mod stream;
 mod turns;
 mod xrootd;

@@ -32,6 +32,9 @@ pub struct Limits {
     pub write_bytes: usize,
     /// Writes of more than `answer_bytes` in memory at a time, all connections together.
     pub long_writes: usize,
+    /// Of those that arrive slowly, as many more. Where there is no room for another one, its
+    /// connection ends.
+    pub slow_writes: usize,
     /// Files open in all; one address takes up to half. Beyond, the connection with most files
     /// ends.
     pub files: usize,
@@ -68,6 +71,7 @@ impl Default for Limits {
             // What xrdcp sends at a time, with a checksum for each page.
             write_bytes: (8 << 20) + (16 << 10),
             long_writes: 4,
+            slow_writes: 16,
             files: 4000,
             files_per_connection: 1000,
             threads: 16,

@@ -1,10 +1,12 @@
 //! Who else is on this machine's loopback: every user can connect to it, can listen on it, and a
 //! page in a browser can ask for names that lead to it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use hyper::header::{HOST, HeaderMap};
 use tokio::net::TcpStream;
+
+use crate::sock_diag;
 
 /// The kernel's tables of TCP sockets, with the user of each.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -23,6 +25,9 @@ pub fn is_of_another_user(stream: &TcpStream, from: SocketAddr) -> bool {
 /// The user whose socket is at the other end of a connection on this machine; `None` where the
 /// system does not say.
 pub fn user_of_peer(peer: SocketAddr, here: SocketAddr) -> Option<u32> {
+    if let Ok(found) = sock_diag::find(peer, here) {
+        return found.filter(|socket| !socket.listens).map(|socket| socket.user);
+    }
     let is_it = |socket: &Socket<'_>| {
         socket.local == Some(canonical(peer)) && socket.remote == Some(canonical(here))
     };
@@ -32,6 +37,15 @@ pub fn user_of_peer(peer: SocketAddr, here: SocketAddr) -> Option<u32> {
 /// The user who listens on a port of loopback; `None` where nobody does, or the system does not
 /// say.
 pub fn user_of_port(port: u16) -> Option<u32> {
+    let listens_at = |ip: IpAddr| {
+        let any = if ip.is_ipv4() { SocketAddr::from(([0; 4], 0)) } else { ([0_u16; 8], 0).into() };
+        let found = sock_diag::find(SocketAddr::new(ip, port), any).ok()??;
+        found.listens.then_some(found.user)
+    };
+    let here = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    if let Some(user) = here.into_iter().find_map(listens_at) {
+        return Some(user);
+    }
     found(|socket| {
         let reaches = |at: SocketAddr| at.ip().is_loopback() || at.ip().is_unspecified();
         socket.state == LISTENS && socket.local.is_some_and(|at| at.port() == port && reaches(at))
@@ -118,6 +132,12 @@ mod tests {
             let peer = client.local_addr().unwrap();
             assert_eq!(user_of_peer(peer, here), Some(own));
             assert_eq!(user_of_port(here.port()), Some(own));
+            let of_table =
+                found(|socket| socket.local == Some(peer) && socket.remote == Some(here));
+            assert_eq!(of_table, Some(own));
+            if let Ok(socket) = sock_diag::find(peer, here) {
+                assert_eq!(socket, Some(sock_diag::Found { user: own, listens: false }));
+            }
             assert_eq!(user_of_peer(here, SocketAddr::from(([192, 0, 2, 1], 1))), None);
         }
     }

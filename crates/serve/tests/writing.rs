@@ -11,6 +11,10 @@ use bytes::Bytes;
 use farroot_serve::{Config, Content, Server};
 use remote::source::network::Tcp;
 use remote::{CreateOptions, ErrorKind, Remote, Result, Written};
+use xrootd::header::{Handle, StreamId};
+use xrootd::message::login::{Ability, VERSION_5_DEFERRED_ANSWERS};
+use xrootd::message::open::OpenOptions;
+use xrootd::message::{Login, Message, Open, handshake};
 
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at / 7 + at / 4096 + at) as u8).collect()
@@ -262,4 +266,53 @@ fn http_takes_chunks_makes_folders_and_removes() {
     }
     let (_folder, plain) = served(false);
     assert_eq!(status(&plain, &format!("MKCOL /made HTTP/1.1\r\n{end}\r\n")), "405");
+}
+
+/// A client that has said that it writes 4 MiB, has sent some of it, and sends a byte now and then.
+fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
+    let login = Login {
+        pid: 1,
+        user: Login::user_field("dripping"),
+        ability_2: 0,
+        ability: Ability::FULL_URL,
+        version: VERSION_5_DEFERRED_ANSWERS,
+        about: String::new(),
+    };
+    let options = OpenOptions::NEW | OpenOptions::UPDATE;
+    let open = Open { mode: 0o644, ..Open::reading(&format!("/{name}"), options) };
+    let write = xrootd::message::Write {
+        handle: Handle([0; 4]),
+        offset: 0,
+        path: 0,
+        bytes: vec![7; 4 << 20].into(),
+    };
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let opening = [
+        &handshake::REQUEST[..],
+        &login.frame(StreamId(1)),
+        &open.frame(StreamId(2)),
+        &write.frame(StreamId(3))[..200_000],
+    ];
+    stream.write_all(&opening.concat()).unwrap();
+    std::thread::spawn(move || {
+        while stream.write_all(&[7]).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    })
+}
+
+/// Four clients that sent their writes drop by drop kept all others from writing, for good.
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_drip_do_not_keep_others_waiting() {
+    let (folder, server) = served(true);
+    let dripping: Vec<_> = (0..6).map(|n| dripping(&server, &format!("slow{n}"))).collect();
+    let (remote, whole) = (remote(), content(12 << 20));
+    let url = format!("{}f.root", server.root_url());
+    let upload = upload(&remote, &url, &whole, false);
+    let written = tokio::time::timeout(std::time::Duration::from_secs(60), upload).await;
+    assert_eq!(written.expect("it waits for slow ones").unwrap().size, whole.len() as u64);
+    assert!(fs::read(folder.path().join("f.root")).unwrap() == whole);
+    assert!(dripping.iter().all(|client| !client.is_finished()), "slow ones may go on");
+    drop(server);
+    dripping.into_iter().for_each(|client| client.join().unwrap());
 }

@@ -27,11 +27,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::{Arrivals, Engine, Watched, Ways};
-use parking_lot::Mutex;
+use mutex::Mutex;
 use remote::address::{Address, CacheUse};
 use remote::credentials::Wallet;
 use remote::report::Report;
-use remote::source::network::Tcp;
+use remote::source::network::{Network, Tcp};
 use remote::{Algorithm, Checksum, Error, ErrorKind};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -45,6 +45,7 @@ use crate::folder::Stat;
 
 pub use self::account::Figures;
 pub use self::failure::{failure, known};
+use self::origins::ListedOnly;
 pub use self::origins::Origin;
 pub use self::reading::Reading;
 pub use self::standing::{CacheRules, Standing};
@@ -162,7 +163,11 @@ impl FarFiles {
         let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
         let refusal = move |address| origins::refusal(address, &own, may_be_here);
         let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
-        let engine = Engine::within(&settings, Arc::new(network)).map_err(io::Error::other)?;
+        let network: Arc<dyn Network> = match is_shared {
+            true => Arc::new(ListedOnly { network, origins: origins.clone() }),
+            false => Arc::new(network),
+        };
+        let engine = Engine::within(&settings, network).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;
         let (kept, account) = (Mutex::default(), Account::default());
         let written = Mutex::default();

@@ -2,10 +2,13 @@
 //! otherwise have this machine connect to anything.
 
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 
+use futures::future::BoxFuture;
 use remote::address::{Address, Scheme};
+use remote::source::network::{Network, Stream, Tcp};
 
 /// A pattern of servers: `root://*.cern.ch`, `https://data.example:8443`, `host.example`, `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,19 +94,36 @@ impl Origin {
     /// Whether the file of this address may be read.
     pub fn allows(&self, address: &Address) -> bool {
         let (Some(host), Some(port)) = (address.host(), address.port()) else { return false };
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        let host = host.trim_matches(['[', ']']);
-        let own = self.host.trim_matches(['[', ']']);
-        let is_host = match own.starts_with('.') {
-            true => host.ends_with(own) && host.len() > own.len(),
-            false => own.is_empty() || host == own,
-        };
         let is_port = match self.port {
             Port::Any => true,
             Port::Number(number) => number == port,
             Port::Usual => Some(port) == usual_port(address.scheme()),
         };
-        is_host && is_port && self.scheme.is_none_or(|scheme| scheme == address.scheme())
+        self.has_host(host)
+            && is_port
+            && self.scheme.is_none_or(|scheme| scheme == address.scheme())
+    }
+
+    /// Whether it stands for a place that a server sends on to.
+    fn has_place(&self, host: &str, port: u16) -> bool {
+        let is_usual = |scheme: Scheme| usual_port(scheme) == Some(port);
+        let all = [Scheme::Root, Scheme::Roots, Scheme::Http, Scheme::Https];
+        let is_port = match self.port {
+            Port::Any => true,
+            Port::Number(number) => number == port,
+            Port::Usual => self.scheme.map_or_else(|| all.into_iter().any(is_usual), is_usual),
+        };
+        is_port && self.has_host(host)
+    }
+
+    fn has_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let host = host.trim_matches(['[', ']']);
+        let own = self.host.trim_matches(['[', ']']);
+        match own.starts_with('.') {
+            true => host.ends_with(own) && host.len() > own.len(),
+            false => own.is_empty() || host == own,
+        }
     }
 
     /// Whether it names this machine, of which others are then shown what it serves.
@@ -151,8 +171,45 @@ pub fn refusal(address: SocketAddr, own: &[SocketAddr], may_be_here: bool) -> Op
     if is_link_local || ip.is_multicast() || is_broadcast(ip) {
         return Some("a proxy does not forward to addresses of one link");
     }
-    let is_here = ip.is_loopback() || ip.is_unspecified();
+    let is_here = ip.is_unspecified() || is_of_this_machine(embedded(ip));
     (is_here && !may_be_here).then_some("this proxy does not forward to its own machine")
+}
+
+/// The address that one of a translated network stands for (RFC 4291, 2.5.5.1; RFC 6052; RFC 3056).
+fn embedded(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = ip else { return ip };
+    let octets = v6.octets();
+    let inner = match v6.segments() {
+        [0, 0, 0, 0, 0, 0, high, _] if high > 0 => octets.last_chunk(),
+        [0x64, 0xff9b, 0, 0, 0, 0, _, _] => octets.last_chunk(),
+        [0x2002, ..] => octets[2..6].first_chunk(),
+        _ => None,
+    };
+    inner.map_or(ip, |inner: &[u8; 4]| IpAddr::from(*inner))
+}
+
+/// A network on which only listed servers are reached, whoever leads to them.
+pub struct ListedOnly {
+    pub network: Tcp,
+    pub origins: Vec<Origin>,
+}
+
+impl Network for ListedOnly {
+    fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+        if self.origins.iter().any(|origin| origin.has_place(host, port)) {
+            return self.network.connect(host, port);
+        }
+        let text = format!(
+            "an origin sends on to {host}:{port}, to which this proxy does not forward: it was \
+             started without --origin for that server"
+        );
+        let refused = io::Error::new(io::ErrorKind::PermissionDenied, text);
+        Box::pin(async move { Err(refused) })
+    }
+
+    fn reached(&self, host: &str, port: u16) -> Option<IpAddr> {
+        self.network.reached(host, port)
+    }
 }
 
 fn is_broadcast(ip: IpAddr) -> bool {
@@ -213,6 +270,23 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_origins_is_one_of_places() {
+        for (pattern, host, port, wanted) in [
+            ("root://*.cern.ch", "ds1.cern.ch", 1094, true),
+            ("root://*.cern.ch", "ds1.cern.ch", 1095, false),
+            ("root://*.cern.ch:*", "DS1.cern.ch.", 1095, true),
+            ("root://*.cern.ch:*", "evil.example", 1094, false),
+            ("h", "h", 443, true),
+            ("h", "h", 8443, false),
+            ("*", "any", 1, true),
+            ("root://[::1]:9", "[::1]", 9, true),
+        ] {
+            let origin: Origin = pattern.parse().unwrap();
+            assert_eq!(origin.has_place(host, port), wanted, "{pattern} {host} {port}");
+        }
+    }
+
+    #[test]
     fn neither_the_proxy_nor_one_link_is_an_origin() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let own = [at("127.0.0.1:1094"), at("0.0.0.0:2094")];
@@ -232,5 +306,15 @@ mod tests {
         }
         assert!(refusal(at("127.0.0.1:1095"), &own, false).is_some());
         assert!(refusal(at("0.0.0.0:1095"), &own, false).is_some());
+        for inner in ["[::127.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[2002:7f00:1::]:80"] {
+            assert!(refusal(at(inner), &[], false).is_some(), "{inner}");
+        }
+        // The address by which others reach this machine, where it has one.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        if socket.connect("192.0.2.1:9").is_ok() {
+            let ip = socket.local_addr().unwrap().ip();
+            assert!(refusal(SocketAddr::new(ip, 80), &[], false).is_some(), "{ip}");
+            assert_eq!(refusal(SocketAddr::new(ip, 80), &[], true), None);
+        }
     }
 }

@@ -122,6 +122,9 @@ struct Connection {
     is_alone: bool,
     work: JoinSet<Outcome>,
     unsent: VecDeque<Bytes>,
+    /// Bytes of the client, and since when so many of them are waited for.
+    arrived: usize,
+    watched: Option<(tokio::time::Instant, usize)>,
 }
 
 impl Connection {
@@ -164,7 +167,23 @@ impl Connection {
             is_alone: false,
             work: JoinSet::new(),
             unsent: VecDeque::new(),
+            arrived: 0,
+            watched: None,
         }
+    }
+
+    /// Ends when a long write has not brought what is due by then.
+    fn behind(&mut self, pace: Option<(Duration, usize)>) -> tokio::time::Sleep {
+        let now = tokio::time::Instant::now();
+        let Some((patience, due)) = pace else {
+            self.watched = None;
+            return tokio::time::sleep_until(now);
+        };
+        let (until, _) = match self.watched {
+            Some((until, goal)) if self.arrived < goal => (until, goal),
+            _ => *self.watched.insert((now + patience, self.arrived + due)),
+        };
+        tokio::time::sleep_until(until)
     }
 
     async fn run(mut self, stream: Box<dyn Stream>) -> io::Result<()> {
@@ -182,15 +201,17 @@ impl Connection {
             let may_take = self.server.wants_bytes()
                 && !self.waits_for_room()
                 && self.unsent_bytes() < self.client.limits().answer_bytes;
-            let has_to_go_on = may_take && self.has_room();
-            let patience = self.client.limits().stalled_when_full;
+            let pace = self.pace().filter(|_| may_take);
+            let behind = self.behind(pace);
             let slices = first_slices(&self.unsent);
             let gone = tokio::select! {
                 written = sink.write_vectored(&slices), if !self.unsent.is_empty() => {
                     sent(&mut self.unsent, written?)
                 }
                 count = receive(&mut source, &mut received), if may_take => {
-                    count? == 0 || {
+                    let count = count?;
+                    self.arrived += count;
+                    count == 0 || {
                         let now = self.started.elapsed();
                         self.server.handle_bytes(now, received.split().freeze()).is_err()
                     }
@@ -200,7 +221,10 @@ impl Connection {
                     false
                 }
                 // Others wait for the room of a write that does not go on.
-                () = tokio::time::sleep(patience), if has_to_go_on => true,
+                () = behind, if pace.is_some() => {
+                    self.watched = None;
+                    self.falls_behind()
+                }
                 Some(outcome) = self.work.join_next(), if !self.work.is_empty() => {
                     self.finish(outcome.map_err(io::Error::other)?)?;
                     false

@@ -1,6 +1,7 @@
 //! Changes: one at a time, in the order in which they come, and before what comes behind them.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
@@ -15,6 +16,10 @@ use super::answer::Outcome;
 use crate::clients::Client;
 use crate::files::{Opened, path_of};
 use crate::folder::{Damaged, FolderFile, FolderFiles, WriteMode};
+
+/// How often is looked whether a long write goes on, and how many bytes have to come meanwhile.
+const LOOKED_AFTER: Duration = Duration::from_secs(1);
+const LOOKED_AFTER_BYTES: usize = 256 << 10;
 
 /// A change, with the open file that it is about.
 #[derive(Debug)]
@@ -44,12 +49,14 @@ pub enum WriteRoom {
     None,
     Asked,
     Held(OwnedSemaphorePermit),
+    /// Given up what others wait for, since the write arrives slowly.
+    Slow(OwnedSemaphorePermit),
 }
 
 impl WriteRoom {
     fn take(&mut self) -> Option<OwnedSemaphorePermit> {
         match std::mem::replace(self, WriteRoom::None) {
-            WriteRoom::Held(permit) => Some(permit),
+            WriteRoom::Held(permit) | WriteRoom::Slow(permit) => Some(permit),
             other => {
                 *self = other;
                 None
@@ -150,7 +157,7 @@ impl Connection {
             }
             WriteRoom::Asked => is_long,
             // What was to be written has been refused.
-            WriteRoom::Held(_) if arriving == 0 && self.queue.is_empty() => {
+            WriteRoom::Held(_) | WriteRoom::Slow(_) if arriving == 0 && self.queue.is_empty() => {
                 self.write_room = WriteRoom::None;
                 false
             }
@@ -158,8 +165,26 @@ impl Connection {
         }
     }
 
-    pub(super) fn has_room(&self) -> bool {
-        matches!(self.write_room, WriteRoom::Held(_))
+    /// How long the client may take for the next of a write that has room, and for how many bytes
+    /// of it; `None` where it has none.
+    pub(super) fn pace(&self) -> Option<(Duration, usize)> {
+        match self.write_room {
+            WriteRoom::Held(_) => Some((LOOKED_AFTER, LOOKED_AFTER_BYTES)),
+            WriteRoom::Slow(_) => Some((self.client.limits().stalled_when_full, 1)),
+            _ => None,
+        }
+    }
+
+    /// The write does not keep pace, and others wait for its room; whether the connection has to
+    /// end.
+    pub(super) fn falls_behind(&mut self) -> bool {
+        match (&self.write_room, self.client.slow_write_room()) {
+            (WriteRoom::Held(_), Some(room)) => {
+                self.write_room = WriteRoom::Slow(room);
+                false
+            }
+            _ => true,
+        }
     }
 }
 
