@@ -17,6 +17,7 @@ from ._addresses import expanded
 from ._credentials import Access
 from ._held import HELD, Lease
 from ._locks import cached_property
+from ._shown import shown
 from ._types import CREDENTIALS
 from .errors import (
     ConnectionFailedError,
@@ -460,6 +461,11 @@ class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         again, (fs, path, *others) = super().__reduce__()
         return again, (fs, expanded(path), *others)
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
+
+    __repr__ = __str__
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         (buffer,) = self._lease.read([_within(start, end, self._lease.file.size)])

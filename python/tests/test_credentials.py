@@ -86,7 +86,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 def test_a_token_of_another_process_is_not_guessed() -> None:
     # That of another process means nothing here, and is no error of its own.
-    with pytest.raises(farroot.ConnectionFailedError):
+    with pytest.raises(farroot.ReadError, match="look"):
         farroot.open("https://host.invalid/f.root?farroot.given=999999")
 
 

@@ -101,7 +101,7 @@ def read():
     tree = farroot.open(made)
     while True:
         if how == "cuts":
-            for _ in tree.iterate(["int32"], cut=lambda int32: int32 > 0, step_size=100):
+            for _ in tree.iterate(["int32"], cut="int32 > 0", step_size=100):
                 reads.release()
         tree["int32"].array(library="np")
         reads.release()
@@ -152,7 +152,7 @@ except farroot.Error as error:
 number = interpreters.create()
 (getattr(interpreters, "exec", None) or interpreters.run_string)(number, code)
 interpreters.destroy(number)
-print(len(farroot.open(sys.argv[1])["events"]))
+print(farroot.open(sys.argv[1])["events"].num_entries)
 """
 
 

@@ -45,7 +45,6 @@ const FORBIDDEN: [&str; 20] = [
     "rayon",
     "crossbeam",
     "parking_lot",
-    "mutex",
     "tempfile",
     "memmap",
 ];

@@ -104,7 +104,9 @@ impl Remote {
     /// being listed.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         let settings = self.settings();
-        matching::matching(pattern, &settings.config, &settings.network).await
+        // A pattern may come without its secrets, which its own files are asked for with.
+        let pattern = address::restored(pattern);
+        matching::matching(&pattern, &settings.config, &settings.network).await
     }
 
     /// As [`Remote::matching`], where at least one file has to match.

@@ -199,7 +199,7 @@ pub static SETTINGS: [Setting; 35] = [
         "silence_timeout",
         Field::Seconds(|config| &mut config.silence_timeout, 1),
         "How long bytes that a file is owed are waited for, over all tries and sources, when none come or fewer than \
-         `least_rate` makes of this time. A server may ask for 20 times as long (`kXR_wait`, `Retry-After`).",
+         `least_rate` makes of this time. Servers may ask for 20 times as long.",
     ),
     live(
         "least_rate",

@@ -200,7 +200,7 @@ pub(super) fn left_out(address: &str) -> String {
 
 /// The address of which this is what was left when it went to other processes, with what was said
 /// of credentials since; `None` in those.
-fn whole(address: &str) -> Option<String> {
+pub(super) fn whole(address: &str) -> Option<String> {
     let (_, query) = address.split_once('?')?;
     let said: Vec<&str> = query.split(['&', '#']).collect();
     let known =

@@ -27,6 +27,7 @@ use url::{ParseError, Url};
 pub use access::CallAccess;
 pub use follow::Way;
 pub use s3::Object;
+pub(crate) use written::restored;
 pub use written::{FileAndObject, for_others, join, parse, split_object, with_access};
 
 use crate::checksum::Checksum;

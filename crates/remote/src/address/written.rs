@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::Address;
-use super::access::{CallAccess, left_out};
+use super::access::{CallAccess, left_out, whole};
 use crate::error::Result;
 use crate::expanded;
 use crate::proofs::{is_proof, is_usual};
@@ -36,6 +36,13 @@ pub fn with_access(address: &str, access: &CallAccess) -> String {
 /// leads to the same file; elsewhere, a reader shows the server what that process has.
 pub fn for_others(address: &str) -> String {
     let each: Vec<String> = parts(address).into_iter().map(left_out).collect();
+    join(each.iter().map(String::as_str))
+}
+
+/// The address that [`for_others`] was given, as far as this process knows it.
+pub(crate) fn restored(address: &str) -> String {
+    let whole = |part: &str| whole(part).unwrap_or_else(|| part.to_owned());
+    let each: Vec<String> = parts(address).into_iter().map(whole).collect();
     join(each.iter().map(String::as_str))
 }
 
