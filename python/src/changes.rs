@@ -1,6 +1,6 @@
 //! Files written as plain bytes, and names changed: what filesystems do.
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use pyo3::prelude::*;
 use remote::CreateOptions;
 

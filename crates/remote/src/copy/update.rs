@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
-use parking_lot::Mutex;
+use mutex::Mutex;
 use tokio::task::spawn_blocking;
 
 use super::options::{Copied, CopyOptions};
