@@ -19,7 +19,14 @@ use tempfile::TempDir;
 
 const MB: usize = 1_000_000;
 const SIZE: usize = 20 * MB;
-const VERIFIED: CopyOptions = CopyOptions { overwrite: false, verify: true, in_place: false };
+const VERIFIED: CopyOptions = CopyOptions {
+    overwrite: false,
+    verify: true,
+    in_place: false,
+    recursive: false,
+    update: false,
+    checksum: None,
+};
 
 /// Hosts `a` and `b` over XRootD and `web` over HTTP, with the same files, and a folder to copy to.
 struct Stage {
@@ -186,7 +193,8 @@ fn a_server_that_gives_up_leaves_what_the_next_try_goes_on_with() {
             stage.world.kill("a", 1094);
         };
         let options = CopyOptions::default();
-        let (copied, ()) = futures::join!(copy(&engine, "root://a//f", &target, options), dies);
+        let (copied, ()) =
+            futures::join!(copy(&engine, "root://a//f", &target, options.clone()), dies);
         assert_eq!(copied.expect_err("it is dead").kind(), ErrorKind::Connection);
         assert!(!target.exists());
         stage.world.restart("a", 1094);
@@ -208,7 +216,7 @@ fn a_copy_that_differs_from_the_checksum_is_thrown_away() {
         assert!(stage.names().is_empty(), "{:?}", stage.names());
         // What was there before stays.
         std::fs::write(&target, "precious").expect("writes");
-        let options = CopyOptions { overwrite: true, verify: true, in_place: false };
+        let options = CopyOptions { overwrite: true, ..VERIFIED };
         copy(&stage.engine(), "root://a//f", &target, options).await.unwrap_err();
         stage.holds("f", b"precious");
         // A kind of checksum that is not known here is not taken for agreement.
@@ -228,7 +236,7 @@ fn what_is_there_is_replaced_only_on_demand() {
         let kept = copy(&engine, "root://a//g", &target, CopyOptions::default()).await;
         assert_eq!(kept.unwrap_err().kind(), ErrorKind::InvalidArgument);
         stage.holds("f", b"precious");
-        let options = CopyOptions { overwrite: true, verify: false, in_place: false };
+        let options = CopyOptions { overwrite: true, verify: false, ..VERIFIED };
         copy(&engine, "root://a//g", &target, options).await.expect("copies");
         stage.holds("f", &stage.content[..MB]);
     });

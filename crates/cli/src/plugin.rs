@@ -124,6 +124,6 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         let missing = chosen.path().join("missing");
-        drop(PrivateFolder::new(&id, proxy, Some(&missing)).expect("it holds nothing"));
+        drop(PrivateFolder::new(&id, &prefixes, Some(&missing)).expect("it holds nothing"));
     }
 }

@@ -126,18 +126,24 @@ fn skimmed_with(
     only: Option<&[String]>,
     change: fn(Bytes) -> Bytes,
 ) -> Result<Bytes> {
-    let early = skimmed_as(inputs, new, (only, change), true)?;
-    let late = skimmed_as(inputs, new, (only, change), false)?;
+    let early = skimmed_as(inputs, new, &Way { only, change, header_first: true })?;
+    let late = skimmed_as(inputs, new, &Way { only, change, header_first: false })?;
     assert_eq!(early, late, "the output does not depend on when further inputs are known");
     Ok(early)
 }
 
-/// The same, with the header written before the further inputs are known, or behind.
+/// A skim of the fields `only`, of pages that `change` returns, with the header written before the
+/// further inputs are known, or behind.
+struct Way<'a> {
+    only: Option<&'a [String]>,
+    change: fn(Bytes) -> Bytes,
+    header_first: bool,
+}
+
 fn skimmed_as(
     inputs: &[(&Bytes, Vec<Range<u64>>)],
     new: &[BesideNTuple],
-    (only, change): (Option<&[String]>, fn(Bytes) -> Bytes),
-    header_first: bool,
+    Way { only, change, header_first }: &Way<'_>,
 ) -> Result<Bytes> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
     let (name, title) = ("out.root".into(), String::new());
@@ -146,21 +152,21 @@ fn skimmed_as(
     let mut encoders = Encoders::default();
     let survivors: Vec<_> = inputs.iter().map(|(_, runs)| Survivors::new(runs.clone())).collect();
     let taken = |at: usize| TakenEntries { survivors: Some(&survivors[at]), beside: new.get(at) };
-    let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), only, taken(0))?;
+    let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), *only, taken(0))?;
     let mut parts = vec![first];
-    if header_first {
+    if *header_first {
         copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
     }
     for (at, (input, _)) in inputs.iter().enumerate().skip(1) {
         parts.push(copied.plan(&read(input), Missing::Filter, taken(at))?);
     }
-    if !header_first {
+    if !*header_first {
         copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
     }
     let mut groups = Groups::new();
     for (at, ((input, _), part)) in inputs.iter().zip(&parts).enumerate() {
         copied.complete(part, Missing::Filter)?;
-        copy((&mut copied, &mut out), (part, input), &mut groups, change)?;
+        copy((&mut copied, &mut out), (part, input), &mut groups, *change)?;
         if copied.must_end_open(parts.get(at + 1)) {
             join((&mut copied, &mut out), part, &mut groups, None)?;
             copied.end_open((&mut out, DirectoryId::TOP), (compression, &mut encoders))?;

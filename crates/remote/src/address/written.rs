@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::Address;
-use super::access::{CallAccess, left_out, whole};
+use super::access::{self, CallAccess, left_out};
 use crate::error::Result;
 use crate::expanded;
 use crate::proofs::{is_proof, is_usual};
@@ -41,7 +41,7 @@ pub fn for_others(address: &str) -> String {
 
 /// The address that [`for_others`] was given, as far as this process knows it.
 pub(crate) fn restored(address: &str) -> String {
-    let whole = |part: &str| whole(part).unwrap_or_else(|| part.to_owned());
+    let whole = |part: &str| access::whole(part).unwrap_or_else(|| part.to_owned());
     let each: Vec<String> = parts(address).into_iter().map(whole).collect();
     join(each.iter().map(String::as_str))
 }

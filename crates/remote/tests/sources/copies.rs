@@ -16,7 +16,14 @@ use farroot_remote::{Copied, CopyOptions, Progress};
 use super::peers::xrootd;
 
 const SIZE: usize = 24 << 20;
-const VERIFIED: CopyOptions = CopyOptions { overwrite: false, verify: true, in_place: false };
+const VERIFIED: CopyOptions = CopyOptions {
+    overwrite: false,
+    verify: true,
+    in_place: false,
+    recursive: false,
+    update: false,
+    checksum: None,
+};
 
 fn content() -> Vec<u8> {
     (0..SIZE as u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()

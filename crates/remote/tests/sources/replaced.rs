@@ -122,7 +122,7 @@ async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
     }
     // What is opened now is the new file.
     let target = root.join("copy");
-    let options = CopyOptions { overwrite: true, verify: true, in_place: false };
+    let options = CopyOptions { overwrite: true, verify: true, ..CopyOptions::default() };
     let copied = remote.copy(&[url], &target, options, &|_| {}).await.unwrap();
     copied.into_iter().for_each(|copied| assert_eq!(copied.unwrap().size, SIZE as u64));
     assert!(fs::read(&target).unwrap() == content(1));

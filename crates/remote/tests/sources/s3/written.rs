@@ -143,12 +143,13 @@ async fn files_are_copied_to_a_bucket_from_any_region() {
     fs::write(&short, &content[..1 << 20]).unwrap();
     let both = [&source, &short].map(|path| path.to_string_lossy().into_owned());
     let verified = CopyOptions { overwrite: true, verify: true, ..CopyOptions::default() };
-    for copied in remote.copy(&both, target, verified, &|_| {}).await.unwrap() {
+    for copied in remote.copy(&both, target, verified.clone(), &|_| {}).await.unwrap() {
         assert_eq!(copied.unwrap().checksum.unwrap().algorithm(), Algorithm::Crc32c);
     }
     let back = folder.path().join("back.root");
     let from = ["s3://bucket/d/f.root".to_owned()];
-    let copied = remote.copy(&from, &back, verified, &|_| {}).await.unwrap().remove(0).unwrap();
+    let copied =
+        remote.copy(&from, &back, verified.clone(), &|_| {}).await.unwrap().remove(0).unwrap();
     assert_eq!(copied.checksum.unwrap().algorithm(), Algorithm::Crc32c);
     // An object that was not written over S3 has no checksum.
     fs::write(gateway.bucket.join("other"), &content[..100]).unwrap();

@@ -182,21 +182,21 @@ async fn files_are_copied_to_a_server_and_from_there_to_another_place() {
     };
     let path = |name: &str| here.path().join(name).to_string_lossy().into_owned();
     let local: Vec<String> = names.iter().map(|name| path(name)).collect();
-    let up = copy(local.clone(), &format!("{}up/", place.origin), options).await.unwrap();
+    let up = copy(local.clone(), &format!("{}up/", place.origin), options.clone()).await.unwrap();
     for (copied, content) in up.iter().zip(&contents) {
         assert_eq!((copied.size, copied.resumed), (content.len() as u64, 0));
         assert!(copied.checksum.is_some());
     }
     let far: Vec<String> = names.iter().map(|n| format!("{}up/{n}", place.origin)).collect();
     assert_eq!(up[0].target.to_str(), Some(&*far[0]));
-    copy(far, &format!("{}across/", place.origin), options).await.unwrap();
+    copy(far, &format!("{}across/", place.origin), options.clone()).await.unwrap();
     for folder in ["up", "across"] {
         for (name, content) in names.iter().zip(&contents) {
             assert!(place.read(&format!("{folder}/{name}")) == *content, "{folder}/{name}");
         }
     }
     let target = format!("{}up/b.root", place.origin);
-    let error = copy(vec![local[0].clone()], &target, options).await.unwrap_err();
+    let error = copy(vec![local[0].clone()], &target, options.clone()).await.unwrap_err();
     assert!(error.to_string().contains("there already"), "{error}");
     let over = CopyOptions { overwrite: true, ..options };
     copy(vec![local[0].clone()], &target, over).await.unwrap();
