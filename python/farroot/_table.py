@@ -14,7 +14,7 @@ from ._arrays import Readable
 from ._entries import StepSize, entry_range
 from ._filters import Filter
 from ._formulas import RootFormula
-from ._kinds import as_file, open_table
+from ._kinds import as_file
 from ._locks import cached_property
 from ._named import Column
 from ._places import ChainFile

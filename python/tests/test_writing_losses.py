@@ -134,12 +134,12 @@ def test_records_that_are_missing_are_no_lists(tmp_path: Path, column: Any) -> N
     path = tmp_path / "f.root"
     with farroot.recreate(path) as file:
         for make in (file.mktree, file.mkrntuple):
-            with pytest.raises(farroot.InvalidArgumentError, match="ak.singletons"):
+            with pytest.raises(farroot.InvalidArgumentError, match=r"ak\.singletons"):
                 make("t", {"x": column})
         with pytest.raises(farroot.UnsupportedError, match="may be missing"):
             file.mkrntuple("t", {"x": "?{a: int64}"})
         file.mkrntuple("n", {"x": column[:1]})
-        with pytest.raises(farroot.InvalidArgumentError, match="ak.singletons"):
+        with pytest.raises(farroot.InvalidArgumentError, match=r"ak\.singletons"):
             file["n"].extend({"x": column})
         file.mkrntuple("lists", {"x": ak.singletons(ak.Array([{"a": 1}, None]))})
     expected = ak.to_list(ak.Array(column[:1])) if not hasattr(column, "to_pylist") else [{"a": 1}]

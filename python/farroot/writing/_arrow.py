@@ -72,7 +72,7 @@ def _refuse_addresses(what: Any) -> None:
     types = schema if isinstance(schema, Mapping) else {None: getattr(what, "dtype", None)}
     for name, type_ in types.items():
         if str(type_) == "Object":
-            said = "polars' Object, Python's objects one by one: write its .to_list(), if ROOT has such"
+            said = "polars' Object, Python's objects: write its .to_list(), if ROOT has such"
             raise UnsupportedError(said if name is None else f"column {name!r}: {said}")
 
 
