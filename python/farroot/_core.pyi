@@ -81,6 +81,7 @@ __all__ = [
     "TableOutput",
     "TreeIndex",
     "Union",
+    "Upload",
     "WithParameter",
     "WritableObject",
     "__version__",
@@ -96,6 +97,7 @@ __all__ = [
     "is_glob",
     "listed",
     "main",
+    "make_folder",
     "mark",
     "matching",
     "merge",
@@ -107,6 +109,9 @@ __all__ = [
     "parts",
     "remember",
     "remembered",
+    "remove",
+    "remove_folder",
+    "rename",
     "report",
     "servers",
     "shown",
@@ -152,8 +157,7 @@ class Source:
     def position(self) -> int:
         """The object's position in its record."""
 
-    def record_is(self, place: Any) -> None:
-        """Takes where the record is."""
+    def record_is(self, place: Any) -> None: ...
 
 @final
 class File:
@@ -162,12 +166,8 @@ class File:
     @property
     def size(self) -> int: ...
     @property
-    def is_recovered(self) -> bool:
-        """The file was never closed, and has what had been saved before."""
-
-    def sources(self) -> list[str]:
-        """The names of the servers and disks from which it has been read so far."""
-
+    def is_recovered(self) -> bool: ...
+    def sources(self) -> list[str]: ...
     def keys(self, recursive: bool) -> list[tuple[str, int, str, str, str | None]]:
         """Path, cycle, class and title of each key, and why a directory could not be listed."""
 
@@ -735,8 +735,7 @@ def make_folder(address: str) -> None: ...
 def remove(address: str) -> None: ...
 def remove_folder(address: str) -> None: ...
 def rename(source: str, target: str) -> None: ...
-def write_private(target: str, content: bytes) -> None:
-    """Writes a small file that this user alone can read, where ``cp`` would."""
+def write_private(target: str, content: bytes) -> None: ...
 
 @final
 class Merging:

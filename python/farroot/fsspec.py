@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -391,6 +392,11 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         size = os.path.getsize(lpath)
         callback.set_size(size)
         local = Path(os.path.abspath(lpath)).as_uri().replace("|", "%7C")
+        if local.endswith((".meta4", ".metalink")):
+            # The Metalink itself, not the file that it leads to.
+            with open(lpath, "rb") as source, self.open(rpath, _written_as(mode)) as target:
+                copyfileobj(source, target)
+            return
         self._put(local, self._strip_protocol(rpath), mode != "create")
         callback.absolute_update(size)
 
@@ -515,6 +521,10 @@ class WrittenFile(AbstractBufferedFile):  # type: ignore[misc]
             self.discard()
             self.closed = True
         self.close()
+
+
+def _written_as(mode: str) -> str:
+    return "xb" if mode == "create" else "wb"
 
 
 def _folder(path: str) -> dict[str, Any]:

@@ -72,6 +72,9 @@ class ByteFile(NothingToClose, Explained):
         self._url_shown = _core.shown_address(url) if core is None else core.url
         self._core: Live[_core.ByteFile] | None = Live(core, lambda: self._opened(url, [])[0])
         self._begun = None
+        if core is not None:
+            # Stays when the file is closed.
+            self._info = core.info()
 
     @cached_property
     def _info(self) -> tuple[int, int | None, str | None]:

@@ -106,7 +106,7 @@ def test_skims_and_merges_do_not_convert_what_is_copied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rntuple", [False, True])
-@pytest.mark.parametrize("columns", ["Moun_*", "run*2", ["run", "Moun_*"]])
+@pytest.mark.parametrize("columns", ["Moun_*", "run?2", ["run", "Moun_*"]])
 def test_patterns_that_match_nothing(tmp_path: Path, columns: Any, rntuple: bool) -> None:
     """Regression: a typing error in a pattern gave a tree without branches."""
     one = {"run": np.arange(3), "Muon_pt": np.arange(3.0)}

@@ -89,7 +89,8 @@ def guarded(path: Path) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range", "bytes=0-")
+            # One of several ranges, which a server may do.
+            wanted = self.headers.get("Range", "bytes=0-").split(",")[0]
             begin, _, end = wanted.removeprefix("bytes=").partition("-")
             first = int(begin) if begin else max(0, len(content) - int(end))
             last = int(end) if begin and end else len(content) - 1

@@ -139,7 +139,7 @@ def test_no_verb_prints_a_token(made: Path, tmp_path: Path) -> None:
             lambda: list(farroot.iterate(tables)),
             lambda: farroot.open({address: "events", none: "events"}),
             lambda: farroot.open(none),
-            lambda: farroot.fsspec.FileSystem().open(address, "wb"),
+            lambda: farroot.fsspec.FileSystem().pipe_file(f"{address}&x=1", b"x"),
             lambda: farroot.recreate(f"root://{host}//new.root?authz={MARKER}").close(),
         )
         for call in calls:

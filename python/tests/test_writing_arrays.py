@@ -96,6 +96,9 @@ def test_awkward_arrays_of_any_layout(seed: int) -> None:
     random = np.random.default_rng(seed)
     length = int(random.integers(0, 20))
     array = ak.Array(random_array(random, length, depth=4))
+    if str(_types.without_optional_records(array.type.content)) != str(array.type.content):
+        # C++ has no name for some records that may be missing: see test_writing_losses.
+        return
     held = given_back(array)
     assert held.tolist() == array.tolist()
     assert str(held.type) == str(array.type)

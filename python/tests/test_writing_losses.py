@@ -119,7 +119,7 @@ def test_masked_values_are_missing(tmp_path: Path, array: Any) -> None:
 
 RECORDS: list[Any] = [
     ak.Array([{"a": 1}, None]),
-    ak.Array([[{"a": 1}, None], []]),
+    ak.Array([[{"a": 1}], [{"a": 2}, None]]),
     ak.Array([[{"a": 1}], None]),
     pa.array([{"a": 1}, None]),
     pl.Series([{"a": 1}, None]),

@@ -239,7 +239,8 @@ def calls(subjects: Subjects, folder: Path) -> Iterator[Call]:
             if name in _LEFT | HELPERS or not inspect.isroutine(getattr(type(one), name, None)):
                 continue
             method = getattr(type(one), name)
-            if not str(getattr(method, "__module__", "")).startswith("farroot"):  # Python's own.
+            is_own = str(getattr(method, "__module__", "")).startswith("farroot")
+            if not is_own or not callable(method):  # Python's own, and properties.
                 continue
             yield from _calls_of(f"{kind}.{name}", getattr(one, name), right)
 

@@ -92,7 +92,8 @@ mod tests {
             panic!("meant: a test of panics");
         }));
         assert!(broken.is_err());
-        assert_eq!((*value.lock(), value.try_lock().map(|held| *held)), (2, Some(2)));
+        assert_eq!(*value.lock(), 2);
+        assert_eq!(value.try_lock().map(|held| *held), Some(2));
         assert_eq!((*value.get_mut(), value.into_inner()), (2, 2));
     }
 

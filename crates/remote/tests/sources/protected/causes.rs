@@ -233,8 +233,8 @@ fn of_rights() -> Vec<Case> {
         case(
             Pain::Scope,
             Open(ZTN, DENIED),
-            |w| with_claims(w, r#"{"sub":"ada","aud":"https://there","exp":+}"#),
-            &["for https://there", "it allows nothing by itself", "htgettoken --scopes="],
+            |w| with_claims(w, r#"{"sub":"ada","aud":"https://localhost","exp":+}"#),
+            &["for https://localhost", "it allows nothing by itself", "htgettoken --scopes="],
         ),
         case(
             Pain::Scope,
@@ -245,8 +245,8 @@ fn of_rights() -> Vec<Case> {
         case(
             Pain::Scope,
             Login(ZTN, "Token audience is not accepted"),
-            |w| with_claims(w, r#"{"iss":"https://cms","aud":"https://there","exp":+}"#),
-            &["is for https://there, and not for this server", "htgettoken --issuer="],
+            |w| with_claims(w, r#"{"iss":"https://cms","aud":"https://localhost","exp":+}"#),
+            &["is for https://localhost, and not for this server", "htgettoken --issuer="],
         ),
     ]
 }
