@@ -234,8 +234,8 @@ impl CopiedNTuple {
         self.part(at, (&other.clusters, other.ntuple.entries, own), taken)
     }
 
-    /// Columns that an input of a skim has brought. The footer describes them, whether the header is
-    /// written or not: so the output does not depend on the order of events.
+    /// Columns that an input of a skim has brought. The footer describes them, whether the header
+    /// is written or not: so the output does not depend on the order of events.
     fn add_late(&mut self, known: &[ColumnPlace]) {
         let known: BTreeSet<&ColumnPlace> = known.iter().collect();
         let mut new = self.layout.columns();
