@@ -1,4 +1,4 @@
-"""What single objects are asked for: their numbers, in the byte order of the machine."""
+"""Requests for single objects: their numbers, in the byte order of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! How much memory a thread has taken at most: an allocator that counts.
+//! The peak of a thread's memory: an allocator that counts.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! What a target is.
+//! The interface of a fuzz target.
 
 /// A decoder and what to try on it.
 pub struct Target {

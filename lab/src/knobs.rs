@@ -1,4 +1,4 @@
-//! What can be set on one host's access link, at the start or while packets fly.
+//! Settings of one host's access link, at the start or while packets fly.
 
 use std::time::Duration;
 

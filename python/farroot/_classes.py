@@ -1,4 +1,4 @@
-"""Which class of Python has the methods of which class of ROOT."""
+"""Classes of Python that have the methods of classes of ROOT."""
 
 from __future__ import annotations
 

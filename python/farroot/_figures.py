@@ -1,4 +1,4 @@
-"""How large trees and branches are: of a chain, in all of its files together."""
+"""Sizes of trees and branches: of a chain, in all of its files together."""
 
 from __future__ import annotations
 

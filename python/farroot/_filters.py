@@ -1,4 +1,4 @@
-"""Which names a user means: filters, as uproot spells them."""
+"""Filters of names, as uproot spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notebooks show: tables and bars. Every text of a file is escaped."""
+"""Tables and bars for notebooks. Every text of a file is escaped."""
 
 from __future__ import annotations
 

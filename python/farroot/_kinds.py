@@ -1,4 +1,4 @@
-"""What stands for what the engine has opened: the classes of trees, RNTuples and files.
+"""Classes of Python for the engine's trees, RNTuples and files.
 
 Each class enters itself here when it is defined, in the module with the name of its kind, which is
 imported with the first one: what makes them need not import it.

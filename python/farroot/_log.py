@@ -1,4 +1,4 @@
-"""What happens, as records of ``logging.getLogger("farroot")``; the engine calls this."""
+"""Events of reads, as records of ``logging.getLogger("farroot")``; the engine calls this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What branches and fields have in common: names, paths of names, and a table of them."""
+"""Branches and fields by name: names, paths of names, and a table of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where trees and RNTuples are: in files, of which there may be many, or open already."""
+"""Addresses of trees and RNTuples: in files, of which there may be many, or open already."""
 
 from __future__ import annotations
 

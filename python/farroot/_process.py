@@ -1,4 +1,4 @@
-"""What files and trees have in common: they outlive a fork, and can be used in ``with``."""
+"""Lifetimes of files and trees: they outlive a fork, and can be used in ``with``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a read is: told to a function, or shown as a bar."""
+"""Progress of a read: told to a function, or shown as a bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns a call means."""
+"""Columns that a call selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trees and RNTuples have in common, and what their branches and fields have."""
+"""Common methods of trees and RNTuples, and of their branches and fields."""
 
 from __future__ import annotations
 

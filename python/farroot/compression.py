@@ -1,4 +1,4 @@
-"""How what is written is compressed, in uproot's words.
+"""Compression of files that are written, in uproot's words.
 
 ROOT's number (``505``) means the size that ROOT reaches with it. ``ZSTD(5)`` means, as in uproot,
 the size that level 5 of Zstandard itself reaches; ROOT uses a higher one for its level 5. Each

@@ -1,4 +1,4 @@
-"""Whole files to a local disk and to servers."""
+"""Copies of whole files to a local disk and to servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as classes to catch.
+"""Errors of farroot, as classes to catch.
 
 Every error is a :class:`Error`, and also the built-in exception that Python people would expect
 in its place: a missing file is a ``FileNotFoundError``, a missing branch a ``KeyError``.

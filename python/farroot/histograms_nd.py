@@ -1,4 +1,4 @@
-"""What is more, or less, than a histogram of one to three dimensions, and efficiencies."""
+"""Objects with more, or fewer, dimensions than one to three, and efficiencies."""
 
 from __future__ import annotations
 

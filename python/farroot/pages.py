@@ -1,4 +1,4 @@
-"""Where the pages of an RNTuple's columns are."""
+"""Pages of an RNTuple's columns, and their offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a read would fetch."""
+"""The plan of a read: bytes and requests that it would cost."""
 
 from __future__ import annotations
 

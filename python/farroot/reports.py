@@ -1,4 +1,4 @@
-"""What reading has cost: bytes, requests, round trips, and where the time went."""
+"""Reports on the cost of reading: bytes, requests, round trips, and the parts of the time."""
 
 from __future__ import annotations
 

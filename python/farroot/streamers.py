@@ -1,4 +1,4 @@
-"""How a file describes its classes (ROOT: ``TStreamerInfo``)."""
+"""Descriptions of classes in a file (ROOT: ``TStreamerInfo``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! What files say of their branches and fields.
+//! Descriptions of branches and fields, as files have them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a user has to show to servers, and what one call names of it.
+//! Credentials of a user, and those that one call names.
 
 use std::path::PathBuf;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! Where the extension's large blocks come from.
+//! Allocation of the extension's large blocks.
 //!
 //! Columns are some of the largest blocks of a process, and batches of them come and go, made on
 //! one thread and dropped on another. The C library keeps freed blocks of such sizes where small

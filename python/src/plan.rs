@@ -1,4 +1,4 @@
-//! What a read would fetch.
+//! The plan of a read, for Python.
 
 use std::ops::Range;
 

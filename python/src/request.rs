@@ -1,4 +1,4 @@
-//! What is asked of a table: which columns, of which entries, in which steps.
+//! A request to a table: columns, entries, steps.
 
 use engine::{ColumnSpec, Cut, Step};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-"""When two arrays count as equal: same type, same numbers, NaN where NaN."""
+"""Equality of two arrays: same type, same numbers, NaN where NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What made up classes of trees and made up types of RNTuples have in common."""
+"""Common parts of seeded classes of trees and seeded types of RNTuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why tests are skipped: one reason for each thing that may be missing, printed once."""
+"""Reasons to skip tests: one for each thing that may be missing, printed once."""
 
 from __future__ import annotations
 

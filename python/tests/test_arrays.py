@@ -1,4 +1,4 @@
-"""What reading gives, beside what uproot gives."""
+"""Arrays that farroot reads, beside those that uproot reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found of credentials, and what one call names of them."""
+"""Credentials that are found, and those that one call names."""
 
 import os
 import pickle

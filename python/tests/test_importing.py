@@ -1,4 +1,4 @@
-"""What `import farroot` imports, and that every name is there all the same."""
+"""Imports of `import farroot`, and that every name is there all the same."""
 
 from __future__ import annotations
 

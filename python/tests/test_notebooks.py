@@ -1,4 +1,4 @@
-"""What notebooks show, and tables in the terminal that can be read."""
+"""Output in notebooks, and tables in the terminal that can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``library="np"`` has for what is no number: uproot's containers, and objects by members."""
+"""Results of ``library="np"`` that are no numbers: uproot's containers, and objects by members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far reads are, what they log, and what one call has cost."""
+"""Progress of reads, their log, and the cost of one call."""
 
 from __future__ import annotations
 

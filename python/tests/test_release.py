@@ -1,4 +1,4 @@
-"""What checks a release refuses what must not be released, and its files agree on versions."""
+"""The check of a release refuses a wrong one, and its files agree on versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What made up classes have found, one story each."""
+"""Faults that seeded classes have found, one story each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What farroot writes, as ROOT reads it: equal, and without a word on the standard error."""
+"""Files of farroot, as ROOT reads them: equal, and without a word on the standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What type checkers and editors know of calls, as users write them."""
+"""Types that type checkers and editors see in calls, as users write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What uproot's users call: each compared with what uproot gives."""
+"""Names that uproot's users call: each compared with uproot's result."""
 
 from __future__ import annotations
 

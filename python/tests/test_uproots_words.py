@@ -1,4 +1,4 @@
-"""What uproot's users write: taken, or refused by an error that names what to write.
+"""Words of uproot's users: taken, or refused by an error that names the words to write.
 
 A parameter, an attribute or a name of the installed uproot that farroot neither has nor explains
 fails here.

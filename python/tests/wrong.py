@@ -1,4 +1,4 @@
-"""Whatever an argument may wrongly be, and calls of every public function with it.
+"""Wrong values for arguments, and calls of every public function with them.
 
 ``python -m tests.wrong`` prints each error that is not farroot's.
 """

@@ -1,4 +1,4 @@
-//! What a simulated server wants of those who log in: TLS, a token.
+//! Demands of a simulated server on those who log in: TLS, a token.
 //!
 //! The handshake of TLS is that of rustls on both sides, over the simulated link: its messages,
 //! records and round trips are real. Not simulated are the time that its computing takes, which is

@@ -1,4 +1,4 @@
-//! What many jobs make of one server, beside what was measured of ROOT's.
+//! Many jobs on one server, beside measurements of ROOT's.
 
 use farroot_sim::jobs::{Client, allowed, dataset, run};
 use farroot_sim::proxied_jobs::{self, Way};

@@ -1,4 +1,4 @@
-//! How long clients of a proxy wait, in virtual time: many small reads, many clients of one file,
+//! Waiting times of a proxy's clients, in virtual time: many small reads, many clients of one file,
 //! and many files of the same structure.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How many round trips a cold read takes: exact, since time is virtual and only delay counts.
+//! Round trips of a cold read: exact, since time is virtual and only delay counts.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who may import whom: leaves nothing of ours, `remote` two of them, the engine `remote` and
+//! Imports that are allowed: leaves nothing of ours, `remote` two of them, the engine `remote` and
 //! `rootfile`, the edges the engine.
 
 use crate::manifest::dependencies;

@@ -1,4 +1,4 @@
-//! How a verb ends: exit status and messages.
+//! The end of a verb: exit status and messages.
 
 use std::io;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What the reading verbs share: the engine, Ctrl-C, columns and entries on the command line.
+//! Parts that the reading verbs share: the engine, Ctrl-C, columns and entries on the command line.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Whom to trust: the authorities of the system, and those of the grid, of which CERN's and many
-//! others are in no browser's list.
+//! Certificate authorities that a client believes: those of the system, and those of the grid, of
+//! which CERN's and many others are in no browser's list.
 //!
 //! Signing policies in grid directories are not looked at; revocation lists are, for each server
 //! that is verified ([`revocations`](crate::x509::revocations)).

@@ -1,4 +1,4 @@
-//! What a caller names for one call; the rest is looked for in the usual places.
+//! Credentials that a caller names for one call; the others are looked for in the usual places.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! What a user has to show to servers, found where the tools of the field leave it: bearer tokens,
-//! X.509 proxies and certificates, Kerberos tickets, keys of S3; and the authorities whose
-//! certificates of servers are believed.
+//! Credentials of a user, found where the tools of the field leave them: bearer tokens, X.509
+//! proxies and certificates, Kerberos tickets, keys of S3; and the authorities whose certificates
+//! of servers are believed.
 //!
 //! This crate reads the environment and files, and calls the Kerberos library. It opens no
 //! connection and decides nothing about servers: `remote` does. Nothing secret has a `Debug` or

@@ -1,4 +1,4 @@
-//! Where a credential was found.
+//! The place where a credential was found.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

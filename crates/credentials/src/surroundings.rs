@@ -1,4 +1,4 @@
-//! Where a process looks for credentials: its environment, its user, the home directory.
+//! Places where a process looks for credentials: its environment, its user, the home directory.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Why a credential that is there, or that was named, cannot be used.
+//! Reasons why a credential that is there, or that was named, cannot be used.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What one user has to show, looked for anew at each call.
+//! All credentials of one user, looked for anew at each call.
 
 use std::sync::Arc;
 use std::time::SystemTime;

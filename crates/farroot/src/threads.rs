@@ -1,4 +1,4 @@
-//! Which threads the tasks of a read run on.
+//! Threads on which the tasks of a read run.
 
 use std::pin::pin;
 

@@ -1,4 +1,4 @@
-//! What a program that depends on this crate finds: the names, tables read at once and in steps by
+//! The crate as a program uses that depends on it: the names, tables read at once and in steps by
 //! any executor, and the examples.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What is in a directory, of a disk or of a server.
+//! Listings of a directory, of a disk or of a server.
 
 use std::path::Path;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! Whose word the bytes of a file are: what is kept of a file answers for the same places alone.
+//! The origin of a file's bytes: whatever is kept of a file answers for the same origin alone.
 //!
 //! Everything that a file says of itself comes from the server that sends it: size, version,
 //! identifier, first bytes. None of it shows that bytes of one server are those of another. So what

@@ -1,4 +1,4 @@
-//! What was wrong, at which absolute offset, in which object.
+//! Errors of the format, with the absolute offset and the object.
 
 /// Result of anything that reads the format.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,4 +1,4 @@
-//! What stands in front of every record, and in a directory's key list (ROOT: `TKey`).
+//! The key in front of every record, and in a directory's key list (ROOT: `TKey`).
 //!
 //! ```text
 //! nbytes:i32  version:u16  objlen:u32  datime:u32  keylen:u16  cycle:u16

@@ -1,5 +1,5 @@
-//! What the format of RNTuples allows beyond what any program writes: later minor versions, rare
-//! encodings, lies. Each file is put together here.
+//! RNTuples that the format allows and no program writes: later minor versions, rare encodings,
+//! lies. Each file is put together here.
 
 use farroot_rootfile::{Error, ErrorKind};
 

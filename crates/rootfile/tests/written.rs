@@ -1,4 +1,4 @@
-//! What is written is read by ROOT and uproot, with the same values and without a warning.
+//! ROOT and uproot read written files, with the same values and without a warning.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Which queued chunks become one segment.
+//! Coalescing: queued chunks that become one segment.
 //!
 //! Bridging a gap costs the time of its bytes; it saves a segment of a vectored request, or a
 //! whole request where there are none. So the widest gap worth bridging is

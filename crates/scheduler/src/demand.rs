@@ -1,4 +1,4 @@
-//! Who is served next, and who must wait for memory.
+//! The order in which wants are served, and those that wait for memory.
 //!
 //! All demands go before all hints; within each, the lower `order` first. A want is *admitted*
 //! (sent for) when its cost fits into the memory budget beside everything admitted and not yet

@@ -1,4 +1,4 @@
-//! What to do next: connections, then opens, then fetches, server by server.
+//! The next actions: connections, then opens, then fetches, server by server.
 
 use std::ops::Range;
 

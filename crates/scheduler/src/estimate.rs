@@ -1,5 +1,5 @@
-//! What a link does, from what has arrived: the shortest round trip and the largest delivery
-//! rate, each over a window of time, as BBR measures them
+//! Estimates of a link, from data that has arrived: the shortest round trip and the largest
+//! delivery rate, each over a window of time, as BBR measures them
 //! (draft-cardwell-iccrg-bbr-congestion-control, sections 4.1 and 4.5). The rate is taken from the
 //! deliveries themselves: how many bytes came between the sending of a request and the arrival of
 //! its data.

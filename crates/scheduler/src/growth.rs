@@ -1,4 +1,4 @@
-//! How many connections to one server.
+//! The number of connections to one server.
 //!
 //! Some are asked for at the first moment of an open. Twice as many are tried when there is much
 //! left to fetch and the rate stands: where single connections are limited (by window, by loss, by

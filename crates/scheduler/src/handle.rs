@@ -1,4 +1,4 @@
-//! What happened: connections, requests, data, time.
+//! Events: connections, requests, data, time.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which bytes next, when, from where: a pure scheduler for ranged reads.
+//! A pure scheduler for ranged reads: which bytes next, when, from where.
 //!
 //! It knows files as ranges, servers as what they allow, connections as what they deliver. It
 //! never sees a byte of a file, opens no connection, reads no clock; and it cannot fail, only

@@ -1,4 +1,4 @@
-//! What a link is taken for before anything has been measured on it.
+//! Assumptions about a link before anything has been measured on it.
 
 /// New TCP connections to one server, all made at once.
 ///

@@ -1,4 +1,4 @@
-//! Which servers have something to do for which file.
+//! The list of servers that have something to do for each file.
 
 use crate::ids::FileId;
 use crate::message::{FileEnd, WantFailure};

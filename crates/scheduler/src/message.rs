@@ -1,4 +1,4 @@
-//! What goes in and out besides plain calls: urgency and failures in, actions and events out.
+//! Inputs and outputs besides plain calls: urgency and failures in, actions and events out.
 
 use std::ops::Range;
 

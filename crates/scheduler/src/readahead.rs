@@ -1,4 +1,4 @@
-//! How far ahead of the consumer to read, in bytes.
+//! The read-ahead window before the consumer, in bytes.
 //!
 //! The window is a multiple of what the link holds (round trip x rate), on a floor while the link
 //! is unknown or short. It grows when a demand catches its hint still under way: the consumer was

@@ -1,4 +1,4 @@
-//! How much of what is queued each source takes: so much that all end at the same time.
+//! The share of the queue that each source takes: so much that all end at the same time.
 //!
 //! A source delivers nothing for a while (its round trip, what is in flight there already), then
 //! bytes at its rate. The moment at which all queued bytes can be here, and each one's part until

@@ -1,4 +1,4 @@
-//! Which connection takes the next bytes, and how many.
+//! The connection that takes the next bytes, and their number.
 //!
 //! What counts is when the last byte of all that is queued arrives, in round trips. A TCP
 //! connection with congestion window w delivers in k round trips at most w x (2^k - 1) bytes:

@@ -1,4 +1,4 @@
-//! What becomes of the work of requests, connections, servers and sources that fail.
+//! Failures of requests, connections, servers and sources: their work goes elsewhere.
 
 use crate::chunk::Return;
 use crate::connection::Phase;

@@ -1,4 +1,4 @@
-//! What goes wrong, and what the scheduler makes of it: events in, actions out, by hand.
+//! Failures, and the scheduler's answers: events in, actions out, by hand.
 
 use farroot_scheduler::*;
 

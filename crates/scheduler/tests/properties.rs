@@ -1,5 +1,5 @@
-//! Whatever is wanted, cancelled, delivered, and broken, in whatever order: every want ends once,
-//! nothing is asked for twice, memory comes back, and there is always a next step.
+//! Properties under any order of wants, cancellations, deliveries and failures: every want ends
+//! once, nothing is asked for twice, memory comes back, and there is always a next step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the scheduler promises, one story each, in virtual time.
+//! Promises of the scheduler, one story each, in virtual time.
 
 use farroot_scheduler::*;
 

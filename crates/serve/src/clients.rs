@@ -1,4 +1,4 @@
-//! Who is connected: counted in all and by address, each with what it has under way. Decides who
+//! Clients that are connected: counted in all and by address, each with its transfers. Decides who
 //! goes when the server is full, and ends connections that only take up a place.
 
 use std::cmp::Reverse;

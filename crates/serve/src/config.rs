@@ -1,4 +1,4 @@
-//! What a server is to do.
+//! Configuration of a server.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;

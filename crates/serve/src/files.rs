@@ -1,5 +1,5 @@
-//! What the protocols read from: a folder of this machine, or files far away. The protocols know
-//! names, open files and parts of answers; what differs between the two is decided here.
+//! Files that the protocols serve: a folder of this machine, or files far away. The protocols know
+//! names, open files and parts of answers; differences between the two are decided here.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Who may read: TLS around connections, and simple protection within it.
+//! Protection of a server: TLS around connections, and simple authentication within it.
 //!
 //! For tests, demonstrations and small groups. What a client shows is compared with a list; there
 //! are no rights beyond reading all or nothing.

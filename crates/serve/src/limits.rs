@@ -1,4 +1,4 @@
-//! What a server gives to its clients, all together and each: the one place of these numbers.
+//! Limits of a server for its clients, all together and each: the one place of these numbers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who else is on this machine's loopback: every user can connect to it, can listen on it, and a
+//! Other users of this machine's loopback: every user can connect to it, can listen on it, and a
 //! page in a browser can ask for names that lead to it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

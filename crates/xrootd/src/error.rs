@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault: the bytes (`DecodeError`), the peer (`ProtocolError`), the
+//! Errors, by whose fault they are: the bytes (`DecodeError`), the peer (`ProtocolError`), the
 //! server's own decision (`ServerError`), the session as a whole (`SessionError`), or one request
 //! (`RequestError`).
 

@@ -1,5 +1,5 @@
-//! What one server allows, as learnt by talking to it. The caller keeps one per `host:port` and
-//! gives it to the next connection.
+//! Features that one server allows, as learnt by talking to it. The caller keeps one per
+//! `host:port` and gives it to the next connection.
 
 use crate::header::Handle;
 use crate::message::protocol::ServerFlags;

@@ -1,5 +1,5 @@
-//! What may follow what: the two tables of a session, seen from the client and from the served
-//! side. This file contains nothing else, and no other file decides it.
+//! The two tables of a session's states, seen from the client and from the served side. This file
+//! contains nothing else, and no other file decides it.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What a served connection keeps for a client, and what it leaves undone.
+//! Limits of a served connection: bytes that it keeps for a client, and work that it leaves undone.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What holds whatever comes: the way a conversation is cut does not matter, no bytes make either
-//! side panic, and every request ends exactly once with the right bytes.
+//! Properties of any conversation: its cuts do not matter, no bytes make either side panic, and
+//! every request ends exactly once with the right bytes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a cache on the disk is made of: headers, records, indexes and notices.
+//! Files of a cache on the disk: headers, records, indexes and notices.
 
 use remote::cache::format::{
     ContentId, HEADER_BYTES, Header, Index, Record, Usage, decode_header, decode_index,

@@ -1,4 +1,4 @@
-//! What users have in their files: tokens, proxies and certificates, profiles of S3.
+//! Files of users: tokens, proxies and certificates, profiles of S3.
 
 use std::time::SystemTime;
 

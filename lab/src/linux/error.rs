@@ -1,4 +1,4 @@
-//! What was being done when the system refused.
+//! Errors of the system, with the step that it refused.
 
 use std::io;
 

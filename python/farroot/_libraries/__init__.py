@@ -1,4 +1,4 @@
-"""What arrays are made of: NumPy, Awkward, pandas or Arrow, each imported when first asked for."""
+"""Libraries of arrays: NumPy, Awkward, pandas or Arrow, each imported when first asked for."""
 
 from __future__ import annotations
 

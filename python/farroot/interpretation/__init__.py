@@ -1,4 +1,4 @@
-"""How the bytes of a branch are read: ``branch.interpretation``, by uproot's names.
+"""Interpretations of a branch's bytes: ``branch.interpretation``, by uproot's names.
 
 An interpretation can be printed and compared. Those of numbers are also arguments of ``array`` and
 ``arrays``: the same bytes as numbers of another type (see :mod:`farroot.interpretation.numerical`).

@@ -1,4 +1,4 @@
-"""What a file that is being written has so far."""
+"""Keys of a file that is being written."""
 
 from __future__ import annotations
 

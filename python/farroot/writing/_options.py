@@ -1,4 +1,4 @@
-"""How files and tables are written."""
+"""Options of files and tables that are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writing a file has cost."""
+"""Sizes of a file that was written, and the times of its parts."""
 
 from __future__ import annotations
 

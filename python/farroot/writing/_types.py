@@ -1,4 +1,4 @@
-"""What a column is to hold, from every way in which users say it, as types of Awkward."""
+"""Types of columns, from every way in which users give them, as types of Awkward."""
 
 from __future__ import annotations
 

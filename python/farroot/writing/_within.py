@@ -1,4 +1,4 @@
-"""What directories and tables of a file that is being written have in common."""
+"""Common methods of directories and tables of a file that is being written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: N802, N803
-"""What Python has, as objects that ROOT has: under uproot's names."""
+"""Objects of ROOT from those of Python: under uproot's names."""
 
 from __future__ import annotations
 

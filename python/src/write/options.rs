@@ -1,4 +1,4 @@
-//! How files and tables are written, as Python says it.
+//! Options of files and tables that are written, as Python gives them.
 
 use std::collections::BTreeMap;
 

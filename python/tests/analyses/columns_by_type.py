@@ -1,4 +1,4 @@
-"""What a tree holds, and a summary of each column, in chunks that end with baskets."""
+"""Contents of a tree, and a summary of each column, in chunks that end with baskets."""
 
 from __future__ import annotations
 

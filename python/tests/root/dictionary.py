@@ -1,4 +1,4 @@
-"""How the scripts of this folder have ROOT compile classes: once, and kept in the checkout.
+"""Dictionaries of ROOT for the scripts of this folder: compiled once, and kept in the checkout.
 
 A dictionary lies in ``build/dictionaries`` with copies of its headers, under a name that says what
 it was made of: the headers, the macro that was defined, the version of ROOT.

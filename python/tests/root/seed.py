@@ -1,4 +1,4 @@
-"""What is made up from a seed: chances, and names that nothing else has."""
+"""Seeded chances, and names that nothing else has."""
 
 from __future__ import annotations
 

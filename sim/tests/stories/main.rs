@@ -1,5 +1,5 @@
-//! What happens to a read when something goes wrong: one story a file, the production engine in
-//! virtual time, the same every time.
+//! Faults during a read: one story a file, the production engine in virtual time, the same every
+//! time.
 
 mod both_lose_packets;
 mod credentials;

@@ -1,4 +1,4 @@
-//! What the texts of entries have in common.
+//! Parts that the texts of entries have in common.
 
 use engine::Batch;
 

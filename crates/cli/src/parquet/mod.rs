@@ -1,5 +1,5 @@
-//! Which library writes the files of `farroot cat --parquet` and of skims to `.parquet`: the caller
-//! of [`crate::run`] decides.
+//! The library that writes the files of `farroot cat --parquet` and of skims to `.parquet`: the
+//! caller of [`crate::run`] decides.
 
 #[cfg(feature = "parquet")]
 mod arrow_rs;

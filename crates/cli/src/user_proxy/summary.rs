@@ -1,4 +1,4 @@
-//! What was read through a proxy, in a line.
+//! A line about the reads of a program through its proxy.
 
 use ::serve::Figures;
 use remote::report::{count, size};

@@ -1,4 +1,4 @@
-//! What a certificate says, for decisions about one's own and for messages about others'.
+//! Fields of a certificate, for decisions about one's own and for messages about others'.
 
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! Where users have their proxies and certificates.
+//! Places where users have their proxies and certificates.
 
 use std::path::PathBuf;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What is found where, in folders that each test makes.
+//! Credentials that are found, and where, in folders that each test makes.
 
 mod authorities;
 mod grid;

@@ -1,4 +1,4 @@
-//! What compression reuses from one block to the next, for each thread.
+//! State that compression reuses from one block to the next, for each thread.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What keeps a file going: callers, threads that encode and the carrier change it under one lock,
+//! The progress of a file: callers, threads that encode and the carrier change it under one lock,
 //! and each of them, after its change, advances the file as far as it can.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! How a file is written.
+//! Options of a file that is written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What callers hold of a file that is being written.
+//! Handles of callers to a file that is being written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a file has become, and where the time went.
+//! Sizes of a file that was written, and the times of its parts.
 
 use std::fmt;
 use std::time::Duration;

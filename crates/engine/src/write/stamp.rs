@@ -1,4 +1,4 @@
-//! What a file says of when it was written, and the number that no other file has.
+//! A file's date of writing, and the number that no other file has.
 
 use remote::clock::seconds_since_1970;
 use remote::{Error, ErrorKind, Result};

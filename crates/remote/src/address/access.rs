@@ -1,4 +1,4 @@
-//! What the caller of one open says about credentials, as part of the address: so it reaches each
+//! A caller's word about credentials for one open, as part of the address: so it reaches each
 //! connection that is opened for the file, friends and chains included, and survives a pickle.
 //!
 //! The parameters are those of XRootD's client (`xrd.ztn`, `xrd.gsiusrpxy`, `xrd.k5ccname`,

@@ -1,5 +1,5 @@
-//! Which address may lead to which. Everything that names an address from outside goes through
-//! [`Address::led_to`]; what the caller wrote does not.
+//! Rules for addresses that come from outside: each goes through [`Address::led_to`]; those that
+//! the caller wrote do not.
 //!
 //! Three ways lead from one address to another:
 //!

@@ -1,4 +1,4 @@
-//! What a cache has done so far.
+//! Counters of a cache: hits, misses, writes, evictions.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! Which segments leave a cache that is full, and what may take their place. Pure.
+//! Eviction: segments that leave a cache that is full, and those that may take their place. Pure.
 //!
 //! The order is that of SIEVE (Zhang and others, NSDI 2024): segments stand in the order in which
 //! they were begun, and a hand goes over them from the oldest to the newest. One that has been used

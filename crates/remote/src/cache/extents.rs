@@ -1,4 +1,4 @@
-//! Which bytes of a file are held, and in which record each of them is. Pure.
+//! Ranges of a file that are held, and the record of each. Pure.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is held, for people: listed, pinned, removed, checked.
+//! Commands on a cache, for people: list, pin, remove, check.
 
 use std::collections::BTreeMap;
 use std::fs;

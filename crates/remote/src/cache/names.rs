@@ -1,4 +1,4 @@
-//! Which content an origin has, or a place within it, and when its server last said so.
+//! The content of each origin, or place within it, and the time when its server last confirmed it.
 //!
 //! An address is kept without user, password and query: they say who asks, and may be secrets.
 

@@ -1,4 +1,4 @@
-//! Where a cache is on the disk.
+//! The folder of a cache on the disk.
 //!
 //! ```text
 //!   <folder>/farroot-names/<number>             an address, and which content it has

@@ -1,4 +1,4 @@
-//! How a cache is configured.
+//! Settings of a cache.
 
 use std::path::PathBuf;
 use std::time::Duration;

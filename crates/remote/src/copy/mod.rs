@@ -1,5 +1,5 @@
-//! Whole files to a local disk, and to servers ([`up`]): any number of sources and connections,
-//! resumed after a break, compared with the server's checksum.
+//! Copies of whole files to a local disk, and to servers ([`up`]): any number of sources and
+//! connections, resumed after a break, compared with the server's checksum.
 //!
 //! A file is read as everything else is, in pieces that come in any order over all connections of
 //! all its sources, and written where it belongs in a [`partial`] file beside its final name. Only

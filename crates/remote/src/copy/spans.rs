@@ -1,4 +1,4 @@
-//! Which bytes of a file are there.
+//! Ranges of a file that a copy has so far.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

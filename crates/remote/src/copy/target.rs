@@ -1,4 +1,4 @@
-//! Which file goes where.
+//! Targets of a copy: the name of each file that is written.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What handles ask of the driver, and what it answers.
+//! Commands of handles to the driver, and its answers.
 
 use std::ops::Range;
 use std::sync::Arc;

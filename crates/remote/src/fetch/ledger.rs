@@ -1,4 +1,4 @@
-//! Where a caller's time goes: every moment between the first call and the last answer belongs to
+//! The parts of a caller's time: every moment between the first call and the last answer belongs to
 //! exactly one phase or to the caller, so that the parts sum up to the whole.
 //!
 //! An activity is a piece of work that a caller may wait for: an open, a look at metadata, a read

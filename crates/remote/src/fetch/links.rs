@@ -1,4 +1,4 @@
-//! What handles see of the links to an engine's servers.
+//! A view, for handles, of the links to an engine's servers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What happens while files are read, as lines for a program's log. Only lines of a level that was
-//! asked for are made; they wait here until they are taken.
+//! Lines about reads, for a program's log. Only lines of a level that was asked for are made; they
+//! wait here until they are taken.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,4 @@
-//! What was asked of whom, and when: the ground of every report and timeline.
+//! The trace of requests, with their servers and times: the ground of every report and timeline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Where the time and the bytes went: a report that a user can read and a program can parse.
+//! Reports on time and bytes, which a user can read and a program can parse.
 
 pub mod history;
 pub mod svg;

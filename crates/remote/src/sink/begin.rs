@@ -1,4 +1,4 @@
-//! Which sink an address gets: the one place that knows them all.
+//! The choice of a sink by its address: the one place that knows all of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What has been written of a file.
+//! Content of a file that has been written so far.
 
 use std::collections::BTreeMap;
 

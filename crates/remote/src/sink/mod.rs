@@ -1,4 +1,4 @@
-//! Where bytes go: files that are written forward, and get their name when they are whole.
+//! Sinks: files that are written forward, and get their name when they are whole.
 //!
 //! A [`Sink`] is one file at one place that is being written; [`Upload`] holds one and keeps the
 //! rules that are the same for all:

@@ -1,4 +1,4 @@
-//! What holds for all sinks, tried on one that fails at a chosen call.
+//! Rules of all sinks, tried on one that fails at a chosen call.
 
 use std::sync::Arc;
 

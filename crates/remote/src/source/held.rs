@@ -1,4 +1,4 @@
-//! What is held on this machine of files that are elsewhere, read as from any other server.
+//! Files elsewhere of which this machine holds parts, read as from any other server.
 //!
 //! Each request is read on a blocking thread of the runtime, so that virtual time stands still
 //! meanwhile.

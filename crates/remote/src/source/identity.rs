@@ -1,4 +1,4 @@
-//! Which version of a file a source has, and the one place where two versions are compared.
+//! The version of a file at a source, and the one place where two versions are compared.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,4 @@
-//! Where bytes come from. The only code of farroot that opens a connection; it knows ranges,
-//! not ROOT.
+//! Sources of bytes. The only code of farroot that opens a connection; it knows ranges, not ROOT.
 //!
 //! A [`Server`] is one place that serves files. It is asked for connections; each connection is a
 //! task that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which

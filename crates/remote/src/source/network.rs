@@ -1,5 +1,4 @@
-//! How a connection comes about: the seam at which a simulated network takes the place of the
-//! real one.
+//! Connections to hosts: the seam at which a simulated network takes the place of the real one.
 
 use std::collections::BTreeMap;
 use std::io;

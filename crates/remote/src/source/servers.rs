@@ -1,4 +1,4 @@
-//! Which server an address names: the one place that knows every protocol.
+//! The server that an address names: the one place that knows every protocol.
 
 use std::borrow::Cow;
 use std::sync::Arc;

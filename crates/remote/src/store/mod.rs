@@ -1,5 +1,5 @@
-//! What is remembered of files between processes: their metadata, so that a known file is open as
-//! soon as its server has answered.
+//! The store of metadata: files that processes before this one have opened, so that a known file is
+//! open as soon as its server has answered.
 //!
 //! An entry is a file in a folder, named by a hash of the file's origin ([`crate::origin`]).
 //! It is a hint and nothing more: it counts only where the server's answer to the open (size, time

@@ -1,5 +1,5 @@
-//! What every source must do: the rules of [`farroot_remote::source`], as checks that run against
-//! any server.
+//! Duties of every source: the rules of [`farroot_remote::source`], as checks that run against any
+//! server.
 //!
 //! A server under test serves [`files`]; [`check`] then speaks to it as the driver does and panics
 //! with the name of the check that fails.

@@ -1,4 +1,4 @@
-//! What is said of servers that hang, each at another step.
+//! Diagnoses of servers that hang, each at another step.
 
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What decoding gives: columns as plain buffers, ready for NumPy, Awkward and Arrow.
+//! Decoded columns as plain buffers, ready for NumPy, Awkward and Arrow.
 //!
 //! An [`Array`] mirrors Awkward's and Arrow's layouts so that no front needs to copy: numbers are
 //! in host order, offsets are 64-bit, start at zero and have one element more than there are

@@ -1,4 +1,4 @@
-//! Where the lists of a column begin and end.
+//! Offsets of the lists of a column.
 
 use std::fmt;
 use std::ops::Deref;

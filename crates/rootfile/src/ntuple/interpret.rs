@@ -1,4 +1,4 @@
-//! What a field means: which columns it is made of, and how they make an array.
+//! The meaning of a field: its columns, and the way they make an array.
 
 use std::collections::BTreeSet;
 

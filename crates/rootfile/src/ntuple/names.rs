@@ -1,4 +1,4 @@
-//! What fields are called, as uproot does.
+//! Names of fields, as in uproot.
 //!
 //! Fields that only hold a structure together have no name: items of collections, arrays and
 //! variants, what is in atomics and enums, and base classes, whose members stand among those of the

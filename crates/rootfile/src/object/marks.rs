@@ -1,4 +1,4 @@
-//! Where the parts of a record's objects are: what a copy of them has to move or change.
+//! Offsets within a record's objects that a copy has to move or change.
 
 use super::ObjectId;
 

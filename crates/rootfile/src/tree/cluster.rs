@@ -1,4 +1,4 @@
-//! Where clusters start (ROOT: `TTree::TClusterIterator`).
+//! First entries of clusters (ROOT: `TTree::TClusterIterator`).
 //!
 //! A tree says the size of its clusters in ranges of entries, each with its last entry
 //! (`fClusterRangeEnd`, inclusive) and its size (`fClusterSize`); behind the last range the size is

@@ -1,4 +1,4 @@
-//! Whose basket a record is: what its key says is compared with the branch that names it.
+//! The owner of a basket: the names in its key are compared with the branch that refers to it.
 //!
 //! A basket's key has the names that branch and tree had when the basket was begun. They need not
 //! be those of today: `SetName` on a tree or a branch, `hadd`, `CloneTree` into a tree of another

@@ -1,4 +1,4 @@
-//! What a tree says of its entries beside its branches: other trees, and an index.
+//! Relatives of a tree beside its branches: other trees, and an index.
 
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;

@@ -1,4 +1,4 @@
-//! What frames objects and collections, and what says how they are written. (Source: ROOT,
+//! Frames of objects and collections, and the flags that say how they are written. (Source: ROOT,
 //! `TBufferFile`, `TObject::Streamer`, `TClonesArray::Streamer`, `TStreamerInfo::ReadBuffer`.)
 
 /// Stands where the name of a class follows (ROOT: `kNewClassTag`).

@@ -1,4 +1,4 @@
-//! What classes and members are called and how numbers are stored: what streamer infos, objects and
+//! Names of classes and members, and the storage of numbers: parts that streamer infos, objects and
 //! branches have in common.
 
 pub mod code;

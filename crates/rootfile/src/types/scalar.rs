@@ -1,4 +1,4 @@
-//! How numbers are stored.
+//! Storage of numbers.
 
 use super::code;
 use super::reduced::{Reduced, Target};

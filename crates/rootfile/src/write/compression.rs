@@ -1,5 +1,5 @@
-//! How a record's payload is compressed when it is written (ROOT: `R__zipMultipleAlgorithm`; read
-//! in [`crate::block`]).
+//! Compression of a record's payload when it is written (ROOT: `R__zipMultipleAlgorithm`; read in
+//! [`crate::block`]).
 
 use crate::block::{self, HEADER_LEN};
 use crate::codec::{self, Effort};

@@ -1,4 +1,4 @@
-//! What a table's columns are, before the format decides how each is stored.
+//! Types of a table's columns, before the format decides how each is stored.
 
 use crate::array::{Array, Number};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! What a file asks of a table that is written into it, and what it gives out to threads.
+//! The interface between a file and a table that is written into it, and its work for threads.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What scheduling costs, in chunks touched.
+//! Costs of scheduling, in chunks touched.
 
 use super::*;
 

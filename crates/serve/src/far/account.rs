@@ -1,4 +1,4 @@
-//! What a proxy has been asked for, and what it has brought.
+//! Counts of a proxy: requests of its clients, and bytes from origins.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

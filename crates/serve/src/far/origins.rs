@@ -1,4 +1,4 @@
-//! Which servers files are read from: a list of patterns, since who may choose the origin may
+//! Servers from which a proxy may read: a list of patterns, since who may choose the origin may
 //! otherwise have this machine connect to anything.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How much of an answer a proxy has before it fetches any of it, and how old that is.
+//! Parts of an answer that a proxy has before it fetches any of it, and their age.
 
 use std::ops::Range;
 

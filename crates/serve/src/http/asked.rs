@@ -1,4 +1,5 @@
-//! What a request asks of a file, by its conditions and ranges (RFC 9110, sections 13 and 14).
+//! The part of a file that a request asks for, by its conditions and ranges (RFC 9110, sections 13
+//! and 14).
 
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! What HTTP says of caches: `Cache-Control` of requests and `Age` of answers (RFC 9111, sections
-//! 5.2.1 and 5.1), and `Cache-Status` (RFC 9211).
+//! Headers of HTTP about caches: `Cache-Control` of requests and `Age` of answers (RFC 9111,
+//! sections 5.2.1 and 5.1), and `Cache-Status` (RFC 9211).
 
 use hyper::header::{AGE, CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use remote::address::CacheUse;

@@ -1,4 +1,4 @@
-//! What every protocol of authentication is: messages there and back.
+//! The common form of protocols of authentication: messages there and back.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What comes in, frame by frame: whose answer it is, and what it means.
+//! Incoming answers, frame by frame: the request of each, and its meaning.
 
 use bytes::Bytes;
 

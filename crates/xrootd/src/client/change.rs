@@ -1,4 +1,4 @@
-//! What changes open files: writes, with checksums or without, and what makes them safe.
+//! Changes of open files: writes, with checksums or without, and the steps that make them safe.
 //!
 //! A write may leave with a guessed handle, but only behind the first open of a session: a guess
 //! that is wrong can then name no other file, and the server refuses it. So may the close of a

@@ -1,4 +1,4 @@
-//! What comes in for a checksummed read: parts of pages, checked against what was asked.
+//! Answers to a checksummed read: parts of pages, checked against the request.
 
 use std::collections::VecDeque;
 use std::ops::Range;

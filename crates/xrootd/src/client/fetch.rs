@@ -1,4 +1,4 @@
-//! What comes in for a read or vector read, checked against what was asked.
+//! Answers to a read or vector read, checked against the request.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

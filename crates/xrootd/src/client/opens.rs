@@ -1,5 +1,5 @@
-//! What follows from the answer to an open: guesses come true or not, and reads go on, start
-//! again, or fail with their file.
+//! Consequences of the answer to an open: guesses come true or not, and reads go on, start again,
+//! or fail with their file.
 
 use super::event::{Event, FileId, RequestId};
 use super::fetch::{Outcome, ReadKind};

@@ -1,4 +1,4 @@
-//! When each request leaves.
+//! The moment at which each request leaves.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

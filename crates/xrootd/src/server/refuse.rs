@@ -1,4 +1,4 @@
-//! What a server does not do, and how it says so: most say no to all that changes files.
+//! Requests that a server refuses, and its answers: most servers refuse all that changes files.
 
 use bytes::Bytes;
 

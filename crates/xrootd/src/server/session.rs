@@ -1,4 +1,4 @@
-//! What a request does to a served session: TLS, login, authentication, and what may come when.
+//! Effects of a request on a served session: TLS, login, authentication, and their order.
 
 use bytes::Bytes;
 

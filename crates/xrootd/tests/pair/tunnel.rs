@@ -1,5 +1,5 @@
-//! What stands for TLS between a client and a served connection: a message each way, then every
-//! byte is changed.
+//! A stand-in for TLS between a client and a served connection: a message each way, then every byte
+//! is changed.
 
 use bytes::Bytes;
 

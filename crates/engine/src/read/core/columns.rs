@@ -1,4 +1,4 @@
-//! What a read gives.
+//! Columns, as a read gives them.
 
 use std::collections::BTreeSet;
 use std::ops::{Index, Range};

@@ -1,4 +1,4 @@
-//! What a read would fetch, in figures.
+//! Bytes and requests that a read would cost.
 
 use std::ops::Range;
 

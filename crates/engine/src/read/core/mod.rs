@@ -1,4 +1,4 @@
-//! What all kinds of tables share: columns, cuts, batches, the threads that decode.
+//! Parts that all kinds of tables share: columns, cuts, batches, the threads that decode.
 
 pub mod alike;
 pub mod batches;

@@ -1,4 +1,4 @@
-//! Which columns of a table a caller asks for.
+//! A caller's request for columns of a table.
 
 /// Which columns of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

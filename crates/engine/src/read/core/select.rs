@@ -1,4 +1,4 @@
-//! Which branches a user means: names, paths and globs.
+//! Selection of branches by names, paths and globs.
 
 use rootfile::tree::{BranchId, Tree};
 

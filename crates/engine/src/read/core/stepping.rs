@@ -1,4 +1,4 @@
-//! What readers have in common that do not say beforehand which columns they read.
+//! Parts of readers that do not say beforehand which columns they read.
 
 use std::ops::Range;
 

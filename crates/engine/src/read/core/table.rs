@@ -1,4 +1,4 @@
-//! What all tables can do, whatever they are, and columns of them.
+//! Methods of all tables, and columns of them.
 
 use std::any::Any;
 use std::ops::{Range, RangeInclusive};

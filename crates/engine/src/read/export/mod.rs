@@ -1,4 +1,4 @@
-//! What is read, in the forms of other libraries.
+//! Batches in the forms of other libraries.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;

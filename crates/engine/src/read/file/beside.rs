@@ -1,4 +1,4 @@
-//! Where files are that another file names.
+//! Addresses of files that another file names.
 
 use std::path::Path;
 

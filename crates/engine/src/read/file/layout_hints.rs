@@ -1,4 +1,4 @@
-//! Where metadata lie in files that are read one after the other: alike in most.
+//! Offsets of metadata in files that are read one after the other: alike in most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! How much of a file is asked for before it is known how much is needed.
+//! Sizes of requests for metadata, before their length is known.
 
 use bytes::Bytes;
 use remote::LinkModel;

@@ -1,4 +1,4 @@
-//! What a reader touched the last time, for the next one of a tree of the same shape.
+//! Columns that a reader touched the last time, for the next one of a tree of the same shape.
 //!
 //! A few kilobytes a shape, kept as a note.
 

@@ -1,4 +1,4 @@
-//! What the store knows of one file, held against what the server says of it now.
+//! Metadata of one file in the store, compared with the server's present answer.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,4 +1,5 @@
-//! What all readers share: connections, the budget of memory, and the threads that decode.
+//! Resources that all readers share: connections, the budget of memory, and the threads that
+//! decode.
 
 use std::sync::Arc;
 

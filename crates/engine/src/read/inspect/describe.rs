@@ -1,4 +1,4 @@
-//! What is in a tree or an RNTuple: types, entries, sizes, clusters.
+//! Contents of a tree or an RNTuple: types, entries, sizes, clusters.
 
 use std::ops::Range;
 

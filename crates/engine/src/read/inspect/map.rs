@@ -1,4 +1,4 @@
-//! What lies where in a file: every record that its lists name.
+//! The layout of a file: every record that its lists name.
 //!
 //! Keys come from the directories' key lists, baskets from the trees' own tables, pages from page
 //! lists: a few round trips, however many records there are. What none of these names (what was

@@ -1,4 +1,4 @@
-//! What a file holds, where in it, and what reading it costs.
+//! Contents of a file, their offsets, and the cost of reading them.
 
 pub(crate) mod check;
 pub mod describe;

@@ -1,4 +1,4 @@
-//! What lies where in a file, asked of the records themselves.
+//! The layout of a file, from the headers of its records.
 //!
 //! Each record begins with its key, which says how long it is, of what class, and how much its
 //! content was compressed. What no list names is walked from key to key, all such places at once: a

@@ -1,4 +1,4 @@
-//! Which entries of a friend belong to those of a table.
+//! Alignment of a friend's entries with those of a table.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How tables of many files come to their tables, whose kinds they do not know.
+//! The opener that tables of many files share, whatever their kinds.
 
 use std::sync::Arc;
 

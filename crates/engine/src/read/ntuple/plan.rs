@@ -1,4 +1,4 @@
-//! Which pages a read of an RNTuple needs, in which order: decided before any is fetched.
+//! Pages that a read of an RNTuple needs, in their order: decided before any is fetched.
 
 use std::ops::Range;
 use std::sync::Arc;

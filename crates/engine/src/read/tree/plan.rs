@@ -1,4 +1,4 @@
-//! Which baskets a read needs, in which order: decided before anything is fetched.
+//! Baskets that a read needs, in their order: decided before anything is fetched.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What is fetched before a client asks: on its way, or here until one does.
+//! Ranges that are prefetched: under way, or here until a client asks for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Which column a byte of the file belongs to: baskets of trees and pages of RNTuples by offset.
+//! The column of each byte of a file: baskets of trees and pages of RNTuples by offset.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,5 @@
-//! Which file a client opens next: `run_7.root` after `run_5.root` and `run_6.root`. Pure.
+//! Prediction of the file that a client opens next: `run_7.root` after `run_5.root` and
+//! `run_6.root`. Pure.
 //!
 //! Files of one dataset mostly differ in a number. After two files in a row the next one is opened
 //! before a client asks for it: a guess, which costs an open and a first fill of its columns. After

@@ -1,4 +1,4 @@
-//! What the clients of one address share: an open file, its metadata, and what is fetched ahead.
+//! State that the clients of one address share: an open file, its metadata, and prefetched ranges.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the clients of a watched file have read, and from where it came.
+//! Counts of bytes that clients of a watched file have read, by their source.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

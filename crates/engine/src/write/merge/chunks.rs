@@ -1,5 +1,5 @@
-//! What is read of an input: its baskets and pages, in chunks of neighbours, in the order in which
-//! they are written.
+//! Reads of an input: its baskets and pages, in chunks of neighbours, in the order in which they
+//! are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

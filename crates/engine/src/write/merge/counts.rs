@@ -1,4 +1,4 @@
-//! How many items entries of an input have: read where a branch of so many is to be filled.
+//! Numbers of items of an input's entries: read where a branch of so many is to be filled.
 
 use remote::{Error, ErrorKind, Result};
 use rootfile::{Array, Numbers};

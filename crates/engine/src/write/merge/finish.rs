@@ -1,4 +1,4 @@
-//! What is written behind all baskets: objects, and the metadata of tables, in the order of keys.
+//! Records behind all baskets: objects, and the metadata of tables, in the order of keys.
 
 use std::sync::Arc;
 

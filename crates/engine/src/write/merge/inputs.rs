@@ -1,4 +1,4 @@
-//! What an input has: its metadata, and its objects.
+//! Inputs of a merge: their metadata, and their objects.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

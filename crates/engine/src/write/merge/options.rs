@@ -1,4 +1,4 @@
-//! How to merge, how far that is, and what it has come to.
+//! Options, progress and summary of a merge.
 
 use std::time::Duration;
 

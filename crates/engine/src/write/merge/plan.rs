@@ -1,4 +1,4 @@
-//! What of which input goes where.
+//! The plan of a merge: parts of inputs, and their places in the output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What a skim keeps, batch by batch.
+//! Columns that a skim keeps, batch by batch.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a skim keeps, and what it has come to.
+//! Options and summary of a skim.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is held of one version of one file: a folder of segments.
+//! Cached content of one version of one file: a folder of segments.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Which wants are read from the cache, and what of the others is kept there.
+//! Wants that are read from the cache, and ranges of the others that are kept there.
 //!
 //! A file with an entry in the cache has a second file in the scheduler, its *shadow*, whose one
 //! source is a server like that of local files. A want all of whose bytes are held goes to the

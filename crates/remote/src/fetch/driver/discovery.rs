@@ -1,5 +1,5 @@
-//! Where else a file is: the redirector that has sent a read on is asked again, beside the read,
-//! and so is a web server that has named other locations (`Link`).
+//! Further sources of a file: the redirector that has sent a read on is asked again, beside the
+//! read, and so is a web server that has named other locations (`Link`).
 //!
 //! It is asked once a read has lasted for a while, so that a short one costs it nothing, or as soon
 //! as a server fails; then rarely. First what has been named already is looked at, then it is asked

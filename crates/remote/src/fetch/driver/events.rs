@@ -1,4 +1,4 @@
-//! How the driver takes in the events of connections.
+//! Events of connections, taken in by the driver.
 
 use std::ops::Range;
 

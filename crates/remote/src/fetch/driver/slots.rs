@@ -1,4 +1,5 @@
-//! How many connections to a server this process may have, beside the user's other processes.
+//! Slots: the number of connections to a server that this process may have, beside the user's other
+//! processes.
 //!
 //! A connection takes a slot. If no slot is free, the driver does not connect; a process with fewer
 //! slots than its share then waits, and the other processes close connections beyond their shares

@@ -1,4 +1,4 @@
-//! Where a file is written to, and under which names.
+//! The path of a file that is written, and its temporary names.
 
 use std::sync::Arc;
 use std::time::Duration;

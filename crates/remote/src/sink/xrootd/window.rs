@@ -1,4 +1,4 @@
-//! How many bytes of a file are on their way to a server at a time.
+//! The window of an upload: the number of bytes on their way to a server at a time.
 //!
 //! Too few leave the link idle for a part of each round trip. Too many overflow the queue in front
 //! of its narrowest part: what is lost there is sent again, and the link is idle meanwhile. So a

@@ -1,4 +1,4 @@
-//! What stands between here and a file: each step on the way, with its time and its fault.
+//! Diagnosis of the way to a file: each step with its time and its fault.
 //!
 //! The steps are taken one after the other, as no read does, so that each has a time of its own.
 //! Each has an end, whatever the server does: a connection after the configured time for

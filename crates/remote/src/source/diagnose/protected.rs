@@ -1,4 +1,4 @@
-//! What a protected server needs: credentials, TLS, and a clock that is right.
+//! Needs of a protected server: credentials, TLS, and a clock that is right.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! What is shown to a server: one credential, decided for each connection.
+//! The credential that a server is shown: one, decided for each connection.
 //!
 //! A server gets a credential within TLS only, and only where the caller has named it (see
 //! [`Address::is_named`]). It is a password where the address has one, else the bearer token, else

@@ -1,4 +1,4 @@
-//! What of a file's address is sent.
+//! Parts of a file's address that are sent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! What the head of an answer means.
+//! The meaning of an answer's head.
 
 use std::time::Duration;
 

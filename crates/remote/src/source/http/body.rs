@@ -1,4 +1,4 @@
-//! What a request brings: nothing, or a file's bytes.
+//! The body of a request: nothing, or a file's bytes.
 
 use std::fs::File;
 use std::future::Future;

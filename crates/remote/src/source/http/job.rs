@@ -1,4 +1,4 @@
-//! What the driver asks of a connection, and how far it has come.
+//! A job of the driver for a connection, and its progress.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the head of an answer says of where else the file is: `Link` (RFC 8288) as Metalink/HTTP
-//! (RFC 6249) uses it, and where a redirection leads.
+//! Other locations of a file in the head of an answer: `Link` (RFC 8288) as Metalink/HTTP (RFC
+//! 6249) uses it, and the target of a redirection.
 
 use hyper::header::{HeaderMap, LINK};
 

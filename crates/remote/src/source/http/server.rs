@@ -1,4 +1,4 @@
-//! What is known of one HTTP server, by its configuration and from its answers.
+//! Properties of one HTTP server, by its configuration and from its answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

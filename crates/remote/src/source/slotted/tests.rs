@@ -1,4 +1,4 @@
-//! Which connections take slots, and what they leave free for readers.
+//! Connections that take slots, and those that stay free for readers.
 
 use std::time::Duration;
 

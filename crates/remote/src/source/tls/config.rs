@@ -1,4 +1,4 @@
-//! What a client brings to TLS: whom it believes, and whom it says it is.
+//! A client's side of TLS: authorities that it believes, and the certificate that it shows.
 
 use std::collections::VecDeque;
 use std::fmt;

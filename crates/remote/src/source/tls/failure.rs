@@ -1,4 +1,4 @@
-//! Why there is no TLS, in words: what is wrong, with which names and times, and what helps.
+//! Failures of TLS, in words: the cause, with its names and times, and advice.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! Whose signatures on certificates are believed.
+//! Authorities whose signatures on certificates are believed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

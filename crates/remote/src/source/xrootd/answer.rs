@@ -1,4 +1,4 @@
-//! What a server answers, as the driver takes it.
+//! Answers of a server, as the driver takes them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! What is known here of a refusal for which servers have few words, and what helps: they call
-//! expired what is not valid yet, and of a right that is lacking they say only that it is.
+//! Causes of refusals for which servers have few words, and advice: servers call expired a
+//! credential that is not valid yet, and of a right that is lacking they say only that it is.
 
 use std::time::SystemTime;
 

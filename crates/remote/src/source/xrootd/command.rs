@@ -1,4 +1,4 @@
-//! What the driver asks becomes requests of the protocol.
+//! Commands of the driver become requests of the protocol.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;

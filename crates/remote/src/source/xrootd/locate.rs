@@ -1,4 +1,4 @@
-//! What the answer to kXR_locate means.
+//! The meaning of an answer to kXR_locate.
 
 use std::net::Ipv6Addr;
 

@@ -1,4 +1,4 @@
-//! What a connection begins with: whether TLS is asked for, and which credentials may be shown.
+//! The beginning of a connection: whether TLS is asked for, and which credentials may be shown.
 //! Files are read, and Kerberos is asked, while TCP connects.
 
 use std::hash::{BuildHasher, Hash, Hasher};

@@ -1,4 +1,4 @@
-//! Where a file is after a redirection.
+//! The address of a file after a redirection.
 
 use core::net::IpAddr;
 

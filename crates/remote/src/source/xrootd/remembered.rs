@@ -1,5 +1,5 @@
-//! What a server allowed the last time, so that the first connections of the next process begin
-//! as those of this one would now.
+//! Features that a server allowed the last time, so that the first connections of the next process
+//! begin as those of this one would now.
 //!
 //! What a server wants to see may change with who asks, so each user has notes of their own. There
 //! is no credential in them. What is remembered is tried, not believed: every guess is checked

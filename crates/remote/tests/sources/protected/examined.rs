@@ -1,4 +1,4 @@
-//! What is said of Debian's xrootd that wants TLS and a token, step by step.
+//! Diagnoses of Debian's xrootd that wants TLS and a token, step by step.
 
 use farroot_remote::Config;
 use farroot_remote::address::Address;

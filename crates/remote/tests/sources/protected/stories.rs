@@ -1,4 +1,4 @@
-//! What goes wrong between a client and servers that want TLS and a token.
+//! Failures between a client and servers that want TLS and a token.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What decoding does with columns, whatever is decoded into them.
+//! Operations of decoders on columns of every type.
 
 use std::ops::Range;
 

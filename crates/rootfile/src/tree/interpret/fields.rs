@@ -1,4 +1,4 @@
-//! What the fields of objects are called, those of base classes included.
+//! Names of the fields of objects, those of base classes included.
 
 use crate::types::names::told_apart_from_first;
 

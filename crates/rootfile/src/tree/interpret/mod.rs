@@ -1,4 +1,4 @@
-//! What the bytes of a branch mean: from the tree's metadata to the type of a column.
+//! The meaning of a branch's bytes: from the tree's metadata to the type of a column.
 //!
 //! An [`Interpretation`] says two things. The [`Layout`] is the type of an entry: numbers, lists,
 //! text, records, nested. The [`Entry`] is how one entry is laid out in a basket, which is where

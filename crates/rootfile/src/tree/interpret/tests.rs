@@ -1,4 +1,4 @@
-//! What branches of every supported kind are called, and how their entries are laid out.
+//! Names and layouts of branches of every supported kind.
 
 use super::*;
 use crate::array::{ArrayParameter, Numbers};

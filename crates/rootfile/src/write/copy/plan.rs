@@ -1,4 +1,4 @@
-//! What a copy takes of one input's tree.
+//! Parts of one input's tree that a copy takes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

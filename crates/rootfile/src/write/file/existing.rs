@@ -1,4 +1,4 @@
-//! What an update needs to know of the file that it goes on with.
+//! Records of an existing file that an update goes on with.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! What comes last: tables' own records, streamer infos, lists of keys, the list of what is free,
-//! and then the few bytes that could not be known before.
+//! The tail of a file: tables' own records, streamer infos, lists of keys, the list of free
+//! segments, and then the few bytes that could not be known before.
 
 use bytes::Bytes;
 

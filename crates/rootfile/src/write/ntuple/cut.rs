@@ -1,4 +1,4 @@
-//! Where clusters and pages end: a matter of the entries alone.
+//! Ends of clusters and pages: a matter of the entries alone.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What a caller decides about an RNTuple.
+//! Options of an RNTuple that is written.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What no small file shows.
+//! Cases that no small file shows.
 
 use std::ops::Range;
 use std::sync::Arc;

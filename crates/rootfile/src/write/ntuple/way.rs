@@ -1,4 +1,4 @@
-//! Where the elements of a column are in arrays.
+//! The way through arrays to the elements of a column.
 
 use std::borrow::Cow;
 use std::ops::Range;

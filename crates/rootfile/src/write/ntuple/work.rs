@@ -1,4 +1,4 @@
-//! What a thread does: the elements of some pages of a column to their bytes.
+//! Work of a thread: the elements of some pages of a column to their bytes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How many of all pass, a bin each (ROOT: `TEfficiency`).
+//! Efficiencies: passed and total numbers, a bin each (ROOT: `TEfficiency`).
 
 use std::sync::Arc;
 

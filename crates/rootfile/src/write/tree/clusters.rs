@@ -1,4 +1,4 @@
-//! Where clusters end, by the entries alone.
+//! Ends of clusters, by the entries alone.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! How many bytes entries will have in baskets, before they are written: where clusters and
-//! baskets end follows from that.
+//! Sizes of entries in baskets, before they are written: ends of clusters and baskets follow from
+//! them.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How a tree is written.
+//! Options of a tree that is written.
 
 use std::collections::BTreeMap;
 

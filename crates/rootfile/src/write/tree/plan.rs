@@ -1,4 +1,4 @@
-//! Which branches a table's columns become.
+//! Branches that a table's columns become.
 
 use std::collections::{BTreeMap, BTreeSet};
 

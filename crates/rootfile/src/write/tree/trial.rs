@@ -1,5 +1,5 @@
-//! Which level of ZSTD a branch is worth: tried on its first entries, and decided by sizes alone;
-//! and how long entries are then.
+//! The level of ZSTD that a branch is worth: tried on its first entries, and decided by sizes
+//! alone; and the size of entries that follows.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a branch takes from the arrays of its column: one member of the records on the way, and
+//! The part of a column's arrays that a branch takes: one member of the records on the way, and
 //! only numbers, texts and lists of them.
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! What gsi calls signed: the bytes themselves, in pieces that fit the RSA key, each padded as
-//! PKCS #1 v1.5 pads signatures (type 1), without a digest and its name.
+//! Signatures of gsi: the bytes themselves, in pieces that fit the RSA key, each padded as PKCS #1
+//! v1.5 pads signatures (type 1), without a digest and its name.
 
 use rsa::pkcs8::DecodePublicKey;
 use rsa::traits::PublicKeyParts;

@@ -1,5 +1,5 @@
-//! Where decoded baskets and pages are put: straight into the arrays that are handed out, unless a
-//! cut has still to decide what of them is.
+//! Destinations of decoded baskets and pages: the arrays that are handed out, unless a cut has
+//! still to decide which entries stay.
 //!
 //! Files are read forwards, so nearly every basket is decoded right behind the one before it in
 //! its column, and nothing is copied. One that comes early is decoded into an array of its own and

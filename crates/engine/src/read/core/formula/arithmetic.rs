@@ -1,4 +1,4 @@
-//! What operators do with numbers: what NumPy's do.
+//! Operators on numbers, with the rules of NumPy.
 
 use std::cmp::Ordering;
 

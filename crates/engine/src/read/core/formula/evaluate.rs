@@ -1,4 +1,4 @@
-//! What an expression comes to, all entries at once.
+//! The value of an expression, for all entries at once.
 
 use rootfile::Numbers;
 

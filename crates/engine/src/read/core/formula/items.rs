@@ -1,4 +1,4 @@
-//! What an index takes of each entry.
+//! Items that an index takes of each entry.
 
 use rootfile::array::Offsets;
 use rootfile::{Array, Numbers};

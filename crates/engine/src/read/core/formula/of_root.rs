@@ -1,4 +1,4 @@
-//! What operators and functions of ROOT's grammar do: what those of `TTreeFormula` do.
+//! Operators and functions of ROOT's grammar, with the rules of `TTreeFormula`.
 //!
 //! All is computed in floats of 64 bits; integers of an index stay what they are as long as they
 //! are added, subtracted and multiplied. Of lists beside each other come the items that all have.

@@ -1,4 +1,4 @@
-//! What a cut decides: which items are read at all.
+//! Decisions of a cut: which items are read at all.
 //!
 //! Deciding columns are read ahead. Where all of them are here for a window of entries, the
 //! predicate is called on a decoding thread, and what survives of the other columns is asked for

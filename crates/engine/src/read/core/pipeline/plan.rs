@@ -1,4 +1,4 @@
-//! What a read fetches and decodes, in which order.
+//! Items that a read fetches and decodes, in their order.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What has become of the items of a plan.
+//! The state of each item of a plan.
 
 use std::ops::Range;
 use std::sync::Arc;

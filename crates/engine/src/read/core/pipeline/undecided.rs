@@ -1,4 +1,4 @@
-//! What a cut has decided so far, window by window.
+//! Decisions of a cut so far, window by window.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;

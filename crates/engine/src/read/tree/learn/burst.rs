@@ -1,4 +1,4 @@
-//! What is fetched beside a branch that is touched for the first time.
+//! Neighbours that are fetched with a branch that is touched for the first time.
 //!
 //! Where one such branch is touched, more may follow, each of which would cost a round trip of its
 //! own. So it brings as many bytes as the link delivers in half a round trip; that is less than

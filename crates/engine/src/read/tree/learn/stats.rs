@@ -1,5 +1,5 @@
-//! How often branches are accessed, and which accesses that lets expect. Knows steps and branches,
-//! no bytes.
+//! Frequencies of accesses to branches, and the accesses that they predict. Knows steps and
+//! branches, no bytes.
 
 /// Steps that are remembered one by one.
 const REMEMBERED: u64 = 64;

@@ -1,4 +1,4 @@
-//! Which bytes of a table a client will ask for next. Pure: reads go in, ranges come out.
+//! Prediction of the bytes that a client reads next. Pure: reads go in, ranges come out.
 //!
 //! A client's reads between two moments at which it waits for nothing are a *fill*: one basket of a
 //! client without a cache, the vectors of a TTreeCache, which holds some clusters. What comes next

@@ -1,4 +1,4 @@
-//! How far ahead of a client to fetch: as much as it reads during a request.
+//! The distance of prefetching: as many bytes as a client reads during a request.
 //!
 //! A client that works for a time T after each fill of F bytes reads F / T bytes a second, and no
 //! more than its link transfers. A request takes a round trip and the time of its transfer; the

@@ -1,4 +1,4 @@
-//! What refusals of S3 mean for who asked, and what helps.
+//! Refusals of S3: their meaning for the user, and advice.
 
 use std::time::Duration;
 

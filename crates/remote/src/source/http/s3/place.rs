@@ -1,4 +1,4 @@
-//! Where a bucket is: which host is asked, and by which paths.
+//! The place of a bucket: its host, and the paths of its requests.
 
 use url::{Position, Url};
 

@@ -1,4 +1,4 @@
-//! What S3 answers otherwise than other servers of HTTP do.
+//! Answers of S3 that differ from those of other HTTP servers.
 
 use hyper::body::Incoming;
 use hyper::header::LOCATION;

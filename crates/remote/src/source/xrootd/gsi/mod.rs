@@ -1,5 +1,5 @@
-//! What gsi needs of the outside: the user's certificates and key, randomness, and a judgement of
-//! the server's certificate.
+//! Inputs of gsi from outside: the user's certificates and key, randomness, and a judgement of the
+//! server's certificate.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which pointers become members of records, and which are left out.
+//! Pointers that become members of records, and those that are left out.
 
 use super::super::class::Compiler;
 use crate::array::Array;

@@ -1,4 +1,4 @@
-//! Which columns of an input become which ones of the output, and the zeros for fields it lacks.
+//! The map from columns of an input to those of the output, and the zeros for fields it lacks.
 //!
 //! The number follows from the metadata: fields at the top need a zero for each entry, those in a
 //! collection as many as another column in it has elements.

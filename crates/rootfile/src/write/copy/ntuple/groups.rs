@@ -1,5 +1,5 @@
-//! Which clusters of the inputs become one cluster of the output: each copied cluster becomes one;
-//! clusters of which only some entries are taken are joined, also across inputs.
+//! Clusters of the output: each copied cluster becomes one; clusters of which only some entries are
+//! taken are joined, also across inputs.
 
 use std::ops::Range;
 
