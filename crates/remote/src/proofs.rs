@@ -1,4 +1,4 @@
-//! Which parts of an address prove who asks: a token, a signature, a password. They are kept out of
+//! Parts of an address that prove who asks: a token, a signature, a password. They are kept out of
 //! texts, pickles and keys of caches, and no name of an object is looked for in them.
 
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! Which proxy of HTTP is between this machine and a server, as the variables that curl reads say.
+//! The HTTP proxy between this machine and a server, as the variables that curl reads say.
 
 use core::net::IpAddr;
 use std::fmt;

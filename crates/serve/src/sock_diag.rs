@@ -1,5 +1,5 @@
-//! Whose a socket of this machine is, asked of the kernel for one socket (sock_diag(7)): its tables
-//! of all sockets take a millisecond a thousand connections to read.
+//! The owner of a socket of this machine, asked of the kernel for one socket (sock_diag(7)): its
+//! tables of all sockets take a millisecond a thousand connections to read.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! How files are copied, and what has become of each.
+//! Options of a copy, and its outcome for each file.
 
 use std::path::PathBuf;
 

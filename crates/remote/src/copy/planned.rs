@@ -1,4 +1,5 @@
-//! Which file goes where, of directories that are copied with all that is below them.
+//! The plan of a copy: the target of each file, of directories that are copied with all that is
+//! below them.
 //!
 //! As with `cp -r`: into a directory that is there, or whose name ends with a slash, a source goes
 //! under its own name; else the target becomes the copy.

@@ -1,4 +1,4 @@
-//! What is below a directory that is copied: of a disk or of a server, in few round trips.
+//! Files below a directory that is copied: of a disk or of a server, in few round trips.
 //!
 //! Names come from whoever lists them. Each is one name in its directory; one that would lead
 //! elsewhere is refused, and not left out without a word. Links are followed, as copies of other

@@ -1,4 +1,4 @@
-//! Which files of a copy are there already, and the same.
+//! Files of a copy that are there already, and the same.
 //!
 //! Of files of one length the checksums are compared where both places have one, or this machine
 //! can make it. Where one has none, a copy that is older than its source, or as old within the

@@ -1,4 +1,4 @@
-//! What is in a directory of an HTTP server: by PROPFIND of WebDAV (RFC 4918) where the server
+//! Names in a directory of an HTTP server: by PROPFIND of WebDAV (RFC 4918) where the server
 //! knows it, else by its page of links.
 
 mod dav;
