@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         // As ROOT computes them: a step of a double field is seldom a single-precision real.
         let has_steps = |id: &u32| self.schema.columns[*id as usize].range.is_some();
         let is_double = self.schema.fields[id as usize].typename == "double";
-        if is_double && columns.iter().all(has_steps) && !columns.is_empty() {
+        if is_double && columns.iter().any(has_steps) {
             return Ok(Element::Number(Number::F64));
         }
         let mut joined: Option<Element> = None;
