@@ -20,7 +20,7 @@ class Lock:
         _locks.add(self)
 
     def renew(self) -> None:
-        """Takes another one, which nobody has."""
+        """Makes a new lock, which no thread holds."""
         self._lock = self._made()
 
     def __enter__(self) -> None:

@@ -265,7 +265,7 @@ def cases_of(table: Table, seed: int, reads: int = 3) -> Iterator[Case]:
 
 
 def _errors(table: Table, formulas: Formulas, names: list[str]) -> Iterator[Case]:
-    """Reads that nobody can do."""
+    """Reads that every entry point refuses."""
     some, number = names[0], formulas.number()
     items, text = formulas.of("list"), formulas.of("string")
     wrong: list[tuple[str, str | None]] = [("no_such_column", None), (some, "no_such_column > 0")]

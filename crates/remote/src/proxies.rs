@@ -32,8 +32,8 @@ impl fmt::Debug for Proxies {
 }
 
 impl Proxies {
-    /// As curl reads them: `http_proxy` in lower case only, since servers are told `HTTP_PROXY` by
-    /// their clients (CGI).
+    /// The proxies that the variables of the environment name, by the rules of curl: `http_proxy`
+    /// in lower case only, since clients of a CGI server choose its variable `HTTP_PROXY`.
     pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: &[&str]| {
             let mut said = names.iter().filter_map(|name| variable(name));

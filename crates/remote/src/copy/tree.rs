@@ -1,7 +1,7 @@
 //! Files below a directory that is copied: of a disk or of a server, in few round trips.
 //!
-//! Names come from whoever lists them. Each is one name in its directory; one that would lead
-//! elsewhere is refused, and not left out without a word. Links are followed, as copies of other
+//! A server chooses the names that it lists. The copy takes a name within its directory only; it
+//! refuses one that would lead elsewhere, and leaves none out without a word. Links are followed, as copies of other
 //! places are read through them; one that leads back to a directory above it is refused.
 
 use std::collections::BTreeSet;

@@ -188,7 +188,7 @@ fn embedded(ip: IpAddr) -> IpAddr {
     inner.map_or(ip, |inner: &[u8; 4]| IpAddr::from(*inner))
 }
 
-/// A network on which only listed servers are reached, whoever leads to them.
+/// A network on which the proxy connects to listed servers only, whichever server redirects it.
 pub struct ListedOnly {
     pub network: Tcp,
     pub origins: Vec<Origin>,

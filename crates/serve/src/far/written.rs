@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use remote::address::Address;
 
-/// Files that are told apart; beyond that every file counts as one that is written.
+/// Number of written files that the proxy remembers one by one; beyond it, the proxy takes every
+/// file for a written one.
 const FILES_MAX: usize = 10_000;
 
 /// Addresses without their queries.
