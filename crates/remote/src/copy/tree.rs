@@ -1,8 +1,9 @@
 //! Files below a directory that is copied: of a disk or of a server, in few round trips.
 //!
 //! A server chooses the names that it lists. The copy takes a name within its directory only; it
-//! refuses one that would lead elsewhere, and leaves none out without a word. Links are followed, as copies of other
-//! places are read through them; one that leads back to a directory above it is refused.
+//! refuses one that would lead elsewhere, and leaves none out without a word. Links are followed,
+//! as copies of other places are read through them; one that leads back to a directory above it is
+//! refused.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
