@@ -166,6 +166,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
+    # Below the line that counts what has passed: above it, the reason of a failed run is not seen.
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     for path in _left:
-        terminalreporter.write_line(f"ERROR: a secret is in {path}", red=True)
+        reporter.write_line(f"ERROR: a secret is in {path}", red=True)

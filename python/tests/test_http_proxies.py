@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from .leaks import MARKER, holds_secrets, secret_file
 from .test_remote import serving, started
 
 CONTENT = bytes(range(256)) * 400
@@ -195,9 +196,9 @@ def test_nothing_of_https_is_seen_by_the_proxy(folder: Path, tmp_path: Path) -> 
         check=True,
         capture_output=True,
     )
-    (tmp_path / "tokens").write_text("t0ken\n")
-    (tmp_path / "token").write_text("t0ken\n")
-    (tmp_path / "token").chmod(0o600)
+    holds_secrets(tmp_path / "key.pem")
+    secret_file(tmp_path / "tokens", f"{MARKER}\n")
+    secret_file(tmp_path / "token", f"{MARKER}\n")
     tls = ["--tls", str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")]
     guarded = started("serve", str(folder), *tls, "--token", str(tmp_path / "tokens"))
     with guarded as host, proxy() as one:
@@ -212,7 +213,7 @@ def test_nothing_of_https_is_seen_by_the_proxy(folder: Path, tmp_path: Path) -> 
             assert (tmp_path / "f").read_bytes() == CONTENT
         assert all(head.startswith("CONNECT ") for head in one.heads)
         everything = "".join(one.heads).encode() + one.clear
-        assert b"t0ken" not in everything
+        assert MARKER.encode() not in everything
         assert b"GET " not in everything
         assert copy(f"roots://{host}//f", tmp_path / "f", **variables).returncode == 0
         variables["SSL_CERT_FILE"] = "/etc/ssl/certs/ca-certificates.crt"
