@@ -80,6 +80,8 @@ pub(crate) struct Source {
     pub state: SourceState,
     pub quality: Quality,
     pub join: Join,
+    /// How often the connection of its answer has ended.
+    pub joins_lost: u32,
     /// How often it has been disabled.
     pub strikes: u32,
     /// Requests whose bytes came damaged, less those since that were sound.
@@ -91,7 +93,16 @@ pub(crate) struct Source {
 impl Source {
     fn new(server: ServerId, state: SourceState) -> Self {
         let quality = Quality::default();
-        Source { server, state, quality, join: Join::Todo, strikes: 0, damage: 0, allowance: 0 }
+        Source {
+            server,
+            state,
+            quality,
+            join: Join::Todo,
+            joins_lost: 0,
+            strikes: 0,
+            damage: 0,
+            allowance: 0,
+        }
     }
 
     pub(crate) fn record_damage(&mut self, is_damaged: bool) {

@@ -219,7 +219,7 @@ impl Scheduler {
         };
         self.give_back(request.file, request.source, id, &request.segments, how);
         if request.joins {
-            self.fail_source(request.source, Failure::LATER);
+            self.lose_join(request.file, request.source);
         } else if let (Some(part), Some(state)) = (request.part, self.files.get_mut(&request.file))
             && let Some(opening) = &mut state.opening
         {
@@ -231,6 +231,21 @@ impl Scheduler {
             }
         }
         self.refresh(request.file);
+    }
+
+    /// The connection on which a source was asked whether it has the file has ended. The only one is
+    /// asked again: without it, nothing of the file can be read.
+    fn lose_join(&mut self, file: FileId, source: SourceId) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let others = state.sources.has_other(source);
+        let lost = state.sources.get_mut(source).map_or(u32::MAX, |there| {
+            there.joins_lost += 1;
+            there.joins_lost
+        });
+        match others || lost >= self.budgets.attempts_max {
+            true => self.fail_source(source, Failure::LATER),
+            false => self.join_again(source),
+        }
     }
 
     /// A server does not work: none of its sources does. A source added later tries it anew.

@@ -364,3 +364,32 @@ fn nonsense_is_ignored() {
     let far = hand.demand(u64::MAX - 5..u64::MAX);
     assert!(matches!(hand.drain().events[..], [Event::Failed { want, .. }] if want == far));
 }
+
+/// Regression: a door had led to a pool that ended its sessions while it was asked whether it had
+/// the file. Its source was given up, the only one, and all reads with it.
+#[test]
+fn the_only_source_is_asked_again_when_its_connection_ends_before_it_has_joined() {
+    let mut hand = Hand::single();
+    hand.scheduler.open(hand.now, hand.file, 1000, 0);
+    let first = hand.drain();
+    hand.scheduler.handle_connected(ms(1), first.connects[0].0);
+    hand.scheduler.handle_opened(ms(1), first.opens[0].0, 5000);
+    hand.scheduler.handle_done(ms(1), first.opens[0].0);
+    hand.now = ms(2);
+    hand.demand(1000..2000);
+    hand.drain();
+    let pool = hand.scheduler.add_server(hand.now, ServerTraits::default());
+    let new = hand.scheduler.add_replica(hand.now, hand.file, pool);
+    hand.scheduler.remove_source(hand.now, hand.source);
+    let mut out = hand.drain();
+    let mut asked = 0;
+    while out.events.iter().all(|event| !matches!(event, Event::Failed { .. })) {
+        for (_, connection, source) in &out.opens {
+            assert_eq!(*source, new);
+            asked += 1;
+            hand.scheduler.handle_disconnected(hand.now, *connection, LATER);
+        }
+        out = if out.opens.is_empty() { hand.sleep() } else { hand.drain() };
+    }
+    assert!((2..=Budgets::default().attempts_max).contains(&asked), "{asked} tries");
+}
