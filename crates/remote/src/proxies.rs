@@ -177,6 +177,11 @@ impl Proxy {
             }
         };
         let host = url.host_str().ok_or_else(|| wrong("the proxy that is set has no host"))?;
+        // `Url` takes many more letters, as `*` of a list of exceptions.
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+        if matches!(url.host(), Some(url::Host::Domain(name)) if !name.chars().all(is_letter)) {
+            return Err(wrong("the proxy that is set names no host"));
+        }
         let usual = if is_encrypted { 443 } else { USUAL_PORT };
         // `Url` leaves out a port that is that of the scheme.
         let is_said = whole.trim_end_matches('/').ends_with(":80");
@@ -238,6 +243,10 @@ mod tests {
         assert_eq!(used(&of(&[]), true, "h"), None);
         let socks = of(&[("all_proxy", "socks5://p:1")]).for_server(true, "h", 1).unwrap_err();
         assert_eq!(socks.kind(), ErrorKind::Unsupported);
+        for none in ["*", "http://*:3128", "a,b", "p!"] {
+            let error = of(&[("all_proxy", none)]).for_server(true, "h", 1).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{none}");
+        }
         let secret = of(&[("all_proxy", "http://user:secret@[p")]).for_server(true, "h", 1);
         assert!(!secret.unwrap_err().to_string().contains("secret"));
     }

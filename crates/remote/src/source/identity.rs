@@ -74,11 +74,10 @@ impl FileInfo {
             self.shown(shows_version),
             now.shown(shows_version)
         );
-        let only_version = self.size == now.size && self.modified == now.modified;
-        let advice = match shows_version && only_version {
+        let advice = match self.size == now.size {
             true => {
                 "open it again; if that helps only for a moment, several servers under one name \
-                 give one file different ETags: name one of them"
+                 give one file different ETags or times: name one of them"
             }
             false => "open it again, and read it from its beginning",
         };
