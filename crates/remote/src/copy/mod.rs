@@ -185,8 +185,9 @@ impl Remote {
         options: &CopyOptions,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
-        let job = &CopyJob { target: disk::followed(&job.target)?, ..job.clone() };
-        if let Some(special) = disk::open_special(&job.target)
+        let target = disk::followed(&job.target)?;
+        let job = &CopyJob { target: target.path().to_owned(), ..job.clone() };
+        if let Some(special) = disk::open_special(&target)
             .map_err(|error| error.with_url(job.target.to_string_lossy()))?
         {
             return self.copy_into(job, special, options, progress).await;
@@ -197,7 +198,7 @@ impl Remote {
         let urls = locations.urls.clone();
         let content = async {
             let file = self.open_bytes_at(locations).await?;
-            let mut partial = Partial::open(&job.target, file.info(), options.verify)?;
+            let mut partial = Partial::open(&target, file.info(), options.verify)?;
             let resumed = partial.done();
             let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
             fill(&file, &mut partial, window, progress).await?;
@@ -220,7 +221,7 @@ impl Remote {
             compared.map_err(|error| error.with_url(&*source))?;
         }
         job.check(options.overwrite)?;
-        partial.finish(&job.target).await?;
+        partial.finish(&target).await?;
         let (target, is_same) = (job.target.clone(), false);
         Ok(Copied { source, target, size, resumed, checksum: said, is_same })
     }

@@ -6,13 +6,10 @@
 //! Both are gone on with only where they are this user's own; where anything else has the name, the
 //! bytes go to a name of chance, and nothing is taken up.
 
-use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +19,7 @@ use tokio::time::Instant;
 
 use super::spans::Spans;
 use crate::checksum::{self, Checksum};
-use crate::disk;
+use crate::disk::{self, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::Delivery;
 use crate::source::FileInfo;
@@ -31,6 +28,7 @@ use crate::source::FileInfo;
 const RECORD_EVERY: Duration = Duration::from_secs(5);
 /// How often a file is opened again that lost its name before it was locked.
 const LOCK_TRIES: u32 = 8;
+const SUFFIX: &str = ".farroot-part";
 /// No record is longer.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
@@ -50,8 +48,8 @@ struct Record {
 /// A copy that is not complete. Dropped, it leaves behind what the next try goes on with.
 #[derive(Debug)]
 pub struct Partial {
-    path: PathBuf,
-    record: PathBuf,
+    part: Entry,
+    record: Entry,
     file: Arc<File>,
     of: FileInfo,
     done: Spans,
@@ -66,23 +64,24 @@ impl Partial {
     ///
     /// # Errors
     /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
-    pub fn open(target: &Path, of: &FileInfo, compared: bool) -> Result<Self> {
-        let mut path = with_suffix(target, ".farroot-part");
-        let mut found = locked(&path);
+    pub fn open(target: &Entry, of: &FileInfo, compared: bool) -> Result<Self> {
+        let mut part = with_suffix(target, SUFFIX);
+        let mut found = locked(&part);
         if let Err(TryLockError::Error(error)) = &found
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            // Keyed by the system's randomness: another user cannot guess it.
-            let chance = RandomState::new().build_hasher().finish();
-            path = with_suffix(target, &format!(".{chance:016x}.farroot-part"));
-            found = locked(&path);
+            let mut prefix = target.name().to_owned();
+            prefix.push(".");
+            part = target.unguessable(&prefix, SUFFIX);
+            found = locked(&part);
         }
-        let record = with_suffix(&path, ".json");
-        let wrong = |error: &io::Error| failed(&path, error);
+        let record = with_suffix(&part, ".json");
+        let wrong = |error: &io::Error| failed(&part, error);
         let file = found.map_err(|error| match error {
             TryLockError::WouldBlock => {
                 let text = "another copy to this file is under way";
-                Error::new(ErrorKind::InvalidArgument, text).with_url(target.to_string_lossy())
+                Error::new(ErrorKind::InvalidArgument, text)
+                    .with_url(target.path().to_string_lossy())
             }
             TryLockError::Error(error) => wrong(&error),
         })?;
@@ -93,7 +92,7 @@ impl Partial {
             emptied.map_err(|error| wrong(&error))?;
         }
         let (file, recorded) = (Arc::new(file), Instant::now());
-        Ok(Partial { path, record, file, of: of.clone(), done, recorded, is_over: false })
+        Ok(Partial { part, record, file, of: of.clone(), done, recorded, is_over: false })
     }
 
     /// Bytes that are there.
@@ -142,32 +141,32 @@ impl Partial {
 
     /// Gives the complete file its name, once its bytes are on the disk: a crash must leave no file
     /// of that name with holes.
-    pub async fn finish(mut self, target: &Path) -> Result<()> {
+    pub async fn finish(mut self, target: &Entry) -> Result<()> {
         let file = self.file.clone();
         self.on_disk(move || file.sync_data()).await?;
         let taken = || {
             let text = "another program has removed or replaced the copy while it was written";
-            Error::new(ErrorKind::Changed, text).with_url(target.to_string_lossy())
+            Error::new(ErrorKind::Changed, text).with_url(target.path().to_string_lossy())
         };
-        if !disk::has_name(&self.file, &self.path) {
+        if !self.part.names(&self.file) {
             self.is_over = true;
             return Err(taken());
         }
         disk::dress(&self.file, Some(target)).map_err(|error| failed(target, &error))?;
-        fs::rename(&self.path, target).map_err(|error| failed(target, &error))?;
+        self.part.rename(target).map_err(|error| failed(target, &error))?;
         self.is_over = true;
-        if !disk::has_name(&self.file, target) {
+        if !target.names(&self.file) {
             return Err(taken());
         }
-        let _ = fs::remove_file(&self.record);
+        let _ = self.record.remove();
         Ok(())
     }
 
     fn discard(&self) {
         // The record first: bytes without a record are never taken up again.
-        let _ = fs::remove_file(&self.record);
-        if disk::has_name(&self.file, &self.path) {
-            let _ = fs::remove_file(&self.path);
+        let _ = self.record.remove();
+        if self.part.names(&self.file) {
+            let _ = self.part.remove();
         }
     }
 
@@ -183,13 +182,13 @@ impl Partial {
         let worked = spawn_blocking(work).await.map_err(|error| {
             Error::new(ErrorKind::Io, format!("the disk's thread ended: {error}"))
         })?;
-        worked.map_err(|error| failed(&self.path, &error))
+        worked.map_err(|error| failed(&self.part, &error))
     }
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        if self.is_over || !disk::has_name(&self.file, &self.path) {
+        if self.is_over || !self.part.names(&self.file) {
             return;
         }
         if self.done.bytes() == 0 {
@@ -201,21 +200,17 @@ impl Drop for Partial {
     }
 }
 
-/// Opens and locks the file at a path. A copy that ends between the two takes the name away from
-/// the file: then there is another one, or none.
-fn locked(path: &Path) -> std::result::Result<File, TryLockError> {
+/// Opens and locks a part. A copy that ends between the two takes the name away from the file: then
+/// there is another one, or none.
+fn locked(part: &Entry) -> std::result::Result<File, TryLockError> {
     for _ in 0..LOCK_TRIES {
-        let file = match disk::open_own(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => disk::create_new(path),
-            opened => opened,
-        };
-        let file = file.map_err(TryLockError::Error)?;
+        let file = part.open_or_create().map_err(TryLockError::Error)?;
         match file.try_lock() {
             // Some network file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
         }
-        if disk::has_name(&file, path) {
+        if part.names(&file) {
             return Ok(file);
         }
     }
@@ -223,27 +218,27 @@ fn locked(path: &Path) -> std::result::Result<File, TryLockError> {
 }
 
 /// Puts the bytes on the disk, then the record that says so.
-fn keep(file: &File, record: &Path, text: &str) -> io::Result<()> {
+fn keep(file: &File, record: &Entry, text: &str) -> io::Result<()> {
     file.sync_data()?;
-    disk::replace(record, text.as_bytes())
+    disk::replace_at(record, text.as_bytes())
 }
 
-/// What a record says is there of this file.
-fn known(record: &Path, of: &FileInfo, compared: bool) -> Option<Spans> {
+/// The ranges of this file that a record names; `None` where it is of another file or version.
+fn known(record: &Entry, of: &FileInfo, compared: bool) -> Option<Spans> {
     let mut text = Vec::new();
-    disk::open_own(record).ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
+    record.open_own().ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
     let record: Record = serde_json::from_slice(&text).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
     (fits && agrees(&record.of, of, compared)).then(|| record.done.into_iter().collect())
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
+fn with_suffix(entry: &Entry, suffix: &str) -> Entry {
+    let mut name = entry.name().to_owned();
     name.push(suffix);
-    name.into()
+    entry.sibling(name)
 }
 
-fn failed(path: &Path, error: &io::Error) -> Error {
+fn failed(entry: &Entry, error: &io::Error) -> Error {
     let known = Error::from_io(error);
     let text = format!("cannot be written: {}", known.message());
     // Of a target, also "no such file" is no missing source.
@@ -251,11 +246,13 @@ fn failed(path: &Path, error: &io::Error) -> Error {
         ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
         _ => ErrorKind::Io,
     };
-    Error::new(kind, text).with_url(path.to_string_lossy())
+    Error::new(kind, text).with_url(entry.path().to_string_lossy())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn info(size: u64, modified: Option<i64>, version: Option<&str>) -> FileInfo {
@@ -277,19 +274,19 @@ mod tests {
     #[test]
     fn what_is_recorded_comes_back_and_nonsense_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("f");
+        let target = Entry::at(&folder.path().join("f")).unwrap();
         let of = info(100, Some(1), None);
         let mut partial = Partial::open(&target, &of, false).unwrap();
         assert!(Partial::open(&target, &of, false).is_err(), "two at a time");
         partial.done.insert(0..40);
         drop(partial);
         assert_eq!(Partial::open(&target, &of, false).unwrap().gaps(), [40..100]);
-        assert!(!target.exists());
+        assert!(!target.path().exists());
         let other = info(100, Some(2), None);
         assert_eq!(Partial::open(&target, &other, false).unwrap().done(), 0, "another version");
         for text in ["", "{}", r#"{"of":{"size":100,"modified":1},"done":[{"start":0,"end":101}]}"#]
         {
-            fs::write(with_suffix(&target, ".farroot-part.json"), text).unwrap();
+            fs::write(with_suffix(&target, ".farroot-part.json").path(), text).unwrap();
             assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0, "{text}");
         }
     }
@@ -299,24 +296,26 @@ mod tests {
     #[test]
     fn what_is_not_this_users_own_part_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("f");
-        let (part, victim) = (with_suffix(&target, ".farroot-part"), folder.path().join("victim"));
+        let target = Entry::at(&folder.path().join("f")).unwrap();
+        let part = with_suffix(&target, ".farroot-part");
+        let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
-        std::os::unix::fs::symlink(&victim, &part).unwrap();
-        std::os::unix::fs::symlink(&victim, with_suffix(&part, ".json")).unwrap();
+        std::os::unix::fs::symlink(&victim, part.path()).unwrap();
+        std::os::unix::fs::symlink(&victim, with_suffix(&part, ".json").path()).unwrap();
         let of = info(100, Some(1), None);
         let mut partial = Partial::open(&target, &of, false).unwrap();
         partial.done.insert(0..40);
         drop(partial);
         assert_eq!(fs::read(&victim).unwrap(), b"precious");
-        assert!(fs::symlink_metadata(&part).unwrap().is_symlink());
+        assert!(part.metadata().unwrap().is_symlink());
         assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0);
     }
 
     #[test]
     fn what_has_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        drop(Partial::open(&folder.path().join("f"), &info(100, Some(1), None), false).unwrap());
+        let target = Entry::at(&folder.path().join("f")).unwrap();
+        drop(Partial::open(&target, &info(100, Some(1), None), false).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

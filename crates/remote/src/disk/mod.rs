@@ -6,15 +6,17 @@
 //! get the permissions of the file that they replace; and the writer looks whether the name still
 //! leads to the same file before it says that it was written.
 
+mod folder;
+
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::Path;
 
 use crate::error::{self, Error};
 
-/// Neither a link at the end of the path is followed, nor the other end of a pipe waited for.
-const CAREFUL: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+pub use folder::{CHANCE_LEN, Entry, Temporary};
+
 /// Links that one name may lead through, as Linux has it.
 const LINKS_MAX: usize = 40;
 /// Bytes at either end of a file by which its writer sees that another one has changed it.
@@ -23,92 +25,36 @@ const MARK_BYTES: u64 = 512;
 const ACL_BYTES_MAX: usize = 64 << 10;
 const ACL: &str = "system.posix_acl_access";
 
-/// Makes a file that this user alone can open.
-///
-/// # Errors
-/// `AlreadyExists` where anything has this name.
-pub fn create_new(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(CAREFUL);
-    options.open(path)
-}
-
-/// Opens a regular file, which a link is not.
-///
-/// # Errors
-/// `InvalidInput` for anything else of this name.
-pub fn open_regular(path: &Path, may_write: bool) -> io::Result<File> {
-    let file = File::options().read(true).write(may_write).custom_flags(CAREFUL).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(ErrorKind::InvalidInput.into()),
-    }
-}
-
-/// Opens a regular file that this user has made, under this name alone, to go on with it.
-///
-/// # Errors
-/// `AlreadyExists` where something else has this name.
-pub fn open_own(path: &Path) -> io::Result<File> {
-    let there = fs::symlink_metadata(path)?;
-    let is_own = |there: &Metadata| {
-        let user = rustix::process::geteuid().as_raw();
-        there.is_file() && there.uid() == user && there.nlink() == 1
-    };
-    if !is_own(&there) {
-        return Err(ErrorKind::AlreadyExists.into());
-    }
-    let file = File::options().read(true).write(true).custom_flags(CAREFUL).open(path)?;
-    match is_own(&file.metadata()?) {
-        true => Ok(file),
-        false => Err(ErrorKind::AlreadyExists.into()),
-    }
-}
-
-/// Opens this user's own file, or makes it.
-///
-/// # Errors
-/// `AlreadyExists` where something else has this name.
-pub fn open_or_create(path: &Path) -> io::Result<File> {
-    match open_own(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => match create_new(path) {
-            // Another process was faster.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => open_own(path),
-            created => created,
-        },
-        opened => opened,
-    }
-}
-
-/// What is in a regular file, up to so many bytes.
+/// The content of a regular file, up to so many bytes.
 ///
 /// # Errors
 /// `InvalidInput` for anything else of this name.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    content(&Entry::at(path)?, bytes_max)
+}
+
+/// As [`read`], in an open folder.
+///
+/// # Errors
+/// `InvalidInput` for anything else of this name.
+pub fn content(entry: &Entry, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(path, false)?.take(bytes_max).read_to_end(&mut bytes)?;
+    entry.open_regular(false)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Whether an open file still has this name.
-pub fn has_name(file: &File, name: &Path) -> bool {
-    let identity = |there: Metadata| (there.dev(), there.ino());
-    let there = fs::symlink_metadata(name).map(identity);
-    file.metadata().map(identity).is_ok_and(|ours| there.is_ok_and(|there| there == ours))
-}
-
-/// The file that a name means, as `cp` has it: that which a symbolic link leads to, as far as the
+/// The name that a path means, as `cp` has it: that which a symbolic link leads to, as far as the
 /// system would follow it. A device, a pipe or a socket keeps the name by which it was asked for.
 ///
 /// # Errors
 /// `InvalidArgument` for a link that leads nowhere, or that another user has put into a folder
-/// where all may write.
-pub fn followed(target: &Path) -> error::Result<PathBuf> {
+/// where all may write, and where the folder is not there.
+pub fn followed(target: &Path) -> error::Result<Entry> {
     let wrong = |text: &str| Error::new(error::ErrorKind::InvalidArgument, text);
-    let mut at = std::path::absolute(target).map_err(|error| Error::from_io(&error))?;
-    let is_link = |at: &Path| fs::symlink_metadata(at).is_ok_and(|there| there.is_symlink());
+    let path = std::path::absolute(target).map_err(|error| Error::from_io(&error))?;
+    let mut at = Entry::at(&path).map_err(|error| cannot_open_folder(&path, &error))?;
     for _ in 0..LINKS_MAX {
-        if !is_link(&at) {
+        if !at.metadata().is_ok_and(|there| there.is_symlink()) {
             return Ok(at);
         }
         if !may_follow(&at) {
@@ -116,29 +62,44 @@ pub fn followed(target: &Path) -> error::Result<PathBuf> {
                 "the target is another user's symbolic link, in a folder where all may write";
             return Err(wrong(text).with_advice("write elsewhere, or name the file it leads to"));
         }
-        let there = fs::metadata(&at).map_err(|_| {
+        let there = at.target_metadata().map_err(|_| {
             let text = "the target is a symbolic link that leads nowhere";
             wrong(text).with_advice("remove it first")
         })?;
         if !there.is_file() && !there.is_dir() {
             return Ok(at);
         }
-        let leads_to = fs::read_link(&at).map_err(|error| Error::from_io(&error))?;
-        at = at.parent().unwrap_or(Path::new("/")).join(leads_to);
+        at = at.link_target().map_err(|error| cannot_open_folder(at.path(), &error))?;
     }
     Err(wrong("the target is a symbolic link that leads to itself"))
 }
 
+fn cannot_open_folder(path: &Path, error: &io::Error) -> Error {
+    let wrong = |text: &str| Error::new(error::ErrorKind::InvalidArgument, text);
+    let error = match error.kind() {
+        ErrorKind::NotFound => {
+            wrong("the target's directory is not there").with_advice("make it first")
+        }
+        ErrorKind::InvalidInput => wrong("the target is a directory"),
+        ErrorKind::NotADirectory => wrong("what should be the target's directory is a file"),
+        _ => Error::from_io(error),
+    };
+    error.with_url(path.to_string_lossy())
+}
+
 /// The rule of Linux (`fs.protected_symlinks`), wherever it is in force: in a folder where all may
 /// write and none may remove, links count that this user or the folder's owner has made.
-fn may_follow(link: &Path) -> bool {
-    let folder = link.parent().unwrap_or(Path::new("/"));
-    let (Ok(link), Ok(folder)) = (fs::symlink_metadata(link), fs::metadata(folder)) else {
-        return false;
-    };
+fn may_follow(link: &Entry) -> bool {
+    let (Ok(link), Ok(folder)) = (link.metadata(), link.folder_metadata()) else { return false };
     let is_shared = folder.mode() & 0o1002 == 0o1002;
     let user = rustix::process::geteuid().as_raw();
     !is_shared || link.uid() == user || link.uid() == folder.uid()
+}
+
+/// Whether a file system refuses a call that it does not have: EOPNOTSUPP, ENOSYS, EINVAL, EPERM.
+pub fn is_unsupported(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
 /// Opens what is no regular file, to be written into and never replaced; `None` for a regular file,
@@ -146,8 +107,8 @@ fn may_follow(link: &Path) -> bool {
 ///
 /// # Errors
 /// `Unsupported` for a pipe from which no program reads, and for a socket.
-pub fn open_special(target: &Path) -> error::Result<Option<File>> {
-    let Ok(there) = fs::metadata(target) else { return Ok(None) };
+pub fn open_special(target: &Entry) -> error::Result<Option<File>> {
+    let Ok(there) = target.target_metadata() else { return Ok(None) };
     if there.is_file() || there.is_dir() {
         return Ok(None);
     }
@@ -155,9 +116,7 @@ pub fn open_special(target: &Path) -> error::Result<Option<File>> {
     if there.file_type().is_socket() {
         return Err(wrong("the target is a socket, into which nothing is written"));
     }
-    // An open that waited for a pipe's reader would wait without end.
-    let opened = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(target);
-    let file = opened.map_err(|error| match error.raw_os_error() {
+    let file = target.open_target().map_err(|error| match error.raw_os_error() {
         Some(libc::ENXIO) => wrong("the target is a pipe from which no program reads"),
         _ => Error::from_io(&error),
     })?;
@@ -170,9 +129,9 @@ pub fn open_special(target: &Path) -> error::Result<Option<File>> {
 /// Gives a file that was private the permissions, group and access control list of the one that it
 /// replaces; without one, those of any new file. Where the group is refused, it gets no more than
 /// others have; where a file system refuses its permissions, it stays private.
-pub fn dress(file: &File, replaced: Option<&Path>) -> io::Result<()> {
-    let there = replaced.and_then(|path| open_regular(path, false).ok());
-    let seen = replaced.and_then(|path| fs::metadata(path).ok()).filter(Metadata::is_file);
+pub fn dress(file: &File, replaced: Option<&Entry>) -> io::Result<()> {
+    let there = replaced.and_then(|entry| entry.open_regular(false).ok());
+    let seen = replaced.and_then(|entry| entry.metadata().ok()).filter(Metadata::is_file);
     let Some(seen) = seen else {
         let _ = file.set_permissions(Permissions::from_mode(0o666 & !umask()));
         return Ok(());
@@ -208,11 +167,19 @@ fn umask() -> u32 {
 /// # Errors
 /// What keeps it from being written.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    use std::io::Write;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    new.write_all(content)?;
-    new.persist(path).map(drop).map_err(|error| error.error)
+    replace_at(&Entry::at(path)?, content)
+}
+
+/// As [`replace`], in an open folder.
+///
+/// # Errors
+/// What keeps it from being written.
+pub fn replace_at(target: &Entry, content: &[u8]) -> io::Result<()> {
+    let new = target.unguessable(".farroot-".as_ref(), "");
+    let mut file = new.create_new()?;
+    let new = Temporary::new(new);
+    file.write_all(content)?;
+    new.rename(target)
 }
 
 /// Writes a small file that this user alone can read, where `cp` would: through links, and into
@@ -221,14 +188,15 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`followed`] and [`open_special`]; what keeps it from being written.
 pub fn write_private(target: &Path, content: &[u8]) -> error::Result<()> {
-    use std::io::Write;
     let target = followed(target)?;
     let written = match open_special(&target)? {
         Some(mut special) => special.write_all(content),
-        None if target.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        None => replace(&target, content),
+        None if target.metadata().is_ok_and(|there| there.is_dir()) => {
+            Err(ErrorKind::IsADirectory.into())
+        }
+        None => replace_at(&target, content),
     };
-    written.map_err(|error| Error::from_io(&error).with_url(target.to_string_lossy()))
+    written.map_err(|error| Error::from_io(&error).with_url(target.path().to_string_lossy()))
 }
 
 /// By what a writer that goes on with a file sees whether another one has changed it.
@@ -282,19 +250,20 @@ mod tests {
     fn only_this_users_own_regular_file_is_gone_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        drop(create_new(&path("own")).unwrap());
+        let entry = |name: &str| Entry::at(&path(name)).unwrap();
+        drop(entry("own").create_new().unwrap());
         assert_eq!(fs::metadata(path("own")).unwrap().mode() & 0o777, 0o600);
-        assert!(create_new(&path("own")).is_err() && open_own(&path("own")).is_ok());
+        assert!(entry("own").create_new().is_err() && entry("own").open_own().is_ok());
         symlink(path("own"), path("link")).unwrap();
         pipe(&path("pipe"));
         for name in ["link", "pipe"] {
-            let there = open_own(&path(name)).unwrap_err();
+            let there = entry(name).open_own().unwrap_err();
             assert_eq!(there.kind(), ErrorKind::AlreadyExists, "{name}");
-            assert!(create_new(&path(name)).is_err() && open_regular(&path(name), true).is_err());
+            assert!(entry(name).create_new().is_err() && entry(name).open_regular(true).is_err());
         }
         fs::hard_link(path("own"), path("other")).unwrap();
-        assert!(open_own(&path("own")).is_err(), "it has another name");
-        assert_eq!(open_own(&path("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(entry("own").open_own().is_err(), "it has another name");
+        assert_eq!(entry("none").open_own().unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[test]
@@ -307,19 +276,19 @@ mod tests {
         symlink("none", path("dangling")).unwrap();
         symlink("circle", path("circle")).unwrap();
         symlink("/dev/null", path("null")).unwrap();
-        assert_eq!(followed(&path("two")).unwrap(), path("file"));
-        assert_eq!(followed(&path("new")).unwrap(), path("new"));
-        assert_eq!(followed(&path("null")).unwrap(), path("null"));
+        for (asked, meant) in [("two", "file"), ("new", "new"), ("null", "null")] {
+            assert_eq!(followed(&path(asked)).unwrap().path(), path(meant));
+        }
         assert!(followed(&path("dangling")).is_err() && followed(&path("circle")).is_err());
-        assert!(open_special(&path("null")).unwrap().is_some());
-        assert!(open_special(&path("two")).unwrap().is_none());
+        let special = |name: &str| open_special(&Entry::at(&path(name)).unwrap());
+        assert!(special("null").unwrap().is_some() && special("two").unwrap().is_none());
         pipe(&path("pipe"));
         write_private(&path("two"), b"new").unwrap();
         assert_eq!(fs::read(path("file")).unwrap(), b"new");
         assert_eq!(fs::metadata(path("file")).unwrap().mode() & 0o777, 0o600);
         assert!(path("two").is_symlink() && write_private(&path("null"), b"x").is_ok());
         assert!(write_private(folder.path(), b"x").is_err());
-        let error = open_special(&path("pipe")).unwrap_err();
+        let error = special("pipe").unwrap_err();
         assert!(error.to_string().contains("no program reads"), "{error}");
     }
 
@@ -332,11 +301,32 @@ mod tests {
         for (name, permissions) in [("a", 0o640), ("b", 0o604), ("c", 0o600)] {
             fs::write(path("there"), "").unwrap();
             fs::set_permissions(path("there"), Permissions::from_mode(permissions)).unwrap();
-            dress(&create_new(&path(name)).unwrap(), Some(&path("there"))).unwrap();
+            let there = Entry::at(&path("there")).unwrap();
+            dress(&there.sibling(name).create_new().unwrap(), Some(&there)).unwrap();
             assert_eq!(mode(name), permissions);
         }
-        dress(&create_new(&path("new")).unwrap(), Some(&path("none"))).unwrap();
+        let none = Entry::at(&path("none")).unwrap();
+        dress(&none.sibling("new").create_new().unwrap(), Some(&none)).unwrap();
         assert_eq!(mode("new"), mode("usual"));
+    }
+
+    /// Another user who owns a folder above may rename it while a file is written, and put a link
+    /// to somewhere else in its place.
+    #[test]
+    fn an_open_folder_stays_the_same_whatever_becomes_of_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["ours", "victim"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        fs::write(path("victim/f"), "precious").unwrap();
+        let target = Entry::at(&path("ours/f")).unwrap();
+        fs::rename(path("ours"), path("moved")).unwrap();
+        symlink("victim", path("ours")).unwrap();
+        replace_at(&target, b"new").unwrap();
+        assert_eq!(fs::read(path("victim/f")).unwrap(), b"precious");
+        assert_eq!(fs::read(path("moved/f")).unwrap(), b"new");
+        assert_eq!(fs::read_dir(path("moved")).unwrap().count(), 1);
     }
 
     #[test]
@@ -345,7 +335,7 @@ mod tests {
         let path = folder.path().join("f");
         let begin = || {
             fs::write(&path, [7; 2000]).unwrap();
-            let file = open_own(&path).unwrap();
+            let file = Entry::at(&path).unwrap().open_own().unwrap();
             let mark = Mark::of(&file).unwrap();
             file.write_all_at(&[8; 100], 2000).unwrap();
             (file, mark)

@@ -5,15 +5,13 @@
 //! thread waits for the disk to write earlier ones ([`write_back`](mod@write_back)). Disk space is
 //! reserved ahead of the writes ([`room`]).
 
+mod naming;
 mod part;
 mod room;
 mod write_back;
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,15 +19,15 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mutex::Mutex;
-use tempfile::TempPath;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use self::naming::{beside, cannot_name, name_new, remove_held};
 pub use self::part::LocalPart;
 use self::room::DiskRoom;
 use self::write_back::write_back;
-use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
+use super::{Content, CreateOptions, Sink, Written};
 use crate::checksum::Algorithm;
-use crate::disk::{self, Mark};
+use crate::disk::{self, Entry, Mark, Temporary};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
@@ -43,8 +41,6 @@ const PIECES_MAX: usize = 1024;
 /// Why a file is not what its writer has made.
 const CHANGED: &str =
     "another program has removed, replaced, moved or changed the file while it was written";
-/// Letters of chance in the temporary name.
-const CHANCE_LEN: usize = 8;
 
 /// A file that is being written.
 pub struct LocalFile {
@@ -64,8 +60,7 @@ pub struct LocalFile {
 /// What the thread has of it.
 struct Disk {
     file: File,
-    /// What an error names.
-    target: PathBuf,
+    target: Entry,
     place: Mutex<Place>,
     room: Mutex<DiskRoom>,
 }
@@ -73,9 +68,9 @@ struct Disk {
 /// Where it is, and how it ends.
 enum Place {
     /// Beside its name.
-    Beside { part: TempPath, overwrite: bool },
+    Beside { part: Temporary, overwrite: bool },
     /// Under its name, which goes where it is abandoned.
-    Under(TempPath),
+    Under(Temporary),
     /// In a file that was there.
     Behind(Behind),
     /// Whole, or given up: nothing is written any more.
@@ -117,7 +112,7 @@ pub async fn create(target: PathBuf, options: CreateOptions) -> Result<LocalFile
 
 /// Opens a file to write behind its end; also says where that is.
 pub async fn append_to(target: PathBuf) -> Result<(LocalFile, u64)> {
-    blocking(move || open_at(target)).await
+    blocking(move || open_at(&target)).await
 }
 
 async fn blocking<T: Send + 'static>(
@@ -133,15 +128,12 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
     check_there(&target, options)?;
     let (file, place) = match options.in_place {
         true => {
-            let mut open = File::options();
             // A file that came since it was asked for is not ours.
-            open.write(true).create(true).create_new(!options.overwrite).truncate(false);
-            open.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-            let file = open.open(&target).map_err(|error| cannot_name(&target, &error))?;
+            let file = target.create_in_place(options.overwrite);
+            let file = file.map_err(|error| cannot_name(&target, &error))?;
             lock(&file)?;
             file.set_len(0).map_err(|error| cannot_begin(&target, &error))?;
-            let path = TempPath::try_from_path(&target);
-            (file, Place::Under(path.map_err(|error| cannot_begin(&target, &error))?))
+            (file, Place::Under(Temporary::new(target.clone())))
         }
         false => {
             let (file, part) = beside(&target)?;
@@ -151,18 +143,13 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
     Ok(LocalFile::of(file, target, place))
 }
 
-fn open_at(target: PathBuf) -> Result<(LocalFile, u64)> {
-    let target = disk::followed(&target)?;
-    let there = fs::metadata(&target).map_err(|error| Error::from_io(&error))?;
+fn open_at(target: &Path) -> Result<(LocalFile, u64)> {
+    let target = disk::followed(target)?;
+    let there = target.target_metadata().map_err(|error| Error::from_io(&error))?;
     check_regular(&there)?;
-    let open = |reads: bool| {
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        File::options().read(reads).write(true).custom_flags(flags).open(&target)
-    };
-    let file = open(true).or_else(|_| open(false));
-    let file = file.map_err(|error| cannot_begin(&target, &error))?;
+    let file = target.open_to_write().map_err(|error| cannot_begin(&target, &error))?;
     lock(&file)?;
-    if !disk::has_name(&file, &target) {
+    if !target.names(&file) {
         return Err(is_written());
     }
     // Asked again: the writer that had it may have made it longer.
@@ -172,19 +159,17 @@ fn open_at(target: PathBuf) -> Result<(LocalFile, u64)> {
 }
 
 /// Whether a file may be made.
-fn check_there(target: &Path, options: CreateOptions) -> Result<()> {
-    let Ok(there) = fs::metadata(target) else { return Ok(()) };
+fn check_there(target: &Entry, options: CreateOptions) -> Result<()> {
+    let Ok(there) = target.target_metadata() else { return Ok(()) };
     check_regular(&there)?;
     if !options.overwrite {
         return Err(Error::target_is_there());
     }
     // A file that its owner has protected is not replaced, and neither is one that is written to.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let open = File::options().write(true).custom_flags(flags).open(target);
-    lock(&open.map_err(|error| cannot_begin(target, &error))?)
+    lock(&target.open_to_write().map_err(|error| cannot_begin(target, &error))?)
 }
 
-fn check_regular(there: &fs::Metadata) -> Result<()> {
+fn check_regular(there: &Metadata) -> Result<()> {
     let wrong = |kind, text| Err(Error::new(kind, text));
     match () {
         () if there.is_dir() => wrong(ErrorKind::InvalidArgument, "the target is a directory"),
@@ -208,78 +193,8 @@ fn is_written() -> Error {
         .with_advice("wait until it is done, or write to another name")
 }
 
-/// A new file beside the target, `.NAME.CHANCE.part`, locked. What writers that have ended left of
-/// the same name is removed.
-fn beside(target: &Path) -> Result<(File, TempPath)> {
-    let wrong = |error: &io::Error| cannot_begin(target, error);
-    let nameless = || Error::new(ErrorKind::InvalidArgument, "the target has no name");
-    let (folder, prefix) = part_place(target).ok_or_else(nameless)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".part").rand_bytes(CHANCE_LEN);
-    loop {
-        let (file, part) =
-            builder.make_in(folder, disk::create_new).map_err(|error| wrong(&error))?.into_parts();
-        // Another writer may take it for one that was left, until it is locked.
-        let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        if is_ours && file.metadata().map_err(|error| wrong(&error))?.nlink() > 0 {
-            remove_left(folder, &prefix, &part)?;
-            return Ok((file, part));
-        }
-    }
-}
-
-/// The folder of a target, and how the names of its parts begin.
-fn part_place(target: &Path) -> Option<(&Path, OsString)> {
-    let (folder, name) = target.parent().zip(target.file_name())?;
-    let name = name.as_bytes();
-    let mut prefix = OsString::from(".");
-    prefix.push(OsStr::from_bytes(&name[..name.len().min(NAME_LEN_MAX)]));
-    prefix.push(".");
-    Some((folder, prefix))
-}
-
-/// The parts in a folder whose names begin so; none where the folder cannot be listed, which may
-/// be written to all the same.
-fn parts(folder: &Path, prefix: &OsStr) -> Vec<PathBuf> {
-    let is_part = |name: &OsStr| {
-        let rest = name.as_bytes().strip_prefix(prefix.as_bytes());
-        let chance = rest.and_then(|rest| rest.strip_suffix(b".part"));
-        chance.is_some_and(|c| c.len() == CHANCE_LEN && c.iter().all(u8::is_ascii_alphanumeric))
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| is_part(&entry.file_name())).map(|entry| entry.path()).collect()
-}
-
-/// Removes what a crash in [`name_held`] has left under the target's name: it names the part of a
-/// writer that has ended. That is not known of an empty file, which may be a user's.
-fn remove_held(target: &Path) {
-    let has_ended = |part: &PathBuf| disk::open_own(part).is_ok_and(|part| part.try_lock().is_ok());
-    let Some((folder, prefix)) = part_place(target) else { return };
-    let holds = |part: &PathBuf| is_held(target, part).is_ok_and(|held| held);
-    if parts(folder, &prefix).iter().any(|part| holds(part) && has_ended(part)) {
-        // Where that is refused, the target is there already.
-        let _ = fs::remove_file(target);
-    }
-}
-
-/// Removes what writers of the same name have left that have ended.
-fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
-    for part in parts(folder, prefix) {
-        if part.file_name() == ours.file_name() {
-            continue;
-        }
-        let Ok(other) = disk::open_own(&part) else { continue };
-        match other.try_lock() {
-            Ok(()) => drop(fs::remove_file(&part)),
-            Err(TryLockError::WouldBlock) => return Err(is_written()),
-            Err(TryLockError::Error(_)) => {}
-        }
-    }
-    Ok(())
-}
-
 impl LocalFile {
-    fn of(file: File, target: PathBuf, place: Place) -> Self {
+    fn of(file: File, target: Entry, place: Place) -> Self {
         LocalFile {
             disk: Arc::new(Disk { file, target, place: Mutex::new(place), room: Mutex::default() }),
             gathered: Vec::new(),
@@ -372,7 +287,7 @@ impl Sink for LocalFile {
             .await?;
             let disk = self.disk.clone();
             blocking(move || disk.give_name()).await?;
-            let address = self.disk.target.to_string_lossy().into_owned();
+            let address = self.disk.target.path().to_string_lossy().into_owned();
             let checksum = content.checksum(Algorithm::Adler32);
             Ok(Written { address, size: content.len(), checksum })
         }
@@ -431,31 +346,29 @@ impl Disk {
     fn give_name(&self) -> Result<()> {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Beside { part, overwrite } => {
-                if !disk::has_name(&self.file, &part) {
+                if !part.entry().names(&self.file) {
                     // What has the name now is another program's.
-                    drop(part.keep());
+                    part.keep();
                     return Err(self.changed());
                 }
                 if overwrite {
                     let options = CreateOptions { overwrite, ..CreateOptions::default() };
                     check_there(&self.target, options)?;
                 }
-                let dressed = disk::dress(&self.file, overwrite.then_some(&*self.target));
+                let dressed = disk::dress(&self.file, overwrite.then_some(&self.target));
                 dressed.map_err(|error| cannot_name(&self.target, &error))?;
                 let named = match overwrite {
-                    true => part.persist(&self.target).map_err(|error| error.error),
+                    true => part.rename(&self.target),
                     false => name_new(part, &self.target),
                 };
                 named.map_err(|error| cannot_name(&self.target, &error))?;
                 if !self.has_name() {
                     return Err(self.changed());
                 }
-                let folder = self.target.parent().map(File::open);
-                // Not all file systems sync folders.
-                let _ = folder.and_then(io::Result::ok).map(|folder| folder.sync_all());
+                self.target.sync_folder();
             }
             Place::Under(path) => {
-                drop(path.keep());
+                path.keep();
                 if !self.has_name() {
                     return Err(self.changed());
                 }
@@ -469,13 +382,13 @@ impl Disk {
     }
 
     fn has_name(&self) -> bool {
-        disk::has_name(&self.file, &self.target)
+        self.target.names(&self.file)
     }
 
     /// What was written is not where it was to be.
     fn changed(&self) -> Error {
         Error::new(ErrorKind::Changed, CHANGED)
-            .with_url(self.target.to_string_lossy())
+            .with_url(self.target.path().to_string_lossy())
             .with_advice("see which program it was, and write again")
     }
 
@@ -491,8 +404,11 @@ impl Disk {
             // Space that cannot be given back is no error here.
             Place::Behind(_) => drop(self.room.lock().give_back(&self.file)),
             // Another writer may have renamed a file over it.
-            Place::Under(path) if !disk::has_name(&self.file, &path) => drop(path.keep()),
-            Place::Beside { part, .. } if !disk::has_name(&self.file, &part) => drop(part.keep()),
+            Place::Under(name) | Place::Beside { part: name, .. }
+                if !name.entry().names(&self.file) =>
+            {
+                name.keep();
+            }
             // A temporary name goes when it is dropped.
             Place::Beside { .. } | Place::Under(_) | Place::Over => {}
         }
@@ -513,66 +429,8 @@ impl Disk {
         };
         let text = format!("{text}: {written} bytes were written");
         let error = Error::new(ErrorKind::Io, text).with_advice(advice);
-        error.with_url(self.target.to_string_lossy())
+        error.with_url(self.target.path().to_string_lossy())
     }
-}
-
-/// Renames a file, if no other file has the name `target`.
-fn name_new(part: TempPath, target: &Path) -> io::Result<()> {
-    match part.persist_noclobber(target) {
-        Ok(()) => Ok(()),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(error.error),
-        // The file system may have neither hard links nor a rename that replaces nothing.
-        Err(error) if is_unsupported(&error.error) => name_held(error.path, target),
-        Err(error) => Err(error.error),
-    }
-}
-
-/// Whether a file system refuses a call that it does not have: EOPNOTSUPP, ENOSYS, EINVAL, EPERM.
-fn is_unsupported(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
-}
-
-/// As [`name_new`]: creates a file of that name, which the rename then replaces. A crash in between
-/// leaves it beside the part: see [`remove_held`].
-fn name_held(part: TempPath, target: &Path) -> io::Result<()> {
-    let mut held = disk::create_new(target)?;
-    if let Err(error) = held.write_all(&held_text(&part)) {
-        if disk::has_name(&held, target) {
-            let _ = fs::remove_file(target);
-        }
-        return Err(error);
-    }
-    drop(held);
-    name_over(part, target)
-}
-
-/// Renames a file over the one that holds the name for it, if no other writer has that by now.
-fn name_over(part: TempPath, target: &Path) -> io::Result<()> {
-    if !is_held(target, &part)? {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    part.persist(target).map_err(|error| {
-        if is_held(target, &error.path).is_ok_and(|held| held) {
-            let _ = fs::remove_file(target);
-        }
-        error.error
-    })
-}
-
-/// What is in a file that holds a name for a part; no other writer puts that into one.
-fn held_text(part: &Path) -> Vec<u8> {
-    let name = part.file_name().unwrap_or_default().as_bytes();
-    [b"farroot is about to give this name to ", name, b"\n"].concat()
-}
-
-/// Whether a name is held for a part, by a file that no other process has replaced or written to.
-fn is_held(target: &Path, part: &Path) -> io::Result<bool> {
-    let text = held_text(part);
-    let there = fs::symlink_metadata(target)?;
-    let may_be = there.is_file() && there.len() == text.len() as u64;
-    Ok(may_be && fs::read(target)? == text)
 }
 
 /// Waits for the end of a thread, if there is one.
@@ -598,17 +456,10 @@ fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
     Ok(())
 }
 
-fn cannot_name(target: &Path, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => Error::target_is_there(),
-        _ => cannot_begin(target, error),
-    }
-}
-
 /// Of a target, also "no such file" is no missing source.
-fn cannot_begin(target: &Path, error: &io::Error) -> Error {
+fn cannot_begin(target: &Entry, error: &io::Error) -> Error {
     let known = Error::from_io(error);
-    let url = target.to_string_lossy();
+    let url = target.path().to_string_lossy();
     let wrong = |kind, text: &str| Error::new(kind, text).with_url(&*url);
     match known.kind() {
         ErrorKind::NotFound => {
@@ -622,5 +473,7 @@ fn cannot_begin(target: &Path, error: &io::Error) -> Error {
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

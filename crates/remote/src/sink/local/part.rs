@@ -25,8 +25,10 @@ impl LocalPart {
     /// The temporary path.
     pub fn path(&self) -> PathBuf {
         match &*self.0.disk.place.lock() {
-            Place::Beside { part, .. } => part.to_path_buf(),
-            Place::Under(_) | Place::Behind { .. } | Place::Over => self.0.disk.target.clone(),
+            Place::Beside { part, .. } => part.entry().path().to_owned(),
+            Place::Under(_) | Place::Behind { .. } | Place::Over => {
+                self.0.disk.target.path().to_owned()
+            }
         }
     }
 
@@ -37,7 +39,7 @@ impl LocalPart {
     /// file system. The temporary file is then removed.
     pub async fn finish(self) -> Result<Written> {
         let disk = self.0.disk.clone();
-        let address = disk.target.to_string_lossy().into_owned();
+        let address = disk.target.path().to_string_lossy().into_owned();
         let size = blocking(move || {
             let synced = disk.file.sync_all().and_then(|()| disk.file.metadata());
             let size = synced.map_err(|error| disk.failed(&error, 0))?.len();

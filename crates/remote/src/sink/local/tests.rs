@@ -1,5 +1,7 @@
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use super::naming::{held_text, name_held, name_over};
 use super::*;
 use crate::sink::Upload;
 
@@ -14,8 +16,12 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn upload(sink: LocalFile, before: u64) -> Upload {
-    Upload::new(sink.disk.target.to_string_lossy().into_owned(), Box::new(sink), before)
+fn entry(path: &Path) -> Entry {
+    Entry::at(path).unwrap()
+}
+
+pub fn upload(sink: LocalFile, before: u64) -> Upload {
+    Upload::new(sink.disk.target.path().to_string_lossy().into_owned(), Box::new(sink), before)
 }
 
 async fn begin(target: &Path, options: CreateOptions) -> Result<Upload> {
@@ -123,16 +129,16 @@ fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
     let part = |text: &str| {
         let path = folder.path().join("part");
         fs::write(&path, text).unwrap();
-        TempPath::try_from_path(path).unwrap()
+        Temporary::new(entry(&path))
     };
-    name_held(part("ours"), &target).unwrap();
+    name_held(part("ours"), &entry(&target)).unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"ours");
-    let error = name_held(part("later"), &target).unwrap_err();
+    let error = name_held(part("later"), &entry(&target)).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(fs::read(&target).unwrap(), b"ours");
     let gone = part("gone");
-    fs::remove_file(&gone).unwrap();
-    name_held(gone, &folder.path().join("g.root")).unwrap_err();
+    gone.entry().remove().unwrap();
+    name_held(gone, &entry(&folder.path().join("g.root"))).unwrap_err();
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
@@ -148,10 +154,10 @@ fn a_held_name_that_another_writer_took_stays_theirs() {
         fs::rename(folder.path().join("other"), target).unwrap();
     };
     for take in [&writes as &dyn Fn(&Path), &renames] {
-        fs::write(&target, held_text(&path)).unwrap();
+        fs::write(&target, held_text(&entry(&path))).unwrap();
         take(&target);
         fs::write(&path, "ours").unwrap();
-        let error = name_over(TempPath::try_from_path(&path).unwrap(), &target).unwrap_err();
+        let error = name_over(Temporary::new(entry(&path)), &entry(&target)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&target).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["f.root"]);
@@ -165,8 +171,8 @@ fn a_held_name_that_another_writer_took_stays_theirs() {
 async fn what_a_crash_left_to_hold_a_name_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("f.root");
-    let part = folder.path().join(".f.root.aB3dE6gH.part");
-    fs::write(&target, held_text(&part)).unwrap();
+    let part = folder.path().join(".f.root.0a1b2c3d4e5f6789.part");
+    fs::write(&target, held_text(&entry(&part))).unwrap();
     let refused = begin(&target, NEW).await.unwrap_err();
     assert!(refused.to_string().contains("is there already"), "no writer left it: {refused}");
     fs::write(&part, "whole").unwrap();
@@ -185,8 +191,8 @@ async fn what_a_crash_left_to_hold_a_name_is_replaced() {
 async fn a_file_of_the_user_beside_what_a_crash_left_stays() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("f.root");
-    fs::write(folder.path().join(".f.root.aB3dE6gH.part"), "whole").unwrap();
-    let of_another = held_text(Path::new(".f.root.0123abcd.part"));
+    fs::write(folder.path().join(".f.root.0a1b2c3d4e5f6789.part"), "whole").unwrap();
+    let of_another = held_text(&entry(Path::new(".f.root.0123456789abcdef.part")));
     for theirs in [&b""[..], b"something", &of_another] {
         fs::write(&target, theirs).unwrap();
         let before = fs::metadata(&target).unwrap();
@@ -238,7 +244,7 @@ async fn one_writer_has_a_file() {
     }
     drop(update);
     // What a writer that was killed has left.
-    fs::write(folder.path().join(".f.root.aB3dE6gH.part"), "left").unwrap();
+    fs::write(folder.path().join(".f.root.0a1b2c3d4e5f6789.part"), "left").unwrap();
     fs::write(folder.path().join(".f.root.notes.part"), "mine").unwrap();
     begin(&target, OVER).await.unwrap().finish().await.unwrap();
     assert_eq!(names(folder.path()), [".f.root.notes.part", "f.root"]);
@@ -265,7 +271,7 @@ async fn what_cannot_be_a_target_is_told_at_once() {
     for (target, why) in [
         (folder.path().to_owned(), "is a directory"),
         (folder.path().join("none/f"), "directory is not there; in"),
-        (folder.path().join("file/f"), "cannot be written"),
+        (folder.path().join("file/f"), "directory is a file"),
         ("/dev/null".into(), "a device or a pipe"),
     ] {
         for options in [OVER, CreateOptions { in_place: true, ..OVER }] {
@@ -314,9 +320,9 @@ async fn an_error_of_the_disk_comes_with_a_later_write_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".f.root.part");
     fs::write(&path, "").unwrap();
-    let place = Place::Beside { part: TempPath::try_from_path(&path).unwrap(), overwrite: true };
+    let place = Place::Beside { part: Temporary::new(entry(&path)), overwrite: true };
     let file = File::open(&path).unwrap();
-    let mut upload = upload(LocalFile::of(file, folder.path().join("f.root"), place), 0);
+    let mut upload = upload(LocalFile::of(file, entry(&folder.path().join("f.root")), place), 0);
     let piece = Bytes::from(vec![0; RUN_BYTES / 2]);
     let mut error = None;
     for at in 0..6 {
@@ -336,9 +342,9 @@ async fn an_error_of_waiting_for_the_disk_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".f.root.part");
     fs::write(&path, "").unwrap();
-    let place = Place::Beside { part: TempPath::try_from_path(&path).unwrap(), overwrite: true };
+    let place = Place::Beside { part: Temporary::new(entry(&path)), overwrite: true };
     let file = File::options().write(true).open("/dev/null").unwrap();
-    let mut upload = upload(LocalFile::of(file, folder.path().join("f.root"), place), 0);
+    let mut upload = upload(LocalFile::of(file, entry(&folder.path().join("f.root")), place), 0);
     let piece = Bytes::from(vec![0; RUN_BYTES]);
     let mut error = None;
     while error.is_none() && upload.len() < 2 * CACHED_BYTES_MAX {
@@ -356,10 +362,11 @@ fn errors_of_disks_say_what_helps() {
     let place = Place::Behind(behind);
     let disk = Disk {
         file: File::create(folder.path().join("f")).unwrap(),
-        target: "/d/f".into(),
+        target: entry(&folder.path().join("f")),
         place: Mutex::new(place),
         room: Mutex::default(),
     };
+    let path = folder.path().join("f").display().to_string();
     for (code, why) in [
         (libc::ENOSPC, "the disk is full: 17 bytes were written; in /d/f; free some room"),
         (libc::EDQUOT, "the quota is used up: 17 bytes were written; in /d/f; remove some files"),
@@ -367,7 +374,7 @@ fn errors_of_disks_say_what_helps() {
         (libc::EIO, "cannot be written: Input/output error (os error 5); in /d/f"),
     ] {
         let error = disk.failed(&io::Error::from_raw_os_error(code), 17);
-        assert!(error.to_string().starts_with(why), "{error}");
+        assert!(error.to_string().replace(&path, "/d/f").starts_with(why), "{error}");
     }
 }
 

@@ -27,7 +27,7 @@ pub fn write_back(file: &File) -> io::Result<()> {
 /// Whether the system, or the kind of file, lacks the call: ENOSYS, EPERM, EINVAL, ESPIPE.
 #[cfg(target_os = "linux")]
 fn is_lacking(error: &io::Error) -> bool {
-    super::is_unsupported(error) || error.kind() == io::ErrorKind::NotSeekable
+    crate::disk::is_unsupported(error) || error.kind() == io::ErrorKind::NotSeekable
 }
 
 #[cfg(target_os = "linux")]

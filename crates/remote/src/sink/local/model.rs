@@ -1,0 +1,197 @@
+//! Any order of a writer's steps and those of another program in the same folder, against a model
+//! of the folder.
+//!
+//! The other program may do all that a folder allows in which it may write: remove, replace or link
+//! the target and the writer's temporary file. Whatever it does, a file outside the folder stays as
+//! it is, a writer that reports success has its bytes under the target's name, and one that fails,
+//! gives up or dies leaves under that name the last thing that somebody else put there.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::{create, tests};
+use crate::sink::{CreateOptions, Upload};
+
+const OURS: &[u8] = b"ours";
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Begin {
+        overwrite: bool,
+    },
+    Finish,
+    Abandon,
+    /// The process ends: nothing of the writer runs any more, its lock is gone.
+    Crash,
+    Other(Name, Act),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Name {
+    Target,
+    Part,
+}
+
+/// The other program's act on a name.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Remove,
+    Replace,
+    Link,
+    Pipe,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let name = prop_oneof![Just(Name::Target), Just(Name::Part)];
+    let act = prop_oneof![Just(Act::Remove), Just(Act::Replace), Just(Act::Link), Just(Act::Pipe)];
+    let step = prop_oneof![
+        3 => any::<bool>().prop_map(|overwrite| Step::Begin { overwrite }),
+        2 => Just(Step::Finish),
+        1 => Just(Step::Abandon),
+        1 => Just(Step::Crash),
+        3 => (name, act).prop_map(|(name, act)| Step::Other(name, act)),
+    ];
+    prop::collection::vec(step, 1..12)
+}
+
+/// A thing under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Thing {
+    Nothing,
+    File(Vec<u8>),
+    Link(PathBuf),
+    Other,
+}
+
+fn thing(path: &Path) -> Thing {
+    match fs::symlink_metadata(path) {
+        Err(_) => Thing::Nothing,
+        Ok(there) if there.is_symlink() => Thing::Link(fs::read_link(path).unwrap()),
+        Ok(there) if there.is_file() => Thing::File(fs::read(path).unwrap()),
+        Ok(_) => Thing::Other,
+    }
+}
+
+struct Folders {
+    shared: TempDir,
+    private: TempDir,
+    upload: Option<Upload>,
+    /// The writer has followed a link under the target's name.
+    has_followed: bool,
+    /// The target, as the last one who may has left it.
+    target: Thing,
+}
+
+impl Folders {
+    fn new() -> Folders {
+        let [shared, private] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        fs::write(private.path().join("victim"), "precious").unwrap();
+        Folders { shared, private, upload: None, has_followed: false, target: Thing::Nothing }
+    }
+
+    fn target(&self) -> PathBuf {
+        self.shared.path().join("f.root")
+    }
+
+    fn victim(&self) -> PathBuf {
+        self.private.path().join("victim")
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.shared.path()).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| *path != self.target()).collect()
+    }
+
+    async fn step(&mut self, step: Step) {
+        match step {
+            Step::Begin { overwrite } if self.upload.is_none() => {
+                let options = CreateOptions { overwrite, ..CreateOptions::default() };
+                if let Ok(sink) = create(self.target(), options).await {
+                    self.has_followed = matches!(self.target, Thing::Link(_));
+                    let mut upload = tests::upload(sink, 0);
+                    upload.write(0, Bytes::from_static(OURS), false).await.unwrap();
+                    upload.sync().await.unwrap();
+                    self.upload = Some(upload);
+                }
+            }
+            Step::Finish => {
+                let Some(upload) = self.upload.take() else { return };
+                if upload.finish().await.is_err() {
+                    return;
+                }
+                // A link is followed, as `cp` does: this user may write there.
+                match self.has_followed {
+                    true => {
+                        assert_eq!(fs::read(self.victim()).unwrap(), OURS);
+                        fs::write(self.victim(), "precious").unwrap();
+                    }
+                    false => self.target = Thing::File(OURS.to_vec()),
+                }
+            }
+            Step::Abandon => {
+                if let Some(upload) = self.upload.take() {
+                    upload.abandon().await;
+                }
+            }
+            Step::Crash => {
+                let parts: Vec<_> = self.parts().into_iter().map(|p| (thing(&p), p)).collect();
+                drop(self.upload.take());
+                // Dropping has removed the part, which a process that is killed cannot.
+                for (there, path) in parts {
+                    if let Thing::File(bytes) = there {
+                        fs::write(path, bytes).unwrap();
+                    }
+                }
+            }
+            Step::Begin { .. } => {}
+            Step::Other(name, act) => self.other(name, act),
+        }
+    }
+
+    fn other(&mut self, name: Name, act: Act) {
+        let path = match name {
+            Name::Target => self.target(),
+            Name::Part => match self.parts().pop() {
+                Some(part) => part,
+                None => return,
+            },
+        };
+        let _ = fs::remove_file(&path);
+        match act {
+            Act::Remove => {}
+            Act::Replace => fs::write(&path, "theirs").unwrap(),
+            Act::Link => symlink(self.victim(), &path).unwrap(),
+            Act::Pipe => {
+                let kind = rustix::fs::FileType::Fifo;
+                rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).unwrap();
+            }
+        }
+        if let Name::Target = name {
+            self.target = thing(&path);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_another_program_does_nobody_loses_a_byte(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut folders = Folders::new();
+            for step in steps {
+                folders.step(step).await;
+                assert_eq!(thing(&folders.target()), folders.target, "after {step:?}");
+                let victim = fs::read(folders.victim()).unwrap();
+                assert_eq!(victim, b"precious", "after {step:?}");
+            }
+        });
+    }
+}
