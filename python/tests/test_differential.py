@@ -78,7 +78,6 @@ def test_a_column_of_a_friend_is_called_as_it_is_asked_for(befriended: tuple[str
 SPLIT = f"{REPOSITORY}/crates/rootfile/testdata/split.root:events"
 
 
-@pytest.mark.xfail(strict=True, reason="it is called by its path in the shell")
 def test_a_column_by_its_last_name_is_called_so() -> None:
     assert farroot.open(SPLIT).arrays(["inners.b"]).fields == ["inners.b"]
     assert command("cat", SPLIT, "--csv", "-c", "inners.b").splitlines()[0] == "inners.b"
@@ -91,7 +90,6 @@ def test_a_branch_of_branches_beside_a_formula() -> None:
     assert head.startswith("single/a,single/b,")
 
 
-@pytest.mark.xfail(strict=True, reason="dots stand for slashes in formulas only")
 def test_a_column_with_dots_for_slashes_alone() -> None:
     tree = farroot.open(SPLIT)
     assert tree.arrays(["event.n * 1"])["event.n * 1"].tolist() == [0, 1, 2, 3, 4]

@@ -37,8 +37,9 @@ impl fmt::Display for HiddenAlias {
 
 /// A column that a caller gets.
 pub(crate) enum Wanted {
-    /// The one at this position of those that are read.
-    Read(usize),
+    /// The one at this position of those that are read; under the name by which the caller asked
+    /// for it, if that is another one.
+    Read(usize, Option<String>),
     /// The value of a formula, by its text.
     Computed(String, Arc<Program>),
 }
@@ -64,11 +65,6 @@ impl Expressions {
         self.columns
     }
 
-    /// Whether some columns are computed.
-    pub fn has_formulas(&self) -> bool {
-        self.wanted.is_some()
-    }
-
     /// What the columns are called that the caller gets.
     pub fn names(&self) -> Vec<&str> {
         let read = self.columns.names();
@@ -76,7 +72,7 @@ impl Expressions {
         let mut names = Vec::with_capacity(wanted.len());
         for one in wanted {
             names.push(match one {
-                Wanted::Read(at) => read[*at],
+                Wanted::Read(at, name) => name.as_deref().unwrap_or(read[*at]),
                 Wanted::Computed(text, _) => &**text,
             });
         }
@@ -109,9 +105,13 @@ impl Expressions {
                     let array = program.array(&given, Some(self.columns.num_entries()))?;
                     columns.push((text.clone(), array));
                 }
-                Wanted::Read(at) => match is_skipped(*at) {
+                Wanted::Read(at, name) => match is_skipped(*at) {
                     Some(one) => left_out.push(SkippedColumn { position, ..one.clone() }),
-                    None => columns.extend(given.columns.get(*at).cloned()),
+                    None => {
+                        let column = given.columns.get(*at).cloned();
+                        let named = |(read, array)| (name.clone().unwrap_or(read), array);
+                        columns.extend(column.map(named));
+                    }
                 },
             }
         }

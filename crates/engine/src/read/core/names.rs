@@ -93,7 +93,23 @@ impl NameList {
 
     /// As [`NameList::find`], with paths from one of them and last names in it.
     pub fn find_below(&self, text: &str, below: Option<usize>) -> Option<usize> {
-        self.find_named(text, below).or_else(|| self.find_named(self.behind_table(text)?, below))
+        self.find_named(text, below)
+            .or_else(|| self.find_dotted(text, below))
+            .or_else(|| self.find_named(self.behind_table(text)?, below))
+    }
+
+    /// As ROOT, a path with dots for the slashes: `event.n` of `event/n`.
+    fn find_dotted(&self, text: &str, below: Option<usize>) -> Option<usize> {
+        let has_dots = self.kind == ColumnKind::Branch && text.contains('.');
+        let path = has_dots.then(|| self.below(text.replace('.', "/"), below))?;
+        self.by_path.get(&path)?.first().copied()
+    }
+
+    fn below(&self, path: String, below: Option<usize>) -> String {
+        match below {
+            Some(above) => format!("{}{}{path}", self.names[above].path, self.kind.separator()),
+            None => path,
+        }
     }
 
     /// As ROOT, a name without the table's own before it.
@@ -106,10 +122,7 @@ impl NameList {
         let separator = self.kind.separator();
         let spelled = self.spelled(text);
         let path = spelled.trim_matches(separator);
-        let full = match below {
-            Some(above) => format!("{}{separator}{path}", self.names[above].path),
-            None => path.to_owned(),
-        };
+        let full = self.below(path.to_owned(), below);
         let exact = self.by_path.get(&full).map(|found| found[0]).or_else(|| self.numbered(&full));
         if exact.is_some() || spelled.starts_with(separator) {
             return exact;
@@ -273,7 +286,8 @@ mod tests {
         assert_eq!(names.find("event/run"), Some(6));
         assert_eq!(names.find_below("run", Some(3)), Some(6));
         assert_eq!(names.find_below("Muon_pt", Some(3)), None);
-        assert_eq!(names.find("event.fX"), None);
+        assert_eq!(names.find("event.fX"), Some(4), "as in ROOT");
+        assert_eq!(names.find_below("event.fX", Some(3)), None);
     }
 
     /// A file may have two branches of one name in one place: by name only the first could be read.

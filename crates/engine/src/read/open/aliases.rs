@@ -21,9 +21,7 @@ pub(crate) async fn in_cut(
 ) -> Result<Option<Cut>> {
     let Some(cut) = cut else { return Ok(None) };
     let aliases = aliases_of(session, scope, &cut.columns, define).await?;
-    let mut cut = cut_of(&aliases, cut);
-    as_addresses(session, scope, define, &mut cut.columns).await;
-    Ok(Some(cut))
+    Ok(Some(cut_of(&aliases, cut)))
 }
 
 /// New columns over columns of the table and over each other: aliases that they name are computed.
@@ -35,30 +33,9 @@ pub(crate) async fn in_definitions(
     let mut made = Vec::with_capacity(define.len());
     for (at, one) in define.iter().enumerate() {
         let aliases = aliases_of(session, scope, &one.columns, &define[..at]).await?;
-        let mut one = definition_of(&aliases, one);
-        as_addresses(session, scope, &define[..at], &mut one.columns).await;
-        made.push(one);
+        made.push(definition_of(&aliases, one));
     }
     Ok(made)
-}
-
-/// Gives columns of formulas, in whose names dots may stand for slashes, the names that tables have
-/// for them. A name of nothing stays, for the error of those who read it.
-async fn as_addresses(
-    session: &Session,
-    scope: NameScope<'_>,
-    define: &[Definition],
-    columns: &mut [ColumnRequest],
-) {
-    for column in columns {
-        let is_new = define.iter().any(|one| one.name == column.name);
-        if is_new || !column.name.contains('.') || scope.table.has(&column.name) {
-            continue;
-        }
-        if let Ok(found) = in_formula(session, scope, &column.name).await {
-            column.name = found.request().name;
-        }
-    }
 }
 
 /// The alias of a name as a new column; `None` where it is the name of none.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::meaning::{HiddenAliases, Meaning, NameScope, alias_of, meaning};
-use super::resolve::in_formula;
+use super::resolve::{ResolvedColumn, in_formula};
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::{Expressions, Wanted};
 use crate::read::core::formula::{Formula, Grammar, Operand, Program};
+use crate::read::core::names::ColumnKind;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::select::is_glob;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use remote::{Error, ErrorKind, Result};
@@ -50,21 +52,25 @@ async fn computed(
         hidden.note(session, scope, text).await?;
         meanings.push((text, meaning(session, scope, text).await?));
     }
-    if meanings.iter().all(|(_, one)| matches!(one, Meaning::Columns(_))) {
+    let is_plain = |(text, one): &(&String, Meaning)| match one {
+        Meaning::Columns(columns) => called(text, columns).is_none(),
+        Meaning::Alias(_) | Meaning::Formula(_) => false,
+    };
+    if meanings.iter().all(is_plain) {
         return Ok((ColumnSpec::Named(texts.to_vec()), None));
     }
     let (mut reads, mut wanted) = (FormulaReads::default(), Vec::<Wanted>::new());
     for (text, meaning) in meanings {
         let formula = match meaning {
-            Meaning::Columns(_) => {
+            Meaning::Columns(found) => {
+                let name = called(text, &found);
                 let named = ColumnSpec::Named(vec![text.clone()]);
                 let columns = session.select(scope.table, scope.friends, &named, None).await?;
                 for request in columns.requests() {
                     let at = reads.add(request);
-                    let is_known =
-                        |one: &Wanted| matches!(one, Wanted::Read(known) if *known == at);
+                    let is_known = |one: &Wanted| matches!(one, Wanted::Read(known, of) if (*known, of) == (at, &name));
                     if !wanted.iter().any(is_known) {
-                        wanted.push(Wanted::Read(at));
+                        wanted.push(Wanted::Read(at, name.clone()));
                     }
                 }
                 continue;
@@ -79,6 +85,18 @@ async fn computed(
         wanted.push(Wanted::Computed(text.clone(), Arc::new(program)));
     }
     Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
+}
+
+/// The name of a branch that a caller calls otherwise than by its path: the caller's own.
+fn called(text: &str, found: &[ResolvedColumn]) -> Option<String> {
+    let [ResolvedColumn { friend: None, table, column }] = found else { return None };
+    let list = table.list();
+    let is_group = || list.all().iter().any(|other| other.parent == Some(*column));
+    let is_called_so = list.all()[*column].path == text
+        || list.kind() == ColumnKind::Field
+        || is_glob(text)
+        || is_group();
+    (!is_called_so).then(|| text.to_owned())
 }
 
 impl FormulaReads {

@@ -146,7 +146,7 @@ pub(crate) async fn resolve(
     Ok(columns.into_iter().map(of_friend).collect())
 }
 
-/// The column of a name in a formula, in which dots may stand for slashes.
+/// The column of a name in a formula: no pattern.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -156,20 +156,9 @@ pub(crate) async fn in_formula(
     name: &str,
 ) -> Result<ResolvedColumn> {
     let NameScope { table, below, .. } = scope;
-    let list = table.list();
-    let find = |name: &str| list.find_below(name, below);
-    if let Some(column) = find(name).or_else(|| find(&name.replace('.', "/"))) {
-        return Ok(ResolvedColumn::own(table, column));
-    }
-    let mut found = resolve(session, scope, name).await;
-    if found.is_err()
-        && let Some((friend, path)) = name.split_once('.')
-        && path.contains('.')
-    {
-        found = resolve(session, scope, &format!("{friend}.{}", path.replace('.', "/"))).await;
-    }
-    let no_such = || list.no_such(name, below).with_url(table.file().url());
-    found?.into_iter().next().ok_or_else(no_such)
+    let no_such = || table.list().no_such(name, below).with_url(table.file().url());
+    let found = resolve(session, scope, name).await?;
+    found.into_iter().next().ok_or_else(no_such)
 }
 
 /// A table and those friends of it that names may be about.
