@@ -33,7 +33,8 @@ pub(super) fn of_cells(histogram: &Histogram) -> Vec<f64> {
                 let entries = profile.entries[at];
                 (entries, profile.sum_w2.get(at).copied().unwrap_or(entries))
             }
-            None => (*cell, squares(at).unwrap_or(*cell)),
+            // The error of a cell below zero is of its size, as ROOT has it.
+            None => (*cell, squares(at).unwrap_or(cell.abs())),
         };
         let [x, y, z] = center;
         let of_one = [1.0, 0.0, x, x * x, y, y * y, x * y, z, z * z, x * z, y * z];
