@@ -22,7 +22,8 @@ const CLASS_AT_LONG: usize = 34;
 const CLASS_AT_SHORT: usize = 26;
 /// The name of the class, with its length in front.
 const CLASS: &[u8] = b"\x07TBasket";
-/// `fSeekPdir` has in the bits from here on what is added to the numbers of processes in a basket.
+/// The bits of `fSeekPdir` from this one on: a number that is added to those of processes in a
+/// basket.
 const PROCESS_SHIFT: u32 = 48;
 /// Added to the flag of a basket whose entry offsets follow from a counter.
 const FLAG_GENERATE_OFFSETS: u8 = 80;
@@ -120,7 +121,7 @@ fn check(record: &[u8], from: u64) -> Result<()> {
 
 /// The parts of a basket that is within its tree's record.
 struct Embedded<'a> {
-    /// The key, with what a basket adds to it.
+    /// The key, with the fields that a basket adds to it.
     key: &'a [u8],
     data: Bytes,
     /// Where each entry begins, counted from the key; none where all are of one size.

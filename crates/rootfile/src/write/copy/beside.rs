@@ -136,7 +136,7 @@ impl BesideWriter {
         Ok((file, table))
     }
 
-    /// Encodes all pending baskets, and puts what has an offset into `bytes`.
+    /// Encodes all pending baskets, and appends the records that have an offset to `bytes`.
     fn go_on(&mut self, encoders: &mut Encoders) -> Result<()> {
         let Some((file, _)) = &mut self.open else { return Ok(()) };
         loop {

@@ -39,10 +39,10 @@ const COLLECTIONS: [&str; 12] = [
     "unordered_multimap<",
 ];
 
-/// What is written in place of entries that there are none of.
+/// Content of an entry that an input lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Filling {
-    /// Nothing: the branches within have it all.
+    /// Nothing: the branches within have all content.
     Nothing,
     /// The same bytes for each entry.
     Same { entry: Vec<u8>, has_offsets: bool },
@@ -59,7 +59,7 @@ pub struct FilledBasket {
 }
 
 impl Filling {
-    /// What stands for entries of a branch.
+    /// The filling for entries of a branch.
     ///
     /// # Errors
     /// `Unsupported` for objects, and for numbers that are stored in a range of their own; `Limit`
@@ -120,7 +120,7 @@ impl Filling {
         }
     }
 
-    /// What it is where nothing is counted either.
+    /// The filling where the input lacks the counter, too.
     pub fn without_items(self) -> Filling {
         match self {
             Filling::Counted { fixed, .. } => {

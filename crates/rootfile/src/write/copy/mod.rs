@@ -1,8 +1,9 @@
-//! Copying what other files hold, without decoding it.
+//! Copies of trees, RNTuples and objects of other files, without decoding them.
 //!
-//! A tree's baskets and an RNTuple's pages are copied as they are stored; only what says where they
-//! are is made anew. A tree's own record is that of the first input, with other numbers in it: so
-//! classes, titles, aliases and user infos stay what they are, whatever version of ROOT wrote them.
+//! A tree's baskets and an RNTuple's pages are copied as they are stored; only the metadata with
+//! their offsets are written anew. A tree's own record is that of the first input, with other
+//! numbers in it: so classes, titles, aliases and user infos stay the same, whichever version of
+//! ROOT wrote them.
 
 pub mod basket;
 mod beside;

@@ -11,14 +11,14 @@ use crate::object::{ObjectId, ObjectRef};
 use crate::write::buffer::Buffer;
 use crate::write::table::{Described, WritableObject};
 
-/// The object of a key, with what has been changed of it.
+/// The object of a key, with its changes.
 #[derive(Debug, Clone)]
 pub struct CopiedObject {
     pub(super) class: String,
     pub(super) title: String,
     /// The object within its record that is copied; `None` for the record's own.
     pub(super) part: Option<ObjectId>,
-    /// What its file says of its classes.
+    /// Descriptions of its classes, from its file.
     pub(super) described: Option<Arc<Described>>,
     /// Its own record, and those of further objects that have been added to it.
     pub(super) records: Vec<Arc<SourceRecord>>,
@@ -50,7 +50,7 @@ impl CopiedObject {
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
     }
 
-    /// The same with what its file says of its classes.
+    /// The same with its file's descriptions of its classes.
     #[must_use]
     pub fn with(self, described: Described) -> CopiedObject {
         CopiedObject { described: Some(Arc::new(described)), ..self }

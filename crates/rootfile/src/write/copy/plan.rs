@@ -33,7 +33,7 @@ pub(super) struct BranchPart {
     pub baskets: Vec<PlannedBasket>,
 }
 
-/// What a branch says of all its baskets.
+/// Numbers in a branch's record about all its baskets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BranchFacts {
     pub entries: u64,
@@ -54,7 +54,7 @@ pub struct Survivors {
     before: Vec<u64>,
 }
 
-/// Numbers of clusters, by what a cut leaves of them.
+/// Numbers of clusters of which a cut leaves all, some or no entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClusterCounts {
     /// Clusters of which all entries are copied as they are stored.
@@ -68,7 +68,7 @@ pub struct ClusterCounts {
 /// A basket that is to be copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBasket {
-    /// The first of its entries, counted in what is taken of the input's tree.
+    /// The first of its entries, counted in the entries taken of the input's tree.
     pub first_entry: u64,
     /// Entries that are stored in it.
     pub entries: u32,
@@ -164,7 +164,7 @@ impl BranchPart {
         BranchPart { is_lacking: true, ..BranchPart::default() }
     }
 
-    /// What a branch of a tree of so many entries has.
+    /// The baskets of a branch of a tree.
     ///
     /// # Errors
     /// `Unsupported` for baskets in another file and entries that are not those of the tree;
@@ -215,7 +215,7 @@ impl BranchPart {
         Ok(())
     }
 
-    /// Leaves what a cut has left.
+    /// Leaves only the entries that a cut has left.
     pub fn select(&mut self, survivors: &Survivors) {
         for basket in &mut self.baskets {
             let stored = basket.first_entry..basket.first_entry + u64::from(basket.entries);
@@ -255,7 +255,8 @@ impl Survivors {
         Survivors { before: before.collect(), runs }
     }
 
-    /// Counts what is left of clusters; `ends` are the numbers of entries up to the end of each.
+    /// Counts clusters by the entries left of them; `ends` are the numbers of entries up to the end
+    /// of each.
     pub fn count(&self, ends: impl Iterator<Item = u64>) -> ClusterCounts {
         let (mut counts, mut begin) = (ClusterCounts::default(), 0);
         for end in ends {
@@ -287,7 +288,7 @@ impl Survivors {
         touching.map(|run| run.start.max(entries.start)..run.end.min(entries.end))
     }
 
-    /// What is left of clusters.
+    /// The clusters of the entries that are left.
     pub(super) fn clusters(&self, clusters: &[ClusterRun]) -> Vec<ClusterRun> {
         let mut all: Vec<ClusterRun> = Vec::new();
         let mut begin = 0;

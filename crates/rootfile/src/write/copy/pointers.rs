@@ -8,7 +8,7 @@ use crate::streamer::{ClassId, Collection, Item, MemberKind, Streamers};
 use crate::tree::{Branch, BranchId, BranchKind, Tree};
 use crate::types::special::Special;
 
-/// What a branch writes where it is a whole object, of no type of a streamer element.
+/// The streamer type of a branch of whole objects, which is no type of a streamer element.
 const WHOLE: i32 = -1;
 
 /// The branches, among some and those within them, of which single entries cannot be taken out of

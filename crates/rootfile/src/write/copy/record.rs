@@ -1,7 +1,7 @@
 //! Objects of one record, or of several, written into another one.
 //!
-//! What lies between pointers, byte counts and changed members is copied as bytes. References and
-//! the names of classes depend on where things are, so these are written anew.
+//! Bytes between pointers, byte counts and changed members are copied. References and the names of
+//! classes depend on offsets, so these are written anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub struct SourceRecord {
     content: Bytes,
     pub(crate) objects: Objects,
     marks: Vec<Mark>,
-    /// For each mark the first one behind it and what is within it.
+    /// For each mark the first one behind it and all marks within it.
     next: Vec<usize>,
     /// The mark of each object that a pointer leads to.
     bodies: BTreeMap<ObjectId, usize>,
@@ -38,7 +38,7 @@ pub struct SourceRecord {
 /// An object of one of several records, by their position.
 pub(crate) type Object = (usize, ObjectId);
 
-/// What a copy changes.
+/// Changes to objects as they are copied.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Edits {
     /// Bytes in place of those of a member, by its position in its object.
@@ -96,7 +96,8 @@ impl SourceRecord {
         &self.content
     }
 
-    /// Whether a pointer leads to an object, so that it can be copied without what is around it.
+    /// Whether a pointer leads to an object, so that it can be copied without the objects around
+    /// it.
     pub(crate) fn is_part(&self, id: ObjectId) -> bool {
         self.bodies.contains_key(&id)
     }
@@ -244,7 +245,7 @@ impl<'a> Copier<'a> {
         self.edits.dropped.contains(&object)
     }
 
-    /// Appends what a range of a record becomes, whose first mark has that position.
+    /// Appends a range of a record with its edits; `mark` is the position of its first mark.
     fn copy(&mut self, record: usize, range: Range<usize>, mut mark: usize, to: &mut Buffer) {
         let source = self.records[record];
         let mut at = range.start;

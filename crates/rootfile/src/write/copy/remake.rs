@@ -16,14 +16,15 @@ use crate::error::{Error, Result};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::table::RecordPlace;
 
-/// What a key says whose record has no place.
+/// The fields of a key whose record has no offset yet.
 const NOWHERE: RecordPlace = RecordPlace { offset: 0, directory: 0, datime: 0 };
 /// Versions of `TBasket` with one layout: 2 up to ROOT 6.10, and 3 (`TBasket::Streamer`).
 const BASKET_VERSIONS: RangeInclusive<u16> = 2..=3;
 /// Upper bits of the offset of an entry, which are not part of it.
 const OFFSET_MASK: u32 = 0x00ff_ffff;
-/// Bytes of a branch's first basket that decide its level: half of what a new tree tries. A skim
-/// tries all branches while bytes arrive, and what its threads have not done then is its end.
+/// Bytes of a branch's first basket that decide its level: half of those that a new tree tries. A
+/// skim tries all branches while bytes arrive; work that its threads have not done by then delays
+/// its end.
 const SAMPLE_LEN: usize = 32 << 10;
 /// Bytes of the checksum that follows a page.
 pub(super) const CHECKSUM_LEN: usize = 8;
@@ -54,7 +55,7 @@ pub struct BranchRemake {
     made: Vec<HeldBasket>,
 }
 
-/// A basket of a branch: an input's, or what was made of several.
+/// A basket of a branch: an input's, or one made of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldBasket {
     /// Counted in the output's tree.
@@ -78,7 +79,7 @@ pub(super) struct Entries {
     offsets: Option<Vec<u32>>,
 }
 
-/// What a basket's key says.
+/// Sizes and number of entries in a basket's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     key_len: usize,
@@ -153,7 +154,7 @@ impl HeldBasket {
     /// Some entries of it as a basket of their own, which is not compressed yet.
     ///
     /// # Errors
-    /// `Unsupported` where entries cannot be told apart; `Corrupt` for what is cut.
+    /// `Unsupported` where entries cannot be told apart; `Corrupt` for a record that is cut short.
     pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
         let shape = Shape::read(&self.record)?;
         let (mut scratch, len) = (std::mem::take(&mut codecs.scratch), shape.content_len);

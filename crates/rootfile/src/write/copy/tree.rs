@@ -22,7 +22,7 @@ use crate::write::table::RecordPlace;
 const BASKETS_MIN: usize = 10;
 /// Maximum number of entries: `fEntries` has a sign.
 const ENTRIES_MAX: u64 = i64::MAX as u64;
-/// What `fAutoFlush` says where the size of clusters is not known: bytes, as ROOT's default.
+/// `fAutoFlush` where the size of clusters is not known: bytes, as ROOT's default.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 
 /// A tree that is put together of those of several inputs.
@@ -46,7 +46,7 @@ pub struct CopiedTree {
     is_cut: bool,
 }
 
-/// What becomes of the inputs' baskets.
+/// Treatment of the inputs' baskets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remade {
     /// They are copied.
@@ -57,7 +57,7 @@ enum Remade {
     Joined { cut: u64 },
 }
 
-/// What to do where inputs do not have the same branches or fields.
+/// Treatment of inputs that do not have the same branches or fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
     /// An error that names input and branch.
@@ -178,12 +178,13 @@ impl CopiedTree {
         self.entries
     }
 
-    /// Whether no input so far has branches or entries: the next one decides what the tree is.
+    /// Whether no input so far has branches or entries: the next one decides the branches of the
+    /// tree.
     pub fn is_nothing(&self) -> bool {
         self.branches.is_empty() && self.planned == 0
     }
 
-    /// What the first input's tree has and the copy, after all inputs, has not.
+    /// The part of the first input's tree that the copy, after all inputs, lacks.
     pub fn left_out(&self) -> Option<&'static str> {
         let has_index = !matches!(self.sources[0].tree.index, Ok(None));
         (has_index && self.drops_index())
@@ -211,7 +212,8 @@ impl CopiedTree {
         Compression::of_number(number).unwrap_or(Compression::NONE)
     }
 
-    /// What an input's tree adds, also that of the first: all entries, or what a cut has left.
+    /// The part that an input's tree adds, also that of the first: all entries, or those that a cut
+    /// has left.
     ///
     /// # Errors
     /// `Unsupported` with the branch where the two trees differ, or cannot be filled.
@@ -377,7 +379,7 @@ impl CopiedTree {
         slot as u16
     }
 
-    /// What to add to the numbers of processes in a branch's baskets: numbers and texts have none.
+    /// The number to add to those of processes in a branch's baskets: numbers and texts have none.
     pub fn process_shift(&self, branch: usize, processes: u16) -> u16 {
         match self.branch(branch).kind {
             BranchKind::Plain => 0,
@@ -531,7 +533,7 @@ impl CopiedBranch {
         self.seeks.push(at.offset as i64);
     }
 
-    /// Adds what an input says of its baskets; their bytes where they stay the same.
+    /// Adds an input's facts about its baskets; their bytes where they stay the same.
     fn add(&mut self, facts: &BranchFacts, is_copied: bool) {
         // An input may claim any numbers.
         self.entry_count = self.entry_count.saturating_add(facts.entries);
@@ -558,8 +560,8 @@ fn is_whole(kind: &LeafKind) -> bool {
     matches!(kind, Bool | I8 | I16 | I32 | I64)
 }
 
-/// Checks that some branch can hold all entries of a tree, each in a byte at least: what stands for
-/// those that other branches lack is made for as many. A few may be of no branch.
+/// Checks that some branch can hold all entries of a tree, each in a byte at least: as many are
+/// filled in for branches that lack them. A few may be of no branch.
 ///
 /// # Errors
 /// `Corrupt` where none can.

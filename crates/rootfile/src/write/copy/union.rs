@@ -1,4 +1,4 @@
-//! Trees of which not all inputs have all branches: what an input lacks is filled there.
+//! Trees of which not all inputs have all branches: those that an input lacks are filled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl CopiedTree {
         (0..count).filter(|at| part.lacks(*at)).collect()
     }
 
-    /// The path of what counts the items of a branch, where the present input has that.
+    /// The path of the branch that counts the items of a branch, where the present input has that.
     fn counter(&self, part: &TreePart, at: usize) -> Result<Option<String>> {
         let Filling::Counted { counter, .. } = Filling::of(self.branch(at))? else {
             return Ok(None);
@@ -187,8 +187,8 @@ impl CopiedTree {
         Ok(HeldBasket { first_entry, entries: count, record, content_len, taken: None })
     }
 
-    /// Adds the branches that later inputs have to the first one's tree. What these branches refer
-    /// to, their counters above all, is what the output has under that path.
+    /// Adds the branches that later inputs have to the first one's tree. Their references to other
+    /// branches, counters above all, lead to the output's branches of the same path.
     pub(super) fn edit_union(&self, edits: &mut Edits) -> Result<()> {
         let tree = self.records[0].record.root();
         let lists = [tree.pointed("fBranches")?, tree.pointed("fLeaves")?];

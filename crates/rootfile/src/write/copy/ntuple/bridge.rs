@@ -14,14 +14,14 @@ const PAGE_BYTES: u64 = 1 << 20;
 /// Pages of zeros of an input at most: they share their bytes, but each is listed in a page list.
 const PAGES_MAX: u64 = 1 << 22;
 
-/// What inputs of one schema have for the fields of the output.
+/// Columns of inputs of one schema, and zeros, for the fields of the output.
 #[derive(Debug)]
 pub struct Bridge {
     /// By field of the output.
     fields: Vec<Bridged>,
 }
 
-/// What inputs of one schema have for a field of the output.
+/// Columns of inputs of one schema, or zeros, for a field of the output.
 #[derive(Debug, Default)]
 struct Bridged {
     /// Number of each representation in the output, and its columns in the input.
@@ -42,7 +42,7 @@ enum Level {
     None,
 }
 
-/// What a cluster of an input has for a field of the output.
+/// Columns of a cluster of an input, and zeros before their elements, for a field of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldPages<'a> {
     pub representation: usize,
@@ -105,7 +105,7 @@ impl Bridge {
         }
     }
 
-    /// What a cluster has for a field.
+    /// The columns and zeros of a cluster for a field.
     ///
     /// # Errors
     /// `Corrupt` for columns that do not fit together.

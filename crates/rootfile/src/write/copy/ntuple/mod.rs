@@ -412,7 +412,8 @@ impl CopiedNTuple {
         self.add_clusters(open.schema, &[cluster], to, coding)
     }
 
-    /// Ends an input, all of whose pages are placed: adds zeros for what it lacks, and clusters.
+    /// Ends an input, all of whose pages are placed: adds zeros for the fields that it lacks, and
+    /// clusters.
     ///
     /// # Errors
     /// As [`FileWriter::place`]; `Corrupt` for columns that do not fit together.
@@ -498,7 +499,7 @@ impl CopiedNTuple {
         Ok(PlacedCluster { cluster: Cow::Owned(cluster), entries, placed })
     }
 
-    /// Writes the pages of zeros for what an input lacks, each length once.
+    /// Writes the pages of zeros for the fields that an input lacks, each length once.
     fn place_zeros(
         &mut self,
         clusters: &[PlacedCluster<'_>],

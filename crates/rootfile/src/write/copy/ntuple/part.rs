@@ -63,8 +63,8 @@ pub(super) struct ColumnPart {
 }
 
 impl NTuplePart {
-    /// What is taken of the clusters of an RNTuple of `own` columns: entries, and of these the
-    /// fields that have a number in the output. `schema` has the new columns, too.
+    /// The part of the clusters of an RNTuple of `own` columns that is copied: entries, and of
+    /// these the fields that have a number in the output. `schema` has the new columns, too.
     ///
     /// # Errors
     /// `Unsupported` for columns that are stored elsewhere, and for pages in several records;

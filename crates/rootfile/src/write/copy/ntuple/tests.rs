@@ -1,4 +1,4 @@
-//! Schemas of several inputs as one, and the zeros for what an input lacks.
+//! Schemas of several inputs as one, and the zeros for fields that an input lacks.
 
 use std::sync::Arc;
 

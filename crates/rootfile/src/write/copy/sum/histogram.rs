@@ -154,7 +154,8 @@ impl HistogramSum {
         cells::add(&mut mine.bins, &more.bins, place)
     }
 
-    /// Fills in what waits in a histogram without limits, one after the other, as ROOT does.
+    /// Fills in the buffered fills of a histogram without limits, one after the other, as ROOT
+    /// does.
     fn fill(&mut self, more: Waiting) -> Result<()> {
         let has_limits = self.filled.has_limits();
         let Some(mine) = self.waiting.as_mut().filter(|_| !has_limits) else {
@@ -168,7 +169,7 @@ impl HistogramSum {
         if rest.fills.is_empty() {
             return Ok(());
         }
-        // There is no more room: what waited decides the limits.
+        // The buffer is full: the buffered fills decide the limits.
         let mine = self.waiting.take();
         mine.map_or(Ok(()), |mine| mine.empty_into(&mut self.filled))?;
         rest.empty_into(&mut self.filled)
@@ -311,7 +312,7 @@ pub fn check_part(histogram: ObjectRef<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a histogram has in its bins, and what waits for limits that its axes do not have.
+/// The bins of a histogram, and its fills that wait for limits that its axes do not have.
 fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
     let mut filled = Filled::of(root)?;
     let waiting = Waiting::of(root, &filled)?;

@@ -1,7 +1,7 @@
 //! Sums of objects of several files, of the classes that `hadd` adds up.
 //!
-//! What ROOT does with each class was read in `TH1Merger`, `TGraph::Merge`, `TEfficiency::Merge`,
-//! `THnBase::Merge` and `TParameter::Merge`, and is compared with `hadd` in the tests.
+//! ROOT's rule for each class is that of `TH1Merger`, `TGraph::Merge`, `TEfficiency::Merge`,
+//! `THnBase::Merge` and `TParameter::Merge`, and the tests compare the sums with those of `hadd`.
 
 mod dense;
 mod graph;

@@ -1,4 +1,4 @@
-//! Parameters (ROOT: `TParameter::Merge`): their sum, or what their bits choose instead.
+//! Parameters (ROOT: `TParameter::Merge`): their sum, or the combination that their bits choose.
 
 use crate::array::Number;
 use crate::error::{Error, Result};

@@ -145,7 +145,7 @@ fn axes_of_other_limits_become_the_common_one() {
     let longer = || object(histogram(&[5.0, 1.0, 2.0, 3.0, 0.0], Axis::regular(3, 0.0, 3.0)));
     let all = sum(vec![one(), longer(), one()]).unwrap();
     assert_eq!(cells(all.root()), [5.0, 3.0, 6.0, 3.0, 0.0]);
-    // What was beside the first axis may be in one of the further bins.
+    // Fills beside the first axis may belong to one of the further bins.
     let over = object(histogram(&[0.0, 1.0, 2.0, 1.0], Axis::regular(2, 0.0, 2.0)));
     let error = sum(vec![over, longer()]).unwrap_err().to_string();
     assert!(error.contains("beside an axis"), "{error}");
