@@ -5,11 +5,11 @@ use super::key::KeyHead;
 use super::table::RecordPlace;
 use crate::error::Result;
 
-/// What a `TBasket` adds to its key.
+/// Bytes that a `TBasket` adds to its key.
 const BASKET_LEN: usize = 19;
 const BASKET_VERSION: u16 = 3;
 
-/// What a basket's key says of its content.
+/// Fields of a basket's key that describe its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BasketFields {
     pub entries: u64,

@@ -75,19 +75,19 @@ impl Buffer {
         count
     }
 
-    /// Begins what only a byte count is in front of.
+    /// Begins content that only a byte count precedes.
     pub fn begin_counted(&mut self) -> ByteCount {
         self.u32(0);
         ByteCount(self.bytes.len() - 4)
     }
 
-    /// Ends what began with a count.
+    /// Ends content that began with a byte count.
     pub fn end(&mut self, count: ByteCount) {
         let len = (self.bytes.len() - count.0 - 4) as u32;
         self.bytes[count.0..count.0 + 4].copy_from_slice(&(len | BYTE_COUNT).to_be_bytes());
     }
 
-    /// Writes an object that a pointer leads to: count, class, and what `write` appends.
+    /// Writes an object that a pointer leads to: count, class, and the bytes that `write` appends.
     pub fn pointed(&mut self, class: &str, write: impl FnOnce(&mut Buffer)) {
         let count = self.begin_counted();
         self.class(class);
@@ -147,8 +147,8 @@ impl Buffer {
     }
 }
 
-/// `TObject` bits of an object that is on the heap and not deleted (`kIsOnHeap | kNotDeleted`):
-/// what ROOT has in memory, and writes.
+/// `TObject` bits of an object that is on the heap and not deleted (`kIsOnHeap | kNotDeleted`), as
+/// ROOT has and writes them.
 pub const BITS: u32 = 0x0300_0000;
 
 #[cfg(test)]

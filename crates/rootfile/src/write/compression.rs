@@ -11,15 +11,15 @@ const BLOCK_LEN_MAX: usize = 0xff_ffff;
 const CONTENT_LEN_MIN: usize = 11;
 
 /// Efforts that are tried in place of a level of ZSTD above the number, the fastest first. The
-/// levels between are slower than the lower ones, and give no fewer bytes on what files hold.
+/// levels between are slower than the lower ones, and give no fewer bytes on usual content.
 const TRIED: [(i32, Effort); 3] =
     [(1, Effort::Level(1)), (4, Effort::Short), (7, Effort::Level(7))];
 /// Bytes of a column that are a large enough sample to find its level.
 pub const SAMPLE_LEN: usize = 64 << 10;
-/// What a lower level may add to the size: one of so many bytes.
+/// The most that a lower level may add to the size: one byte of so many.
 const EXCESS_MAX: usize = 200;
 
-/// What compresses.
+/// Algorithms of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompressionAlgorithm {
     Zlib,
@@ -53,7 +53,7 @@ impl Compression {
     /// Of ROOT's number, algorithm * 100 + level: 505 is ZSTD of level 5.
     ///
     /// # Errors
-    /// `Unsupported` for what ROOT does not write.
+    /// `Unsupported` for numbers that ROOT does not write.
     pub fn of_number(number: u32) -> Result<Self> {
         let algorithm = match number / 100 {
             0 | 1 => CompressionAlgorithm::Zlib,
@@ -104,7 +104,7 @@ impl Compression {
     }
 }
 
-/// What compression reuses from one block to the next: one per thread, owned by the caller.
+/// State that compression reuses from one block to the next: one per thread, owned by the caller.
 #[derive(Default)]
 pub struct Encoders {
     zlib: codec::ZlibEncoder,
@@ -162,9 +162,9 @@ impl Encoders {
         Ok(())
     }
 
-    /// The lowest level that makes of a column's sample what the level of that compression does, up
-    /// to 0.5 % in size, and the bytes of the sample then: most columns of reals need no high one.
-    /// Compressions with an exact level are left as they are.
+    /// The lowest level that compresses a column's sample as well as the level of that compression,
+    /// up to 0.5 % in size, and the bytes of the sample then: most columns of reals need no high
+    /// one. Compressions with an exact level are left as they are.
     ///
     /// # Errors
     /// As [`Encoders::compress`].

@@ -12,7 +12,7 @@ pub const GAP_MIN: u64 = 4;
 const LEN_SHORT: usize = 26;
 const LEN_LONG: usize = 34;
 
-/// What a key says of a record, whose place is not known yet.
+/// Fields of the key of a record whose offset is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHead {
     pub class: String,

@@ -162,7 +162,7 @@ impl Rows {
             self.bytes -= self.parts.pop_front().map_or(0, |part| part.bytes);
         }
         if let Some(part) = self.parts.front_mut() {
-            // What is left of the bytes is in proportion to what is left of the entries.
+            // The bytes that are left are in proportion to the entries that are left.
             let kept = part.kept.min((part.first + part.entries as u64 - entry) as usize);
             let bytes = (part.bytes as u128 * kept as u128 / part.kept.max(1) as u128) as usize;
             self.bytes -= part.bytes - bytes;
@@ -227,7 +227,7 @@ fn is_plain(array: &Array) -> bool {
 }
 
 /// A copy of the same entries in the one form that arrays of their type share: without classes and
-/// meanings, and with what is regular in the shape of the numbers.
+/// meanings, and with dimensions of a fixed length in the shape of the numbers.
 fn plain(array: &Array) -> Array {
     match array {
         Array::Numbers { .. } | Array::Strings { .. } | Array::Union { .. } => array.clone(),

@@ -28,7 +28,7 @@ pub enum EntryType {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableColumn {
     pub name: String,
-    /// What a user reads about it: a branch's title, a field's description.
+    /// Description for users: a branch's title, a field's description.
     pub title: String,
     pub entry: EntryType,
 }

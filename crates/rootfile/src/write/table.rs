@@ -14,7 +14,7 @@ use crate::streamer::StreamerInfo;
 
 /// A run of entries of one column that is to be turned into compressed bytes.
 pub struct Work {
-    /// Bytes before compression, about: what the caller holds in memory for it.
+    /// Bytes before compression, about: as many as the caller holds in memory for it.
     pub content_len: usize,
     pub encode: Box<dyn Encode>,
 }
@@ -25,7 +25,7 @@ impl fmt::Debug for Work {
     }
 }
 
-/// What a thread does.
+/// Work of a thread.
 pub trait Encode: Send {
     /// # Errors
     /// `Limit` where a record or a count would be too large for the format.
@@ -34,11 +34,11 @@ pub trait Encode: Send {
 
 /// The result of work.
 pub struct Encoded {
-    /// What is stored: compressed, without a key.
+    /// The stored bytes: compressed, without a key.
     pub bytes: Vec<u8>,
     /// Bytes before compression (`fObjlen`).
     pub content_len: usize,
-    /// What the table that gave out the work remembers of it, in a type of its own.
+    /// Facts that the table which gave out the work keeps about it, in a type of its own.
     pub facts: Box<dyn Any + Send>,
 }
 
@@ -55,7 +55,7 @@ pub struct RecordPlace {
     pub offset: u64,
     /// Of the directory that its table is in (`fSeekPdir`).
     pub directory: u64,
-    /// What its key says about the time (`fDatime`).
+    /// The time in its key (`fDatime`).
     pub datime: u32,
 }
 
@@ -81,7 +81,7 @@ pub trait WritableObject: Send + Sync {
     /// time.
     fn write(&self, to: &mut Buffer);
 
-    /// What the files say of their classes that parts of it are copied from.
+    /// Descriptions of classes, from the files that parts of it are copied from.
     fn described(&self) -> Vec<&Described> {
         Vec::new()
     }
@@ -91,8 +91,8 @@ pub trait WritableObject: Send + Sync {
         true
     }
 
-    /// What is stored behind a key of that length in place of what `write` appends: the bytes of
-    /// a record that is copied. `None` of objects that are written.
+    /// The bytes of a copied record that are stored behind a key of that length in place of those
+    /// that `write` appends. `None` of objects that are written.
     ///
     /// # Errors
     /// Where the record cannot stand behind a key of that length.
@@ -120,10 +120,10 @@ pub struct Stored {
 
 /// A table that entries are added to: a tree or an RNTuple.
 ///
-/// What it writes follows from the entries, in their order, alone. It may wait for the results of
-/// its earlier work, which come in the order in which the work was given out.
+/// The bytes that it writes follow from the entries, in their order, alone. It may wait for the
+/// results of its earlier work, which come in the order in which the work was given out.
 pub trait TableWriter: Send {
-    /// What its directory calls it. It comes before all else.
+    /// Its name in its directory. This call comes before all others.
     fn named(&mut self, name: &str);
 
     /// Compresses all columns, or one, in another way. It comes before all entries.
@@ -170,12 +170,12 @@ pub trait TableWriter: Send {
     /// As [`TableWriter::place`].
     fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished>;
 
-    /// Whether what has a place ends between entries for all columns.
+    /// Whether the placed parts of all columns end behind the same entry.
     fn is_even(&self) -> bool {
         true
     }
 
-    /// The last records of what has a place so far, as if that were all: they follow from it alone.
+    /// The last records of the table as if its placed parts were all: they follow from these alone.
     /// The table goes on, and [`TableWriter::finish`] gives others in their stead. `None` of a
     /// table that has none before its end.
     ///

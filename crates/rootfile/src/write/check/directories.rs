@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::key::Key;
 use crate::ntuple;
 
-/// A directory's record: where it is, and the bytes in front of what it says.
+/// A directory's record: its offset, and the bytes in front of its fields.
 struct Place {
     path: String,
     offset: u64,
@@ -19,7 +19,7 @@ struct Place {
 }
 
 impl Check<'_> {
-    /// All directories from the top on, and what is in them.
+    /// Checks all directories from the top on, and the objects in them.
     pub(super) fn directories(&mut self) {
         let header = &self.file.header;
         let (begin, name_len) = (header.begin, header.name_len);

@@ -1,4 +1,4 @@
-//! The list of what is free, which the next writer writes by.
+//! The list of free ranges, which the next writer writes by.
 
 use super::{Check, Severity};
 use crate::cursor::Cursor;

@@ -1,4 +1,5 @@
-//! Whether a file is what writers of ROOT files promise each other, beyond what readers notice.
+//! Checks whether a file keeps the promises of writers of ROOT files to each other, also those that
+//! no reader notices.
 //!
 //! ROOT reads many a wrong file without a word: a free list that the next writer will write over
 //! data by, a key list that finds the oldest of several objects, a count that is cut off where a
@@ -100,7 +101,7 @@ pub fn check(bytes: &Bytes) -> Vec<Finding> {
     check.findings
 }
 
-/// A file, what its records are, and what has been found.
+/// A file, the keys of its records, and the findings so far.
 struct Check<'a> {
     bytes: &'a Bytes,
     file: &'a File,
@@ -135,7 +136,7 @@ impl Check<'_> {
         self.find(Severity::Unusual, offset, what);
     }
 
-    /// An error of reading something: of bytes that contradict each other, or of what this version
+    /// An error of reading something: bytes that contradict each other, or a form that this version
     /// or any reader does not know.
     fn failed(&mut self, offset: u64, error: &Error, what: impl Into<String>) {
         match error.kind {

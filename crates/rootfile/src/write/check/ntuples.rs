@@ -30,7 +30,7 @@ impl Check<'_> {
         }
     }
 
-    /// What an anchor leads to.
+    /// Checks all records that an anchor leads to.
     fn parts(&mut self, path: &str, anchor: u64, ntuple: &RNTuple) {
         if ntuple.anchor.version >= WITH_ATTRIBUTE_SETS && !ntuple.has_attribute_list {
             let version = ntuple.anchor.version.map(|part| part.to_string()).join(".");
@@ -92,7 +92,7 @@ impl Check<'_> {
         }
     }
 
-    /// What lies in the payload of a blob.
+    /// Marks the blob whose payload has a range as used; a range in no blob is a finding.
     fn in_blob(&mut self, path: &str, range: &Range<u64>) {
         if range.is_empty() {
             return;

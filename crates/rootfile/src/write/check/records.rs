@@ -35,8 +35,9 @@ impl Check<'_> {
         }
     }
 
-    /// Follows the records from the first to the end. What does not fit is found, and the chain
-    /// goes on with the next record that the header or a key of the top directory leads to.
+    /// Follows the records from the first to the end. A record that does not fit is a finding, and
+    /// the chain goes on with the next record that the header or a key of the top directory leads
+    /// to.
     pub(super) fn chain(&mut self) {
         let header = &self.file.header;
         let (mut at, end) = (header.begin, header.end.min(self.bytes.len() as u64));

@@ -1,4 +1,4 @@
-//! Trees: what branches say of their baskets, and the baskets.
+//! Trees: the numbers of branches about their baskets, and the baskets.
 
 use bytes::Bytes;
 
@@ -8,7 +8,7 @@ use crate::key::Key;
 use crate::tree::basket::Basket;
 use crate::tree::{BasketRef, Branch, BranchKind, Tree};
 
-/// What the baskets of a branch add up to.
+/// Sums over the baskets of a branch.
 #[derive(Default)]
 struct Sum {
     total: u64,

@@ -34,7 +34,7 @@ impl FileWriter {
         self.checkpoints.as_mut()?.records.take()
     }
 
-    /// Makes the file readable, where it is time. That depends on what has a place alone.
+    /// Makes the file readable, where it is time. That depends on the placed records alone.
     pub(super) fn checkpoint(&mut self) -> Result<()> {
         let start = self.end;
         let is_due = self.checkpoints.as_ref().is_some_and(|due| start >= due.next);

@@ -24,13 +24,13 @@ pub(super) struct OpenDirectory {
     pub mother: Option<DirectoryId>,
     /// Of its record; 0 as long as it has no place.
     pub offset: u64,
-    /// Bytes of the record in front of what is replaced (`fNbytesName`).
+    /// Bytes of the record in front of the part that is replaced (`fNbytesName`).
     pub name_len: usize,
     pub below: BTreeMap<String, DirectoryId>,
     /// Names and keys of its records as they were written, in the order of the list.
     pub keys: Vec<(String, Bytes)>,
     cycles: BTreeMap<String, u16>,
-    /// What an existing file says of it.
+    /// Its record in an existing file.
     old: Option<OldRecord>,
     /// Whether it has keys that its list in the file lacks.
     pub is_changed: bool,
@@ -39,7 +39,7 @@ pub(super) struct OpenDirectory {
 /// Keys of a directory, and the cycles that its names have reached.
 type Listed = (Vec<(String, Bytes)>, BTreeMap<String, u16>);
 
-/// What stays in the record of a directory of an existing file, and the list that it had.
+/// The fields that stay in the record of a directory of an existing file, and the list that it had.
 #[derive(Debug)]
 struct OldRecord {
     created: u32,
@@ -83,7 +83,7 @@ impl OpenDirectory {
         (self.keys.clone(), self.cycles.clone())
     }
 
-    /// Forgets what has been listed since.
+    /// Forgets keys that have been listed since.
     pub fn list_again(&mut self, listed: Listed) {
         (self.keys, self.cycles) = listed;
     }
@@ -138,7 +138,7 @@ impl FileWriter {
     /// Baskets and pages that it leads to stay where they are.
     ///
     /// # Errors
-    /// `Unsupported` for directories, and for what the file did not have before the update.
+    /// `Unsupported` for directories, and for objects that the file did not have before the update.
     pub fn remove(&mut self, path: &str, name: &str, cycle: u16) -> Result<()> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
         let directory = names.try_fold(DirectoryId::TOP, |mother, name| {
@@ -226,7 +226,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// What a directory's record says once its list of keys has a place.
+    /// The content of a directory's record once its list of keys has a place.
     pub(super) fn directory_content(&self, id: DirectoryId, keys: u64, keys_len: usize) -> Bytes {
         let OpenDirectory { offset, name_len, mother, old, .. } = &self.directories[id.0];
         let long = keys > BIG;

@@ -18,7 +18,7 @@ use crate::streamer::StreamerInfo;
 const DIRECTORY_LEN: u64 = 60;
 /// Files from before have directories without a number of their own, whose records are shorter.
 const VERSION_MIN: u32 = 40_000;
-/// Bytes of an entry of the list of what is free.
+/// Bytes of an entry of the list of free ranges.
 const ENTRY_LEN_MIN: usize = 10;
 
 /// A file that is to be written further.
@@ -55,7 +55,7 @@ pub(super) struct ExistingDirectory {
 }
 
 impl Existing {
-    /// Reads all directories, the list of what is free and the streamer infos.
+    /// Reads all directories, the list of free ranges and the streamer infos.
     ///
     /// # Errors
     /// `Unsupported` for files of before ROOT 4 and for those that were never closed, `Corrupt`
@@ -105,7 +105,7 @@ impl Existing {
         }))
     }
 
-    /// What the file is called in itself.
+    /// The file's own name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -223,7 +223,7 @@ fn keys(list: &Bytes, directory: &Directory) -> Result<Vec<(Key, Bytes)>> {
     Ok(keys)
 }
 
-/// What is free in front of the end. What reaches beyond it is all that follows.
+/// The free ranges in front of the end. A range that reaches beyond it is the one behind the file.
 fn free_stretches(record: &Bytes, header: &Header) -> Result<Vec<Range<u64>>> {
     let key = Key::of_record(record, header.free_offset)?;
     let mut cursor = Cursor::new(record, header.free_offset);

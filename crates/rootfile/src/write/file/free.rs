@@ -12,7 +12,7 @@ use crate::write::key::{BIG, KeyHead, write_offset};
 /// Bytes of an entry of the list, with offsets of four and of eight bytes.
 const ENTRY_LEN: u64 = 10;
 const ENTRY_LEN_LONG: u64 = 18;
-/// What is free behind the end reaches to the next multiple of this.
+/// The free range behind the end reaches to the next multiple of this.
 const STEP: u64 = 1_000_000_000;
 /// The length that stands in a longer stretch, too.
 const MARK_MAX: u64 = 2_000_000_000;
@@ -43,7 +43,7 @@ impl Free {
 }
 
 impl FileWriter {
-    /// The list of what is free: what is no longer used, and all behind the end, which the list's
+    /// The list of free ranges: those no longer used, and the one behind the end, which the list's
     /// own record moves.
     pub(super) fn place_free(&mut self) -> Result<Span> {
         let top = &self.directories[0];
@@ -72,7 +72,7 @@ impl FileWriter {
         Ok(Span { offset, len: self.end - offset })
     }
 
-    /// Entries of the list, that of what is behind the end included.
+    /// Entries of the list, that of the range behind the end included.
     pub(super) fn free_count(&self) -> u32 {
         self.free.0.len() as u32 + 1
     }

@@ -30,7 +30,7 @@ const VERSION: u32 = 64_000;
 /// Where the top directory of a new file is (`fBEGIN`).
 pub(super) const BEGIN: u64 = 100;
 
-/// What a new file is called, and what is the same in all of it.
+/// Names of a new file, and options that are the same in all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileOptions {
     /// Its own name, without folders.
@@ -74,7 +74,7 @@ pub struct FileWriter {
     tables: Vec<OpenTable>,
     infos: Infos,
     encoders: Encoders,
-    /// What has no place yet, in the order of the file.
+    /// Directories, work and objects without a place yet, in the order of the file.
     slots: VecDeque<Slot>,
     /// The number of the first of them.
     first: u64,
@@ -86,7 +86,7 @@ pub struct FileWriter {
     /// Offset behind all that has a place.
     end: u64,
     writes: VecDeque<Write>,
-    /// What an update goes on with: the version of the file, and records that it may replace.
+    /// State that an update takes over: the version of the file, and records that it may replace.
     version: u32,
     old: Option<Old>,
     free: Free,
@@ -94,7 +94,7 @@ pub struct FileWriter {
     state: State,
 }
 
-/// When a file becomes readable, and what it needs for that alone.
+/// When a file becomes readable, and the records that only this needs.
 #[derive(Debug)]
 struct Checkpoints {
     every: u64,
@@ -155,7 +155,7 @@ enum Slot {
     Object(NamedObject),
 }
 
-/// An object and what it is called.
+/// An object and its name.
 struct NamedObject {
     directory: DirectoryId,
     name: String,
@@ -193,10 +193,10 @@ impl FileWriter {
         Ok(file)
     }
 
-    /// Goes on with an existing file: what is new is written behind its end. In the end its header
+    /// Goes on with an existing file: new records are written behind its end. In the end its header
     /// is replaced, then the records of directories with new keys, those further below first, and
-    /// last the first bytes of what has become free. So a reader that opens the file in between
-    /// finds each directory as it was or as it becomes.
+    /// last the first bytes of ranges that have become free. So a reader that opens the file in
+    /// between finds each directory as it was or as it becomes.
     ///
     /// A further object of a name gets the next cycle; the older ones stay. Without anything new
     /// nothing is written.
@@ -236,7 +236,7 @@ impl FileWriter {
         Ok(file)
     }
 
-    /// Takes another compression for what follows than the file's own.
+    /// Takes another compression than the file's own for all that follows.
     pub fn set_compression(&mut self, compression: Compression) {
         self.options.compression = compression;
     }
@@ -301,7 +301,7 @@ impl FileWriter {
         self.tables[table.0].writer.end_cluster(entries);
     }
 
-    /// A table, for what its kind alone has.
+    /// A table, for methods that its kind alone has.
     pub fn table(&self, table: TableId) -> &dyn TableWriter {
         &*self.tables[table.0].writer
     }
@@ -330,7 +330,7 @@ impl FileWriter {
         self.emit([records], false);
     }
 
-    /// There is nothing further to be written: what is left, the metadata and the replaced bytes
+    /// There is nothing further to be written: remaining work, the metadata and the replaced bytes
     /// follow from `poll_work` and `poll_write`.
     pub fn close(&mut self) {
         self.tables.iter_mut().for_each(|table| table.writer.close());
@@ -343,7 +343,7 @@ impl FileWriter {
         self.state == State::Finished && self.writes.is_empty()
     }
 
-    /// Bytes from the file's beginning to the end of what has a place.
+    /// Bytes from the file's beginning to the end of the last placed record.
     pub fn len(&self) -> u64 {
         self.end
     }
@@ -366,10 +366,10 @@ impl FileWriter {
 
     /// Whether no table but this one will have work before it is given further entries.
     ///
-    /// What is put into the file meanwhile would come before or after that work, as the threads
-    /// happen to be fast. So a caller who wants the same bytes each time completes work and polls
-    /// until this is so, before it adds entries to this table or, for `None`, puts objects and
-    /// directories into the file or closes it.
+    /// Objects that the caller puts into the file meanwhile would come before or after that work,
+    /// as the threads happen to be fast. So a caller who wants the same bytes each time completes
+    /// work and polls until this is so, before it adds entries to this table or, for `None`, puts
+    /// objects and directories into the file or closes it.
     pub fn is_settled(&self, but: Option<TableId>) -> bool {
         let settled = |table: &OpenTable| table.out == 0 || !table.writer.waits();
         let others = self.tables.iter().enumerate().filter(|(at, _)| but != Some(TableId(*at)));
@@ -473,7 +473,7 @@ impl FileWriter {
 
     /// An object's record, and its line in the directory's list.
     fn place_object(&mut self, named: &NamedObject) -> Result<()> {
-        // What a checkpoint describes is what has a place, however much has come by then.
+        // A checkpoint describes placed objects only, however many have been put by then.
         if self.checkpoints.is_some() {
             named.object.classes().into_iter().for_each(|class| self.infos.need(class));
         }

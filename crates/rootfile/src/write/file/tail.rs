@@ -32,7 +32,8 @@ impl FileWriter {
         Ok(true)
     }
 
-    /// Streamer infos, lists of keys, the list of what is free, and what leads to them.
+    /// Streamer infos, lists of keys, the list of free ranges, and the header and records of
+    /// directories, which lead to them.
     pub(super) fn place_metadata(&mut self) -> Result<()> {
         let is_readable = self.is_readable();
         let superseded = self.superseded();

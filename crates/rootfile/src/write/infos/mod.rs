@@ -1,9 +1,9 @@
 //! The streamer infos that a file carries, so that readers know the members of its classes.
 //!
 //! Those of ROOT's own classes come from a table, with ROOT's checksums: a reader that has the
-//! class compiles in compares them. Those of other classes are copied from the files that their
-//! objects come from. (Source: `TStreamerInfo::Streamer`, `TStreamerElement::Streamer`, and what
-//! derives from it.)
+//! class compiled in compares them. Those of other classes are copied from the files that their
+//! objects come from. (Source: `TStreamerInfo::Streamer`, `TStreamerElement::Streamer`, and classes
+//! derived from it.)
 
 mod table;
 #[cfg(test)]
@@ -43,7 +43,7 @@ struct Origin {
 
 impl Infos {
     /// Adds a class of ROOT, its bases and its members' classes. Classes that the table does not
-    /// have are left: what is known of them is copied from their files.
+    /// have are left: their descriptions are copied from their files.
     pub fn need(&mut self, class: &str) {
         let mut classes = vec![class.to_owned()];
         while let Some(class) = classes.pop() {
@@ -60,8 +60,8 @@ impl Infos {
     /// Adds the streamer infos of a file as they are.
     ///
     /// # Errors
-    /// `Unsupported` where one says other members than what is there, or in the table, for the
-    /// same version of its class. Both files are named, and nothing is added.
+    /// `Unsupported` where one lists other members than an earlier one, or the table, for the same
+    /// version of its class. Both files are named, and nothing is added.
     pub fn copy<'a>(
         &mut self,
         infos: impl IntoIterator<Item = &'a StreamerInfo>,
@@ -142,8 +142,8 @@ fn are_alike(a: &StreamerInfo, b: &StreamerInfo) -> bool {
             && stored_code(a) == stored_code(b)
             && (a.array_len, &a.dimensions) == (b.array_len, &b.dimensions)
     };
-    // What ROOT reads by hand is as it is, whatever a streamer info says; of its own classes of
-    // version 0 there are no objects.
+    // Classes that ROOT reads by hand have one layout, whatever a streamer info says; of its own
+    // classes of version 0 there are no objects.
     let is_by_hand = Special::of(&a.class).is_some();
     let is_abstract = a.version == 0 && table::info(&a.class).is_some();
     a.checksum == b.checksum
@@ -152,7 +152,7 @@ fn are_alike(a: &StreamerInfo, b: &StreamerInfo) -> bool {
         || a.elements.len() == b.elements.len() && a.elements.iter().zip(&b.elements).all(same)
 }
 
-/// A type code, the same for what is stored alike.
+/// A type code, the same for types that are stored alike.
 fn stored_code(element: &StreamerElement) -> i32 {
     let (basic, form) = match element.type_code {
         numbers @ 0..60 => (numbers % code::ARRAY, numbers - numbers % code::ARRAY),
@@ -200,7 +200,7 @@ fn write_info(to: &mut Buffer, info: &StreamerInfo) {
     to.end(count);
 }
 
-/// An element of whichever class (ROOT: `TStreamerElement` and what derives from it).
+/// An element of whichever class (ROOT: `TStreamerElement` and classes derived from it).
 fn write_element(to: &mut Buffer, element: &StreamerElement) {
     let rest = &element.rest;
     let version = match &*element.class {
@@ -231,7 +231,7 @@ fn write_element(to: &mut Buffer, element: &StreamerElement) {
     to.end(outer);
 }
 
-/// What all elements have.
+/// Writes the members that all elements have.
 fn write_common(to: &mut Buffer, element: &StreamerElement) {
     let rest = &element.rest;
     let count = to.begin(ELEMENT_VERSION);

@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock};
 use crate::streamer::{ElementRest, StreamerElement, StreamerInfo};
 
 /// A paragraph a class: its name, version and checksum, and a line for each member with the kind
-/// of its element, name, type code, size, type, what its kind adds, and title; tabs in between.
+/// of its element, name, type code, size, type, the fields that its kind adds, and title; tabs in
+/// between.
 const TABLE: &str = include_str!("classes.txt");
 
 /// The streamer info of a class.

@@ -18,7 +18,7 @@ const RUN_LEN: usize = 4 << 20;
 /// Bits between two marks, at least: callers add entries one by one.
 const MARK_BITS: u64 = 1 << 19;
 
-/// The entries that have come, and what has become of them.
+/// The entries that were added, and the columns made of them.
 #[derive(Debug)]
 pub(in crate::write) struct Cutter {
     types: Vec<ColumnType>,

@@ -340,7 +340,7 @@ fn half(real: f32) -> u16 {
     const INFINITY: u32 = 0xff << 23;
     /// Half precision's smallest real that is not subnormal.
     const NORMAL: u32 = (127 - 14) << 23;
-    /// A number whose last bit is worth what half precision's smallest is.
+    /// A number whose last bit is worth as much as half precision's smallest number.
     const SMALL: f32 = 0.5;
     let magnitude = real.to_bits() & 0x7fff_ffff;
     let sign = (real.to_bits() >> 16 & 0x8000) as u16;

@@ -33,14 +33,14 @@ impl EnvelopeWriter {
         EnvelopeWriter { bytes: (kind as u64).to_le_bytes().to_vec() }
     }
 
-    /// What is to become a part of an envelope.
+    /// The beginning of a part of an envelope.
     pub fn part() -> Self {
         EnvelopeWriter { bytes: Vec::new() }
     }
 
     numbers!(u16 u16, u32 u32, i32 i32, u64 u64, i64 i64, f64 f64);
 
-    /// Appends what another one has written.
+    /// Appends the bytes of another writer.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -85,7 +85,7 @@ impl EnvelopeWriter {
         self.u64(offset);
     }
 
-    /// What was written.
+    /// The written bytes.
     pub fn into_part(self) -> Vec<u8> {
         self.bytes
     }

@@ -21,7 +21,7 @@ pub struct RNTupleOptions {
     /// Descriptions of fields that are within others, by the names of the fields that lead to them:
     /// `muons._0.pt`.
     pub descriptions: BTreeMap<String, String>,
-    /// What the number of a list's items is called, where a field of its own shows it: `n{name}`.
+    /// Name of the field that shows the number of a list's items, if one is to: `n{name}`.
     pub counter_name: Option<String>,
     /// How some reals are stored, by the names that lead to them: `Muon.pt`.
     pub reals: Vec<(String, RealStorage)>,

@@ -52,7 +52,8 @@ impl Records {
         Records { head: head(place), max, offset: place.offset, bytes: Vec::new() }
     }
 
-    /// Begins a record whose payload has so many bytes, and is what is added next: where it is.
+    /// Begins a record whose payload is the next `len` bytes that are added; returns the payload's
+    /// offset.
     ///
     /// # Errors
     /// `Limit` where it is too long for a key.

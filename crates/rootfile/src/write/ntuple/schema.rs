@@ -15,7 +15,7 @@ use crate::write::schema::{EntryType, TableColumn};
 const INDEX: [u16; 2] = [0x0f, 0x1b];
 const CHAR: u16 = 0x02;
 const SWITCH: u16 = 0x10;
-/// What ROOT's variants can have.
+/// Maximum alternatives of ROOT's variants.
 const ALTERNATIVES_MAX: usize = 125;
 
 /// The schema, and where its columns come from.
@@ -94,8 +94,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds a field, those in it, and their columns. `steps` lead to its values, `path` is what a
-    /// user calls it.
+    /// Adds a field, those in it, and their columns. `steps` lead to its values, `path` is its name
+    /// for users.
     fn field(
         &mut self,
         parent: Option<u32>,
@@ -112,7 +112,7 @@ impl Builder<'_> {
             return Err(Error::unsupported(what).within(path));
         }
         let role = match entry {
-            // ROOT has arrays of what has a type only.
+            // ROOT has arrays of items with a type only.
             EntryType::Regular { content, .. } if !way::is_typed(content) => Role::Collection,
             EntryType::List(_) | EntryType::Option(_) => Role::Collection,
             EntryType::Record(_) => Role::Record,
@@ -178,7 +178,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The field of what another one holds several of.
+    /// The field of the items of another one.
     fn inner(
         &mut self,
         parent: u32,
@@ -337,8 +337,8 @@ fn kind(number: Number, is_split: bool) -> u16 {
     }
 }
 
-/// As ROOT spells the type; nothing for records, but tuples, and for what holds them, which have
-/// none.
+/// As ROOT spells the type; nothing for records other than tuples, and for types that contain such
+/// records: they have none.
 fn typename(entry: &EntryType) -> Result<String> {
     if !way::is_typed(entry) {
         return Ok(String::new());

@@ -18,7 +18,7 @@ pub(in crate::write) struct Way {
 pub(in crate::write) enum WayStep {
     /// Into the items of lists.
     Items,
-    /// Into the items of what is regular.
+    /// Into the items of arrays of a fixed length.
     Fixed,
     /// Into a member of records.
     Member(usize),
@@ -114,7 +114,7 @@ impl Way {
     }
 }
 
-/// What entries in `range` have of the content.
+/// The range of the content that entries in `range` have.
 fn within(offsets: &[i64], range: Range<usize>) -> Range<usize> {
     offsets[range.start] as usize..offsets[range.end] as usize
 }
@@ -140,9 +140,9 @@ pub(super) fn is_tuple(members: &[(String, EntryType)]) -> bool {
     !members.is_empty() && members.iter().zip(0..).all(|((name, _), at)| *name == at.to_string())
 }
 
-/// The type of entries as RNTuple stores them: with a list of at most one in place of what may be
-/// missing, lists in place of arrays of records, and in place of a union a record of the number of
-/// its alternative and, for each alternative, a list of at most one.
+/// The type of entries as RNTuple stores them: with a list of at most one in place of a value that
+/// may be missing, lists in place of arrays of records, and in place of a union a record of the
+/// number of its alternative and, for each alternative, a list of at most one.
 pub(super) fn listed(entry: &EntryType) -> EntryType {
     let list = |content: &EntryType| EntryType::List(Box::new(listed(content)));
     match entry {

@@ -38,7 +38,7 @@ pub(in crate::write) struct PageRun {
     pub checksums: bool,
 }
 
-/// What the writer remembers of a run of pages.
+/// Facts about a run of pages that the writer keeps.
 #[derive(Debug)]
 pub(in crate::write) struct PageFacts {
     pub column: usize,
@@ -68,7 +68,7 @@ impl PageRun {
             true => self.tried(encoders, raw)?,
             false => self.compression,
         };
-        // What is not written to costs nothing.
+        // Capacity that is never written to costs nothing.
         let (mut bytes, mut pages) = (Vec::with_capacity(self.content_len()), Vec::new());
         let (mut first, mut content_len) = (0, 0);
         for elements in &self.pages {

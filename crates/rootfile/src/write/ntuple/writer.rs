@@ -47,7 +47,7 @@ pub struct RNTupleWriter {
     placed: Option<Placed>,
 }
 
-/// What is known about the compression of a column.
+/// State of the search for the compression of a column.
 #[derive(Debug, Clone, Copy)]
 enum Level {
     Untried,

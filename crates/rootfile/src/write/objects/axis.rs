@@ -16,7 +16,7 @@ pub struct Axis {
     /// The borders of bins of different widths, one more than there are bins; empty where all have
     /// the same width.
     pub edges: Vec<f64>,
-    /// What the first bins are called; empty where they are numbers only.
+    /// Names of the first bins; empty where they are numbers only.
     pub labels: Vec<String>,
     /// The bins that the labels are of; empty for the first ones.
     pub labelled: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Axis {
     pub style: Option<AxisStyle>,
 }
 
-/// How an axis is drawn (ROOT: `TAttAxis`), and the rest of what a `TAxis` keeps.
+/// How an axis is drawn (ROOT: `TAttAxis`), and the other members of a `TAxis`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisStyle {
     pub divisions: i32,
@@ -103,7 +103,7 @@ impl Axis {
         }
     }
 
-    /// What ROOT has for directions that a histogram lacks.
+    /// ROOT's axis for directions that a histogram lacks.
     pub(super) fn placeholder() -> Self {
         Axis::regular(1, 0.0, 1.0)
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::table::WritableObject;
 
-/// Bit of what its directory deletes, as ROOT's histograms have it (`kMustCleanup`).
+/// Bit of objects that their directory deletes, as ROOT's histograms have it (`kMustCleanup`).
 const MUST_CLEANUP: u32 = 1 << 3;
 /// Cells that a record can hold.
 const CELLS_MAX: usize = 1 << 27;
@@ -35,7 +35,7 @@ pub struct Histogram {
     /// The sums that ROOT computes means from, in the order of `TH1::GetStats`; empty to have them
     /// computed from the cells.
     pub statistics: Vec<f64>,
-    /// What a profile has in addition.
+    /// Members that only a profile has.
     pub profile: Option<Profile>,
     pub style: Style,
     /// Limits for drawing; [`NO_LIMIT`] where there are none.
@@ -46,7 +46,7 @@ pub struct Histogram {
     pub options: Options,
 }
 
-/// What else a histogram keeps.
+/// Other members of a histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Of `TObject`.
@@ -79,14 +79,14 @@ impl Default for Options {
     }
 }
 
-/// What a profile has in addition to a histogram.
+/// Members of a profile beyond those of a histogram.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
     /// Sums of weights, a cell.
     pub entries: Vec<f64>,
     /// Sums of squared weights, a cell; empty where all weights are 1.
     pub sum_w2: Vec<f64>,
-    /// What errors mean: 0 of the mean, 1 the spread, 2 the spread of whole numbers, 3 of weights
+    /// Meaning of errors: 0 of the mean, 1 the spread, 2 the spread of whole numbers, 3 of weights
     /// that are variances (`EErrorType`).
     pub error_mode: i32,
     /// Values that are taken; equal where all are.
@@ -192,7 +192,7 @@ impl Histogram {
         }
     }
 
-    /// What all histograms have (ROOT: `TH1`).
+    /// Writes the members that all histograms have (ROOT: `TH1`).
     fn write_common(&self, to: &mut Buffer) {
         let count = to.begin(8);
         let options = &self.options;
@@ -221,7 +221,7 @@ impl Histogram {
         to.end(count);
     }
 
-    /// A histogram of one to three dimensions, without what a profile adds.
+    /// A histogram of one to three dimensions, without the members that a profile adds.
     fn write_plain(&self, to: &mut Buffer) {
         let axes = self.axes.len();
         let count = to.begin(if axes == 1 { 3 } else { 4 });

@@ -1,8 +1,8 @@
 //! Objects that are no tables, as plain data that a file can take.
 //!
 //! Each has the members that a user sets, and writes the rest as ROOT's constructors leave it.
-//! What could be inconsistent (the cells of a histogram and its axes) is checked when the data
-//! become an object. (Source: the streamer infos of ROOT 6.40; `TH1.cxx`, `TProfileHelper.h`,
+//! Members that could be inconsistent (the cells of a histogram and its axes) are checked when the
+//! data become an object. (Source: the streamer infos of ROOT 6.40; `TH1.cxx`, `TProfileHelper.h`,
 //! `TGraph.cxx` for the default values of members.)
 
 mod axis;
@@ -26,7 +26,8 @@ pub use histogram::{Histogram, Options, Profile};
 pub use raw::RawObject;
 pub use text::{ObjString, Parameter, ParameterValue};
 
-/// What a user draws an object with (ROOT: `TAttLine`, `TAttFill`, `TAttMarker`).
+/// Lines, fill and markers that an object is drawn with (ROOT: `TAttLine`, `TAttFill`,
+/// `TAttMarker`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     pub line_color: i16,

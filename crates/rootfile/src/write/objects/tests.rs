@@ -12,7 +12,7 @@ use crate::write::file::tests::{opened, options, written};
 use crate::write::{DirectoryId, FileWriter, WritableObject};
 use crate::{File, Known, Progress};
 
-/// A file of these objects, and what is needed to read it.
+/// A file of these objects: its bytes, opened, and as known bytes.
 fn file_of(objects: &[(&str, Arc<dyn WritableObject>)]) -> (Bytes, File, Known) {
     let mut file = FileWriter::new(options()).unwrap();
     for (name, object) in objects {
@@ -264,7 +264,7 @@ fn records_are_copied_as_they_are() {
     assert!(stored.unwrap().payload.len() < 400, "compressed");
 }
 
-/// What an object has, without what it refers to.
+/// An object's members, without those of objects that it refers to.
 fn values(object: crate::object::ObjectRef<'_>) -> Vec<(String, Value)> {
     object.members().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }

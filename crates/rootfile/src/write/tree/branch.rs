@@ -54,7 +54,7 @@ pub(super) struct EncodeBasket {
 /// Capacity beyond `content_len`, which writing vectors and offsets needs.
 const ROOM: usize = 64;
 
-/// What the tree remembers of a basket.
+/// Facts about a basket that the tree keeps.
 #[derive(Debug)]
 pub(super) struct BasketFacts {
     /// Of its branch.

@@ -35,7 +35,7 @@ pub(super) struct Clusters {
     sample_len: u64,
     /// Bytes of one entry before compression, in the sample.
     content_per_entry: f64,
-    /// What the rows held when a cluster was last found not to be too large.
+    /// Bytes of the rows when a cluster was last found not to be too large.
     looked: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::write::rows::ColumnRun;
 
-/// What is in front of a vector: a byte count, the version of its class, its length.
+/// The bytes in front of a vector's items: a byte count, the version of its class, its length.
 const FRAME_LEN: usize = 10;
 /// The version that ROOT 6.36 and later write there.
 const FRAME_VERSION: u16 = 10;
@@ -21,7 +21,7 @@ const BYTE_COUNT: u32 = 0x4000_0000;
 pub const EMPTY_VECTOR: [u8; FRAME_LEN] =
     [0x40, 0, 0, FRAME_LEN as u8 - 4, 0, FRAME_VERSION as u8, 0, 0, 0, 0];
 
-/// A basket's bytes, and what the tree says of it.
+/// Numbers about a basket's content that the tree's record and the basket's key have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ContentFacts {
     pub entries: u64,
@@ -121,7 +121,7 @@ impl ContentWriter<'_> {
         Ok(())
     }
 
-    /// Adds where lists begin, whose items have so many bytes and follow what is there.
+    /// Adds the offsets of lists whose items have so many bytes and follow the bytes so far.
     fn starts_of(&mut self, offsets: &[i64], bytes: i64) {
         let (first, there) = (offsets[0], (self.key_len + self.to.len()) as i64);
         let begun = &offsets[..offsets.len() - 1];

@@ -21,7 +21,7 @@ impl<'a> Measure<'a> {
         let mut start = 0;
         let mut pieces = Vec::with_capacity(run.pieces.len());
         for piece in &run.pieces {
-            // What is of another type has been refused.
+            // Arrays of another type have been refused.
             if let Some(view) = View::of(&piece.array, &branch.path) {
                 pieces.push((start, view, piece.entries.clone()));
             }

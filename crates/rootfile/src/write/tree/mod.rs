@@ -1,6 +1,6 @@
 //! Trees (ROOT: `TTree`; read in [`crate::tree`]).
 //!
-//! # What is written
+//! # Branches of a column
 //!
 //! | a column of | is a branch of | |
 //! |---|---|---|

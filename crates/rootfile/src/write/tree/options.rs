@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::compression::{Compression, CompressionAlgorithm};
 
-/// What a caller can choose.
+/// Options of a new tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeOptions {
     pub title: String,
@@ -12,7 +12,7 @@ pub struct TreeOptions {
     pub weight: f64,
     pub compression: Compression,
     /// Whether ROOT's levels of ZSTD, such as 505, may mean the lowest level of each column whose
-    /// size on its first entries is within 0.5 % of what ROOT's is.
+    /// size on its first entries is within 0.5 % of that at ROOT's level.
     pub is_level_tried: bool,
     pub cluster: ClusterSize,
     /// Bytes of a basket before compression, at most; one entry may have more.
@@ -25,10 +25,10 @@ pub struct TreeOptions {
     /// The name of a record's member: of `{outer}` and `{inner}`.
     pub field_name: String,
     pub text: TextBranch,
-    /// Counters of single columns, in place of what `counter_name` makes of their names.
+    /// Counters of single columns, in place of the names that `counter_name` makes.
     pub counters: BTreeMap<String, String>,
-    /// Branches of single members, by the names of record and member, in place of what `field_name`
-    /// makes of them.
+    /// Branches of single members, by the names of record and member, in place of the names that
+    /// `field_name` makes.
     pub fields: BTreeMap<(String, String), String>,
 }
 
@@ -100,7 +100,7 @@ impl TreeOptions {
         if let Some(branch) = self.fields.get(&(outer.to_owned(), inner.to_owned())) {
             return branch.clone();
         }
-        // One pass, as a name may contain what stands for another.
+        // One pass, as a name may contain the placeholder of another.
         let parts = self.field_name.split("{outer}");
         let parts = parts.map(|part| part.replace("{inner}", inner));
         parts.collect::<Vec<_>>().join(outer)

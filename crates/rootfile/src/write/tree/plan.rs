@@ -16,7 +16,7 @@ const FIXED_LEN_MAX: usize = 1 << 24;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlannedBranch {
     pub name: String,
-    /// What a user wrote about it; empty where a leaf list says all.
+    /// The user's title; empty where a leaf list says all.
     pub title: String,
     /// The column that it takes entries from, and the members of records on the way.
     pub column: usize,
@@ -24,7 +24,7 @@ pub(super) struct PlannedBranch {
     pub kind: PlannedKind,
 }
 
-/// What a branch's entries are.
+/// Kinds of entries of a branch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum PlannedKind {
     /// Numbers of a fixed shape, which may count others.

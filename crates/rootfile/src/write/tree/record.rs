@@ -1,4 +1,4 @@
-//! The record of a tree: what its branches are, and where their baskets (ROOT: `TTree`, `TBranch`,
+//! The record of a tree: its branches, and the offsets of their baskets (ROOT: `TTree`, `TBranch`,
 //! `TBranchElement`, `TLeaf*` of ROOT 6.40; read in [`crate::tree`]).
 
 use super::branch::OpenBranch;
@@ -15,7 +15,7 @@ const BRANCH_BITS: u32 = 1 << 22;
 const TREE_BITS: u32 = 1 << 3;
 /// Arrays of baskets have room for as many in ROOT.
 const BASKETS_MIN: usize = 10;
-/// What a tree has as long as it was not flushed: after 30 MB.
+/// `fAutoFlush` of a tree that was not flushed yet: after 30 MB.
 const AUTO_FLUSH_UNKNOWN: i64 = -30_000_000;
 /// ROOT's defaults.
 const AUTO_SAVE: i64 = -300_000_000;
@@ -272,7 +272,7 @@ fn leaf_title(branch: &OpenBranch) -> String {
     }
 }
 
-/// What a user wrote or, as in ROOT, the leaf with its type: `x[nx]/F`.
+/// The user's title or, as in ROOT, the leaf with its type: `x[nx]/F`.
 fn title_of(branch: &OpenBranch) -> String {
     let PlannedBranch { title, kind, .. } = &*branch.plan;
     if !title.is_empty() {
@@ -287,7 +287,7 @@ fn title_of(branch: &OpenBranch) -> String {
     format!("{}/{letter}", leaf_title(branch))
 }
 
-/// The class of what a branch holds, where it is not numbers or characters.
+/// The class of a branch's objects; `None` for numbers and characters.
 fn class_name(kind: &PlannedKind) -> Option<&str> {
     match kind {
         PlannedKind::StdString => Some("string"),
@@ -331,7 +331,7 @@ fn letter(number: Number) -> &'static str {
     }
 }
 
-/// What ROOT computes of a collection, which has no members: of its name alone
+/// ROOT's checksum of a collection, which has no members: of its name alone
 /// (`TClass::GetCheckSum`).
 fn checksum_of_collection(name: &str) -> u32 {
     name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(3).wrapping_add(byte.into()))

@@ -19,7 +19,7 @@ pub(super) struct EncodeTrial {
     pub compression: Compression,
 }
 
-/// What a trial found.
+/// Result of a trial.
 #[derive(Debug)]
 pub(super) struct TrialFacts {
     pub number: usize,

@@ -19,8 +19,8 @@ pub(super) enum View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// What an array has under a path: the number of the member in each record on the way. `None`
-    /// where it has something else there.
+    /// The view of an array's part under a path, which has the number of the member in each record
+    /// on the way. `None` where the array has another type there.
     pub fn of(array: &'a Array, path: &[usize]) -> Option<View<'a>> {
         Some(match array {
             Array::Numbers { numbers, shape } => View::Numbers { numbers, shape: shape.clone() },
@@ -66,7 +66,7 @@ pub(super) fn width(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// What is between the first and the last offset of entries.
+/// The range between the first and the last offset of entries.
 pub(super) fn within(offsets: &[i64], entries: &Range<usize>) -> Range<usize> {
     offsets[entries.start] as usize..offsets[entries.end] as usize
 }

@@ -17,7 +17,7 @@ fn numbers() -> Array {
     Array::Numbers { numbers: Numbers::I32((0..ENTRIES).collect()), shape: vec![] }
 }
 
-/// What comes first in a file, and what is far behind it; nothing lies between.
+/// The first bytes of a file, and those far behind them; nothing lies between.
 fn head_and_tail() -> (Vec<u8>, Vec<u8>) {
     let mut file = FileWriter::new(options()).unwrap();
     let (mut head, mut tail) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Checkpoints: what a crash leaves behind can be read.
+//! Checkpoints: a file that a crash leaves behind can be read.
 
 use std::ops::Range;
 
@@ -123,7 +123,7 @@ fn checkpoints(writes: &[Write], is_tree: bool) -> usize {
         seen = there;
         let is_last = writes.get(at + 1).is_none_or(|next| next.offset >= bytes.len() as u64);
         if !is_patch || is_last {
-            // What follows the end that the file knows of is not in it.
+            // Bytes behind the end that the header states are not in the file.
             let end = opened(&now).0.header.end as usize;
             assert_eq!(check(&now.slice(..end)), [], "after write {at}");
         }

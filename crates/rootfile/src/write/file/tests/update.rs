@@ -1,4 +1,4 @@
-//! Updates: what there was stays, whatever happens before the last write.
+//! Updates: existing objects stay, whatever happens before the last write.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ fn every_prefix_of_the_writes_has_the_old_or_the_new_content() {
         let now = texts(&bytes.clone().into());
         assert!(now == texts(&old) || now == whole, "{now:?}");
         news += usize::from(now == whole);
-        // All but what is replaced lies behind the old end, and comes first.
+        // All writes but replacements lie behind the old end, and come first.
         assert!(news > 0 || write.offset >= old.len() as u64 || write.offset < 1000);
     }
     assert!(news > 0 && whole.len() == texts(&old).len() + 1);
