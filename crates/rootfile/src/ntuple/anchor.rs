@@ -22,7 +22,7 @@ pub(crate) const WITH_ATTRIBUTE_SETS: [u16; 4] = [1, 0, 1, 0];
 pub(crate) const NEWEST: [u16; 4] = [1, 0, 2, 0];
 /// Class of the anchors of formats before version 1.0, which are unlike each other.
 const CLASS_BEFORE: &str = "ROOT::Experimental::RNTuple";
-/// Bytes in front of what the checksum covers.
+/// Bytes in front of those that the checksum covers.
 const PREFIX_LEN: usize = 6;
 
 /// Whether objects of a class are RNTuples.
@@ -72,7 +72,7 @@ impl Anchor {
             *part = fields.u16()?;
         }
         if version[0] == 0 {
-            // What follows, and the checksum, differ among them.
+            // The fields that follow, and the checksum, differ among them.
             return Err(before_first());
         }
         let covered_end = content.len().saturating_sub(8).max(PREFIX_LEN);

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 
 /// Zeros that a cluster may have in place of elements which were never written.
 const ZEROS_MAX: u64 = 1 << 27;
-/// What a page list says of its elements is believed up to so many times the stored bytes; beyond
+/// Numbers of elements in a page list are believed up to so many times the stored bytes; beyond
 /// that, arrays grow as they are filled.
 const EXPANSION_TRUSTED: u64 = 32;
 
@@ -82,7 +82,7 @@ impl FieldInterpretation {
     }
 
     /// Ascending runs of entries, which count from the beginning of the cluster, joined where they
-    /// have pages in common: what is worth being read by itself.
+    /// have pages in common: each is worth a read of its own.
     ///
     /// # Errors
     /// As [`FieldInterpretation::pages`].
@@ -153,7 +153,7 @@ impl FieldInterpretation {
         if is_whole { reader.check_reached() } else { Ok(()) }
     }
 
-    /// Makes room for what some pages hold.
+    /// Reserves memory for the elements of some pages.
     pub fn reserve<'a>(&self, pages: impl Iterator<Item = &'a PageUse>, array: &mut Array) {
         let mut counts = vec![0usize; self.slots.len()];
         for PageUse { slot, page, .. } in pages {
@@ -164,7 +164,7 @@ impl FieldInterpretation {
         reserve(&self.layout, &counts, array);
     }
 
-    /// What a number of entries of the cluster takes in memory, by the size of its pages.
+    /// Bytes of memory for the entries of the cluster, by the size of its pages.
     pub fn decoded_bytes(&self, schema: &Schema, cluster: &Cluster) -> u64 {
         let of = |slot: &Slot| {
             let (column, pages) = slot.pages(cluster);
@@ -287,7 +287,7 @@ fn reserve(layout: &FieldLayout, counts: &[usize], array: &mut Array) {
     }
 }
 
-/// What there is of a slot's elements in a cluster.
+/// A slot's elements in a cluster.
 struct Source<'a> {
     /// Elements at the beginning that were never written.
     zeros: u64,
@@ -358,7 +358,7 @@ impl EnvelopeReader<'_> {
         }
     }
 
-    /// Appends what is nothing but numbers, perhaps a fixed number of them each.
+    /// Appends numbers, or arrays of a fixed number of them.
     fn plain(
         &mut self,
         layout: &FieldLayout,

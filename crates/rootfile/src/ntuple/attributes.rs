@@ -21,7 +21,7 @@ const RECORD_LEN_MIN: usize = 8 + 8 + 4 + 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttributeSet {
     pub name: String,
-    /// Major and minor version of what its fields mean.
+    /// Major and minor version of the meaning of its fields.
     pub schema_version: [u16; 2],
     /// Of the anchor, in the file.
     place: Locator,
@@ -30,7 +30,7 @@ pub struct AttributeSet {
 }
 
 impl AttributeSet {
-    /// Reads what a footer has behind its cluster groups.
+    /// Reads the part of a footer behind its cluster groups.
     pub(super) fn list(footer: &mut EnvelopeReader<'_>) -> Result<Vec<AttributeSet>> {
         if footer.remaining() == 0 {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Column types: how elements are stored, and what they are once decoded.
+//! Column types: how elements are stored, and their types once decoded.
 
 use super::schema::Column;
 use crate::array::{Number, Numbers};
@@ -41,7 +41,7 @@ pub enum Encoding {
     },
 }
 
-/// What an element is once decoded.
+/// Type of an element once decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Element {
     Bool,
@@ -112,7 +112,7 @@ impl Encoding {
         }
     }
 
-    /// What the elements are once decoded.
+    /// The type of the elements once decoded.
     pub fn element(&self) -> Element {
         match self {
             Encoding::Bit => Element::Bool,
@@ -163,7 +163,7 @@ impl Element {
         }
     }
 
-    /// What two representations of one field have in common: the one that holds the other's values.
+    /// The common type of two representations of one field: the one that holds the other's values.
     pub fn joined(self, other: Element) -> Option<Element> {
         use Number::{F32, F64};
         match (self, other) {

@@ -14,15 +14,15 @@ use crate::error::{Error, Result};
 
 /// Metadata beyond this are refused: page lists of a million pages take 30 MB.
 pub(super) const ENVELOPE_LEN_MAX: u64 = 1 << 29;
-/// What is longer than this may be so many times as long as its compressed bytes: what an envelope
-/// holds takes several times its length in memory.
+/// An envelope longer than this may be so many times as long as its compressed bytes: its content
+/// takes several times its length in memory.
 const EXPANSION_FREE: u64 = 1 << 24;
 const EXPANSION_MAX: u64 = 128;
 /// Bytes of the head and of the checksum.
 const FRAME_LEN: usize = 8 + CHECKSUM_LEN;
 pub(super) const CHECKSUM_LEN: usize = 8;
 
-/// What an envelope holds.
+/// Kinds of envelopes, by their content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EnvelopeKind {
     Header = 1,

@@ -30,7 +30,7 @@ pub struct ClusterGroup {
     pub page_list: EnvelopeLink,
 }
 
-/// What the footer says.
+/// Content of the footer.
 #[derive(Debug, Clone)]
 pub(super) struct Footer {
     envelope: Envelope,
@@ -105,7 +105,7 @@ impl Footer {
     }
 }
 
-/// Compares the checksum of the header with what another envelope says of it.
+/// Compares the checksum of the header with the one that another envelope states.
 pub(super) fn belongs(said: u64, header_checksum: u64) -> Result<()> {
     if said == header_checksum {
         return Ok(());

@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         Builder { schema, names, classes, kept: None, slots: Vec::new() }
     }
 
-    /// The last field of a way is the outermost; the first one is what is wanted.
+    /// The last field of a way is the outermost; the first one is the one that is wanted.
     fn along(&mut self, way: &mut Vec<u32>, per_entry: Option<u64>) -> Result<FieldLayout> {
         let Some(id) = way.pop() else { return Err(Error::not_found("no such field")) };
         if way.is_empty() {
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
                 let mut fields = Vec::new();
                 for member in members(self.schema, id) {
                     if let Some(kept) = self.keeps(member) {
-                        // What is in a field that is wanted is wanted as a whole.
+                        // Fields in a field that is wanted are wanted as a whole.
                         let narrower = if kept { self.kept.take() } else { None };
                         let layout = self.field(member, per_entry)?;
                         self.kept = narrower.or(self.kept.take());

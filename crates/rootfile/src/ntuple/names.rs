@@ -1,7 +1,7 @@
 //! Names of fields, as in uproot.
 //!
 //! Fields that only hold a structure together have no name: items of collections, arrays and
-//! variants, what is in atomics and enums, and base classes, whose members stand among those of the
+//! variants, values of atomics and enums, and base classes, whose members stand among those of the
 //! class. Members of tuples are numbers. Where a class and its bases have members of one name,
 //! those of the bases get the base's name in front, as `Base::x`.
 

@@ -5,8 +5,8 @@
 //! header   pages …   page lists   footer   anchor   key list   streamer infos
 //! ```
 //!
-//! ROOT writes it so: what comes with the key list (see [`crate::file`]) holds all but the header,
-//! and that came with the head, where it is not long.
+//! ROOT writes it so: the bytes that are read with the key list (see [`crate::file`]) hold all but
+//! the header, which was read with the head, where it is not long.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl File {
         RNTuple::read(known, anchor).map_err(|error| error.within(path))
     }
 
-    /// The attribute sets of the RNTuple of a key, as a directory; `path` is what it is called.
+    /// The attribute sets of the RNTuple of a key, as a directory; `path` is its name.
     pub(crate) fn attribute_sets(
         &self,
         known: &Known,
@@ -149,7 +149,7 @@ impl RNTuple {
         Ok(Progress::Ready((header, footer.extension()?)))
     }
 
-    /// What the envelopes that belong to the header say of it.
+    /// The checksum of the header, which the envelopes that belong to it state.
     pub(crate) fn header_checksum(&self) -> u64 {
         self.header_checksum
     }

@@ -8,7 +8,7 @@
 //!               -(size:u16 reserved:u8 type:u8) content where the first four bytes are below zero
 //! ```
 //!
-//! Content behind what is known is skipped: later versions of the format add there.
+//! Content behind the known fields is skipped: later versions of the format add fields there.
 
 use std::ops::Range;
 
@@ -110,7 +110,7 @@ impl<'a> EnvelopeReader<'a> {
     /// The content of a record frame, which this reader moves over.
     ///
     /// # Errors
-    /// `Corrupt` for a list frame, or one that is longer than what is left.
+    /// `Corrupt` for a list frame, or one that is longer than the bytes that are left.
     pub fn record(&mut self) -> Result<EnvelopeReader<'a>> {
         let at = self.clone();
         let size = self.i64()?;

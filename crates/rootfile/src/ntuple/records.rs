@@ -33,7 +33,8 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// What lies at `range`, where it is longer than the longest record; of zero nothing is.
+    /// The content at `range`, where it is longer than the longest record; with a `record` of zero,
+    /// none is.
     ///
     /// # Errors
     /// `Corrupt` where one record cannot hold the places of the others; `Limit`.
@@ -61,7 +62,7 @@ impl Several {
         }
     }
 
-    /// Where the content is, piece by piece; what lacks are the places of the further records.
+    /// The ranges of the content, in order; `NeedsData` for the offsets of the further records.
     pub fn pieces(&self, known: &Known, what: &str) -> Result<Progress<Vec<Range<u64>>>> {
         let end = self.start + self.record;
         let first = end - self.further * PLACE_LEN;
@@ -101,7 +102,8 @@ impl Several {
     }
 }
 
-/// Finds the pieces of those pages that are in several records. Returns what lacks for it.
+/// Finds the pieces of those pages that are in several records. Returns the ranges that are lacking
+/// for it.
 pub(super) fn split_pages(
     known: &Known,
     clusters: &mut [Cluster],

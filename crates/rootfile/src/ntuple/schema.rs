@@ -1,4 +1,4 @@
-//! Fields and columns: what the header says, and what the footer adds to it.
+//! Fields and columns: those of the header, and those that the footer adds.
 //!
 //! ```text
 //! header  = feature flags  name  description  writer  schema
@@ -22,7 +22,7 @@ const FIELD_CHECKSUM: u16 = 4;
 const COLUMN_DEFERRED: u16 = 1;
 const COLUMN_RANGE: u16 = 2;
 
-/// Fields in fields; deeper ones are refused, since what walks over them recurses.
+/// Fields in fields; deeper ones are refused, since functions that walk over them recurse.
 const DEPTH_MAX: usize = 64;
 
 /// Fields beyond this are refused: each takes more memory than bytes of the file.
@@ -31,7 +31,7 @@ const FIELDS_MAX: usize = 1 << 21;
 /// as paths have them.
 const PATHS_LEN_MAX: usize = 1 << 28;
 
-/// What a field is to the fields below it.
+/// The role of a field for the fields below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Leaf,

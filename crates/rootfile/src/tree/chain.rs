@@ -5,7 +5,7 @@ use super::related::{self, FriendPlace};
 use crate::error::{Error, Result};
 use crate::object::{ObjectRef, Objects};
 
-/// What numbers of entries are taken for unknown: `TTree::kMaxEntries`, and what that once was.
+/// Numbers of entries that mean unknown: `TTree::kMaxEntries`, and its value in older versions.
 const UNKNOWN: [i64; 2] = [i64::MAX, 1_234_567_890];
 
 /// Trees of many files, one after the other (ROOT: `TChain`).
@@ -34,7 +34,7 @@ pub struct ChainElement {
 /// Understands the chain that `objects` are about.
 ///
 /// # Errors
-/// `Corrupt` where it lacks what it must have.
+/// `Corrupt` where it lacks members that it must have.
 pub(crate) fn read_chain(objects: &Objects) -> Result<Chain> {
     let chain = objects.root();
     let links = chain.objects("fFiles")?.into_iter().flatten().map(link);

@@ -1,4 +1,4 @@
-//! TTree: its metadata as plain data, its baskets, and what they mean.
+//! TTree: its metadata as plain data, its baskets, and their interpretation.
 
 pub mod basket;
 mod chain;

@@ -92,7 +92,7 @@ impl Branch {
     }
 }
 
-/// What the branch's class says about its contents.
+/// The facts that the branch's class has about its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BranchKind {
     /// `TBranch`: its leaves say everything.

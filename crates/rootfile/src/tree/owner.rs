@@ -24,7 +24,7 @@ impl Tree {
         let (Some(range), Some(own)) = (basket.place.stored(), self.branch(branch)) else {
             return Ok(());
         };
-        // What is no key is said by who reads the basket.
+        // The reader of the basket reports a record that is no key.
         let Ok(key) = Key::of_record(record, range.start) else { return Ok(()) };
         if key.name == own.name {
             return Ok(());

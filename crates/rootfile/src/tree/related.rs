@@ -6,7 +6,7 @@ use crate::object::ObjectRef;
 /// Another tree whose entries belong to those of this one (ROOT: `TFriendElement`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FriendPlace {
-    /// What the friend is called in names such as `friend.branch` (`fName`).
+    /// Name of the friend in names such as `friend.branch` (`fName`).
     pub name: String,
     /// Path of the tree in its file (`fTreeName`).
     pub tree: String,

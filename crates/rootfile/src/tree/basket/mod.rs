@@ -51,7 +51,7 @@ pub struct Basket<'a> {
 }
 
 impl<'a> Basket<'a> {
-    /// The basket that `reference` names. `record` is what lies in the file at its
+    /// The basket that `reference` names. `record` has the bytes of the file at its
     /// [`BasketPlace::Stored`] range; for an embedded one it is ignored.
     ///
     /// # Errors

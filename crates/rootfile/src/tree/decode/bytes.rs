@@ -1,4 +1,4 @@
-//! The bytes of one entry, consumed from the front, and what pointers in them refer to.
+//! The bytes of one entry, consumed from the front, and the objects that pointers in them refer to.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::types::framing::{BYTE_COUNT, MAP_OFFSET, MEMBERWISE, NEW_CLASS};
 
 /// Containers in containers: more than any sane file has.
 const DEPTH_MAX: usize = 32;
-/// Objects in objects of any class: what is deeper comes without members.
+/// Objects in objects of any class: deeper ones are decoded without members.
 const OPEN_MAX: usize = 64;
 /// Objects are read again for each column that points to them: so many times the entry in all.
 const AGAIN_MAX: usize = 64;
@@ -24,7 +24,7 @@ pub struct Bytes<'a> {
     /// All of the entry, in which references are looked up.
     all: &'a [u8],
     rest: &'a [u8],
-    /// What a reference to the byte behind the last one would be.
+    /// The value of a reference to the byte behind the last one.
     end: u32,
     /// Objects by their references and the columns that have them.
     seen: BTreeMap<(u32, usize), Place>,
@@ -38,7 +38,7 @@ pub struct Bytes<'a> {
     empty: usize,
     /// Those that the bytes may name.
     classes: Option<&'a Classes>,
-    /// Containers that what is read is in.
+    /// The number of containers that are open.
     depth: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct Place {
 #[derive(Debug, Clone, Copy)]
 pub struct StreamedHeader {
     pub version: u16,
-    /// Bytes that are left behind what the header is of, where it says.
+    /// Bytes that are left behind the object or collection; `None` without a byte count.
     pub end: Option<usize>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Bytes<'a> {
         self.rest.is_empty()
     }
 
-    /// What a reference to the next byte is.
+    /// The value of a reference to the next byte.
     pub fn reference(&self) -> u32 {
         self.end.wrapping_sub(self.rest.len() as u32)
     }
@@ -155,14 +155,14 @@ impl<'a> Bytes<'a> {
         read
     }
 
-    /// What is at a reference to something before, if there is such a thing.
+    /// The bytes from a reference on; `None` where it leads to none that were consumed.
     fn before(&self, reference: u32) -> Option<&'a [u8]> {
         let behind = self.end.checked_sub(reference)? as usize;
         let at = self.all.len().checked_sub(behind).filter(|_| behind > self.rest.len())?;
         Some(&self.all[at..])
     }
 
-    /// Reads what a reference is to, and goes on where it was.
+    /// Reads the object of a reference, and goes on at the present offset.
     pub fn again<T>(
         &mut self,
         reference: u32,
@@ -198,7 +198,7 @@ impl<'a> Bytes<'a> {
         Some(&name[..len])
     }
 
-    /// Ends what pointers may refer to: those of the next entry start anew.
+    /// Forgets the objects that pointers may refer to: those of the next entry start anew.
     pub fn forget(&mut self) {
         self.seen.clear();
         self.again = 0;
@@ -301,7 +301,7 @@ impl<'a> Bytes<'a> {
         Ok(StreamedHeader { version: self.u16()?, end: Some(end) })
     }
 
-    /// Verifies that what a header announced has been consumed, and nothing else.
+    /// Verifies that the bytes which a header announced have been consumed, and no others.
     pub fn close(&self, header: StreamedHeader) -> Result<()> {
         match header.end {
             Some(end) if end != self.len() => Err(Error::corrupt(format!(

@@ -34,7 +34,7 @@ const WITHOUT_NAME: u16 = 1;
 /// The first version of `TList` with a name, and options of objects.
 const LIST_WITH_OPTIONS: u16 = 4;
 
-/// Reads a container and appends what it holds as a list.
+/// Reads a container and appends its objects as a list.
 pub fn objects(kind: Container, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     let Array::List { offsets, content } = column else { wrong_column() };
     let header = bytes.header()?;
@@ -158,7 +158,7 @@ fn clones_by_members(
     Ok(())
 }
 
-/// The texts of several `TObjString`: behind what all of them are as a `TObject`.
+/// The texts of several `TObjString`: behind the `TObject` parts of all of them.
 fn texts_by_members(
     known: &NamedClass,
     count: usize,
@@ -183,7 +183,7 @@ pub fn pointer(bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
         Tag::Null => push(column, -1, -1),
         Tag::Object(reference) => match bytes.seen(reference, address(plain(column))) {
             Some(place) => push(column, place.tag, place.at),
-            // First in what was skipped, or in another column.
+            // The object came first in skipped bytes, or in another column.
             None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
                 Tag::New { class, end } => named_object((reference, class, end), bytes, column),
                 _ => Err(nowhere()),

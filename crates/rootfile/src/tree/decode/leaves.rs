@@ -115,7 +115,7 @@ fn text_size(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len())
 }
 
-/// What a leaf counts: nothing where it is negative.
+/// The count in a leaf: 0 where it is negative.
 fn count_at(leaf: &Layout, bytes: &[u8]) -> Option<usize> {
     let (Layout::Scalars { scalar, .. }, Array::Numbers { mut numbers, .. }) = (leaf, leaf.empty())
     else {

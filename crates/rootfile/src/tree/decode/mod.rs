@@ -2,8 +2,8 @@
 //!
 //! Decoding appends: many baskets go into one column that has room for all of them, and nothing is
 //! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
-//! one pass over the offsets; objects, lists of lists and texts in two passes (`bulk`); what is
-//! left value by value (`value.rs`).
+//! one pass over the offsets; objects, lists of lists and texts in two passes (`bulk`); all others
+//! value by value (`value.rs`).
 
 pub(super) mod bulk;
 mod bytes;
@@ -34,7 +34,7 @@ impl Interpretation {
     /// `entries` count from the basket's first.
     ///
     /// # Errors
-    /// `Corrupt` where the bytes are not what the branch says, `Unsupported` for objects streamed
+    /// `Corrupt` where the bytes are not of the branch's type, `Unsupported` for objects streamed
     /// in ways that only the bytes show. The column is then of no further use.
     ///
     /// # Panics
@@ -416,7 +416,7 @@ fn decode_equal(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) 
     Ok(())
 }
 
-/// What stands in front of an entry's items.
+/// The bytes in front of an entry's items.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     header: usize,

@@ -349,7 +349,7 @@ pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> 
         Tag::Null => -1,
         Tag::Object(reference) => match bytes.seen(reference, address(content)) {
             Some(place) => place.at,
-            // First in what was skipped, or in another column.
+            // The object came first in skipped bytes, or in another column.
             None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
                 Tag::New { class, end } => {
                     pointed(pointer, (reference, class, end), bytes, content)

@@ -1,7 +1,7 @@
 //! Lists of columns that have one counter: their offsets are the same, and are made once.
 //!
-//! Each basket still says where its entries are. What it says is held against the offsets that are
-//! there, which costs less than to write it down again.
+//! Each basket still has the offsets of its entries. They are compared with the offsets that are
+//! there, which costs less than to store them again.
 
 use std::ops::Range;
 
@@ -142,8 +142,8 @@ mod tests {
     }
 
     proptest! {
-        /// Two columns with baskets of their own, in any order: items and common offsets are what
-        /// each of them is alone.
+        /// Two columns with baskets of their own, in any order: items and common offsets are those
+        /// of each alone.
         #[test]
         fn columns_together_are_what_they_are_alone(
             lengths in prop::collection::vec(0u32..5, 1..40),

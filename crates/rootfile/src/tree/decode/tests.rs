@@ -91,7 +91,7 @@ fn object() -> Layout {
     Layout::Record { header: true, record: Arc::new(record) }
 }
 
-/// What a collection of nine objects without members is read as.
+/// The column of a collection of nine objects without members.
 fn nine_of_nothing(class: Option<&str>) -> Array {
     let content = Array::Record { class: class.map(Into::into), entries: 9, fields: Vec::new() };
     Array::List { offsets: vec![0, 9].into(), content: Box::new(content) }
@@ -210,7 +210,7 @@ fn array_of_objects() -> Vec<u8> {
     .concat()
 }
 
-/// What it is read as, with this one object in it.
+/// The column of that list, with this one object in it.
 fn list_of_two(object: Array) -> Array {
     let (tags, index) = (vec![0, -1, 0], vec![0, -1, 0]);
     let union = Array::Union { tags, index, contents: vec![object] };
@@ -745,7 +745,7 @@ fn what_was_not_written_is_told() {
     assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
     let error = decode(&interpretation(bits(), Entry::Value), &nothing, 0..2).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
-    // What is there needs no counts.
+    // Entries with bytes need no counts.
     let written = [0x40, 0, 0, 7, 0, 9, 0, 0, 0, 1, 1];
     assert!(!several.needs_counts(&basket(&written, Some(&[0, 11]), 1)));
 }

@@ -139,7 +139,7 @@ pub fn append_run<'a>(
     }
 }
 
-/// Reads what one header is in front of. Of no values not even the header may be there.
+/// Reads values behind one header. Where there are no values, the header may be lacking, too.
 fn framed<'a>(
     run: Run,
     bytes: &mut Bytes<'a>,
@@ -212,12 +212,12 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     Ok(())
 }
 
-/// What items are that are written member by member.
+/// Kinds of items that are written member by member.
 #[derive(Clone, Copy)]
 enum Memberwise<'l> {
     /// Objects of a class, in a version of it.
     Objects(&'l Record, &'l Version),
-    /// `TObjString`: what every TObject has of all, then the texts.
+    /// `TObjString`: the `TObject` parts of all, then the texts.
     Texts,
 }
 

@@ -14,8 +14,8 @@ pub(super) struct Basic {
 }
 
 impl Basic {
-    /// What a streamer type stands for, with the name of the element's type and the comment behind
-    /// it; `None` where it is no number.
+    /// The number that a streamer type stands for, with the name of the element's type and the
+    /// comment behind it; `None` where it is no number.
     pub(super) fn of(type_code: i32, type_name: &str, title: &str) -> Result<Option<Basic>> {
         let (basic, pointer) = match type_code {
             1..=19 => (type_code, false),

@@ -28,7 +28,7 @@ pub(super) const SIZE_MAX: usize = 1 << 16;
 const LENGTH_MAX: usize = 1 << 24;
 /// Classes that lead back to those that they are in, over and over.
 const REPEATED_MAX: usize = 256;
-/// What ATLAS's links to objects begin with.
+/// Beginning of the class names of ATLAS's links to objects.
 const LINK: &str = "ElementLink<";
 /// Bytes of version and identifiers in front of the list of a `TRefArray`.
 const TOBJECT: Part = Part::TObject { id: None, bits: None };
@@ -55,9 +55,10 @@ pub(super) struct Compiler<'a> {
     done: BTreeMap<(String, Option<i32>), Arc<Record>>,
     /// Classes that are being compiled, outermost first.
     pub(super) within: Vec<String>,
-    /// The outermost of them that something led back to, so that what is compiled is so here only.
+    /// The outermost of them that a member led back to: the class compiled meanwhile has its record
+    /// here only.
     lowest: usize,
-    /// Whether what was compiled last led back.
+    /// Whether the member compiled last led back.
     pub(super) led_back: bool,
     /// Classes that were compiled more than once, since they lead back.
     repeated: usize,
@@ -83,8 +84,8 @@ impl<'a> Compiler<'a> {
         !is_special(class) && !self.is_collection(class)
     }
 
-    /// Whether a class is a collection of its own making, as ATLAS's `DataVector` is: its
-    /// streamer info says that it is one, and not of what.
+    /// Whether a class is a collection of its own making, as ATLAS's `DataVector` is: its streamer
+    /// info says that it is one, but not the type of its items.
     fn is_collection(&self, class: &str) -> bool {
         let of = |info: &'a StreamerInfo| match &info.elements[..] {
             [this] => this.class == "TStreamerSTL" && this.name == "This",
@@ -114,7 +115,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The type of a collection that is a member, whose element knows what its items are: an
+    /// The type of a collection that is a member, whose element knows the type of its items: an
     /// enumeration has a name like a class, and no streamer info.
     pub(super) fn kind(&self, type_name: &str, element: &StreamerElement) -> Result<Type> {
         Ok(match cpp::parse(type_name) {
@@ -255,7 +256,7 @@ impl<'a> Compiler<'a> {
         let made = self.compiled(class, first);
         let (record, is_everywhere) = match made {
             Err(error) if is_limit(&error) && self.follows && self.within.is_empty() => {
-                // Too large with what its pointers lead to.
+                // Too large with the objects that its pointers lead to.
                 self.follows = false;
                 self.done.clear();
                 let made = self.compiled(class, first);
@@ -366,7 +367,7 @@ impl<'a> Compiler<'a> {
         Ok(parts)
     }
 
-    /// What is written for a member; nothing for one that lives in memory only.
+    /// The stored part of a member; `None` for one that lives in memory only.
     pub(super) fn part(
         &mut self,
         element: &StreamerElement,
@@ -389,7 +390,7 @@ impl<'a> Compiler<'a> {
                     self.led_back = false;
                     match self.member(element, fields) {
                         Ok(layout) => Some(fields.part(&element.name, layout)?),
-                        // What has a frame can be left out.
+                        // A member with a frame can be left out.
                         Err(_) if self.led_back && is_framed(element) => {
                             Some(fields.leave_out(&element.name, Part::Framed)?)
                         }
@@ -656,7 +657,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// What is written for a member of that name.
+    /// The stored part of a member of that name.
     pub(super) fn part(&mut self, name: &str, layout: Layout) -> Result<Part> {
         let Some(wanted) = self.wanted else {
             self.names.push(name);
@@ -684,7 +685,7 @@ impl Fields<'_> {
         record.names.find(name, &self.bases).is_some()
     }
 
-    /// What is written for a member that is no field.
+    /// The stored part of a member that is no field.
     pub(super) fn leave_out(&self, name: &str, part: Part) -> Result<Part> {
         match self.wanted {
             // It would be said to be empty.

@@ -15,7 +15,7 @@ use crate::types::{code, cpp, names};
 
 /// Byte count and version in front of a collection, and the number of items.
 const COLLECTION_HEADER: usize = 10;
-/// What a TBranchElement's fields say, under short names.
+/// The fields of a `TBranchElement`, under short names.
 struct Fields<'a> {
     branch: &'a Branch,
     class_name: &'a str,
@@ -158,7 +158,7 @@ impl Fields<'_> {
         item.map_err(|e| unsupported_type(e, type_name))
     }
 
-    /// The branch beside this one that holds what counts its arrays, by the member's name.
+    /// The sibling of this branch that holds the counts of its arrays, by the member's name.
     fn counter(&self, tree: &Tree, classes: &Streamers) -> Option<BranchId> {
         let count = &self.element(classes)?.count_name;
         let beside = &tree.branches.get(self.branch.parent?.0 as usize)?.children;
@@ -274,7 +274,7 @@ impl Fields<'_> {
         Ok(run)
     }
 
-    /// The type of what is written.
+    /// The type of the stored values.
     fn kind(
         &self,
         type_name: &str,
@@ -363,7 +363,7 @@ impl Fields<'_> {
         };
         let name = self.element(classes).map(name).unwrap_or_default();
         match self.streamer_type {
-            // What is never null is written as what it points to.
+            // A pointer that is never null is stored as the object that it points to.
             code::STL_POINTER | code::OBJECT_HELD | code::ANY_HELD => {
                 name.trim_end_matches('*').trim_end().to_owned()
             }
@@ -429,7 +429,7 @@ fn unsupported_type(error: Error, type_name: &str) -> Error {
     error.within(&format!("type {}", cpp::spelled(type_name)))
 }
 
-/// What to call a branch that cannot be read.
+/// The type name of a branch that cannot be read.
 pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
     let branch = &tree.branches[branch.0 as usize];
     let BranchKind::Element {

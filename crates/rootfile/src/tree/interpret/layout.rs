@@ -34,7 +34,7 @@ pub enum Entry {
     Leaves,
 }
 
-/// What is written for a value, and what becomes of it.
+/// The stored form of a value, and the array that it becomes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layout {
     /// Numbers of a fixed shape; empty for just one.
@@ -110,7 +110,7 @@ pub enum Text {
     Whole,
 }
 
-/// What is in front of a list.
+/// The header in front of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
     /// Nothing, ever: `TArrayI` and its kin.
@@ -135,13 +135,13 @@ pub struct List {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counted {
     pub by: Counter,
-    /// Whether what is counted are the rows of half a symmetric matrix, and not the items.
+    /// Whether the counter counts the rows of half a symmetric matrix, and not the items.
     pub triangle: bool,
     pub prefix: Prefix,
     pub item: Box<Layout>,
 }
 
-/// What says how long an array is.
+/// The number that gives the length of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
     /// A field of the object that the array is a member of.
@@ -150,7 +150,7 @@ pub enum Counter {
     Branch,
 }
 
-/// What is in front of a counted array.
+/// The bytes in front of a counted array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     Nothing,
@@ -160,7 +160,7 @@ pub enum Prefix {
     Frame,
 }
 
-/// What a pointer may lead to: classes by name, each with the members of the first one.
+/// The classes that a pointer may lead to, by name, each with the members of the first one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pointer {
     pub classes: Vec<(String, Arc<Record>)>,
@@ -174,7 +174,7 @@ pub struct Record {
     pub parameter: Option<ArrayParameter>,
     /// Names of the fields, those of base classes included.
     pub names: FieldNames,
-    /// Numbers, strings and lists in all, however deep; what the type of the column costs.
+    /// Numbers, strings and lists in all, however deep: the cost of the type of the column.
     pub size: usize,
     /// Whether objects are nothing but their only field: `std::array`.
     pub is_wrapper: bool,
@@ -202,7 +202,7 @@ pub struct NumberRun {
     pub fields: Vec<(usize, bool)>,
 }
 
-/// What is written for a member or a base class. `at` is the field that it becomes, if any.
+/// The stored form of a member or a base class. `at` is the field that it becomes, if any.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     Member {
@@ -282,7 +282,7 @@ impl Layout {
         }
     }
 
-    /// What the type of the column costs: see [`Record::size`].
+    /// The cost of the type of the column: see [`Record::size`].
     pub(crate) fn size(&self) -> usize {
         match self {
             Layout::Scalars { .. }

@@ -48,7 +48,7 @@ impl ClassTable {
     }
 }
 
-/// How to read a branch, and what comes out.
+/// How to read a branch, and the type of its column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpretation {
     typename: String,

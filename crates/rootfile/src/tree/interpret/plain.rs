@@ -70,7 +70,7 @@ fn leaf_list(id: BranchId, leaves: &[Leaf]) -> Result<Interpretation> {
     Ok(structure)
 }
 
-/// One of several leaves; `outside` is what counts its numbers in another branch.
+/// One of several leaves; `outside` is the counter of its numbers in another branch.
 fn member(
     id: BranchId,
     leaf: &Leaf,

@@ -250,7 +250,7 @@ fn whole_collections_and_objects() {
     assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x", "a"]);
 }
 
-/// What the items of a list are, where they are objects: their class and members.
+/// Class and members of the items of a list of objects.
 fn items(column: &Array) -> (Option<&str>, Vec<&str>) {
     let Array::List { content, .. } = column else { panic!("no list") };
     let Array::Record { class, fields, .. } = &**content else { panic!("no objects") };

@@ -23,8 +23,8 @@ const NOTHINGS_MAX: u64 = 1 << 12;
 /// `file_end` end the list of their branch.
 ///
 /// # Errors
-/// `Corrupt` where the tree lacks what it must have or a branch contains itself. A branch whose
-/// own metadata can't be read is there as [`BranchKind::Unreadable`].
+/// `Corrupt` where the tree lacks members that it must have or a branch contains itself. A branch
+/// whose own metadata can't be read is there as [`BranchKind::Unreadable`].
 pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
     read_tree_and_columns(objects, file_end).map(|(tree, _)| tree)
 }
@@ -174,8 +174,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A branch, what its counts refer to, and the branches below it. `column` is the branch that
-    /// has its baskets.
+    /// A branch, the objects of its counters, and the branches below it. `column` is the branch
+    /// that has its baskets.
     fn parts<'a>(
         &self,
         object: ObjectRef<'a>,
@@ -222,7 +222,7 @@ impl Reader {
         })
     }
 
-    /// Looks up what counts what, now that all branches and leaves are known.
+    /// Resolves counters to branches and leaves, now that all of these are known.
     fn resolve_counts(&mut self) {
         for (id, counts) in std::mem::take(&mut self.counts) {
             let branch = &mut self.branches[id.0 as usize];
@@ -272,7 +272,8 @@ fn unreadable(object: ObjectRef<'_>, why: Error, parent: Option<BranchId>, id: B
     Branch { title, parent, ..Branch::without_entries(name, BranchKind::Unreadable { why }) }
 }
 
-/// Whether the branch says so; each basket says it again, so what cannot be read is no error.
+/// Whether the branch says so; each basket says it again, so features that cannot be read are no
+/// error.
 fn generates_offsets(object: ObjectRef<'_>) -> bool {
     let features = object.member("fIOFeatures").and(object.pointed("fIOFeatures").ok().flatten());
     let bits = features.and_then(|features| features.int("fIOBits").ok()).unwrap_or(0);

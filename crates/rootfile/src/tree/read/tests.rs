@@ -168,7 +168,7 @@ fn arrays_of_clones_have_a_branch_of_counts() {
 fn arrays_of_clones_cut_short_or_changed_are_no_panic() {
     let whole = clones(true, &pointer_to_branch());
     for at in 0..whole.len() {
-        // Errors or what the others say; neither panics.
+        // Errors or a tree; neither panics.
         let _ = tree_of(3, "TBranchClones", whole[..at].to_vec());
         for value in [0, 0x40, 0xff] {
             let mut changed = whole.clone();

@@ -1,4 +1,4 @@
-//! The second pass: each column from what has been found for it.
+//! The second pass: each column from the spans found for it.
 
 use super::super::column::{extend_pieces, plain, record_of, wrong_column};
 use crate::array::Array;
@@ -9,10 +9,10 @@ use crate::types::scalar::Scalar;
 /// Where something is, and how much of it: objects, items or, of texts, bytes.
 pub type Span = (u32, u32);
 
-/// What the first pass has found, by slots.
+/// The spans that the first pass has found, by slots.
 pub type Found = Vec<Vec<Span>>;
 
-/// What a column is filled from.
+/// The spans that a column is filled from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fill {
     /// Numbers of `size` bytes an object, behind `before` bytes an object of the members before

@@ -1,14 +1,14 @@
 //! Objects, lists and texts in two passes: first where everything is, then column by column.
 //!
-//! What a layout means is worked out once a branch. The first pass walks over entries and writes
-//! down where numbers, lists and texts are, without looking at them: members of fixed size that
-//! follow each other are one step, whether of one object or of all those of a collection that is
-//! written member by member. The second one fills each column in a loop of its own, for many
-//! entries together.
+//! A layout is turned into steps once a branch. The first pass walks over entries and writes down
+//! where numbers, lists and texts are, without looking at them: members of fixed size that follow
+//! each other are one step, whether of one object or of all those of a collection that is written
+//! member by member. The second one fills each column in a loop of its own, for many entries
+//! together.
 //!
 //! Layouts that name classes, point, count by other members and the like have no such plan, and are
 //! read value by value. So are entries that are not written as they are in the first version of
-//! their classes, or not at all: what is wrong is then found, and said, there.
+//! their classes, or not at all: errors are then found, and reported, there.
 
 mod fill;
 mod plan;
@@ -21,8 +21,8 @@ use fill::{Fill, Found};
 use plan::Step;
 use walk::Walk;
 
-/// Entries are gone through until so many bytes have been: what the second pass looks at is then
-/// still near.
+/// Entries are gone through until so many bytes have been: the bytes that the second pass reads are
+/// then still in the processor's caches.
 const BYTES_TOGETHER: u32 = 64 << 10;
 
 /// How entries of one layout are read in bulk.
@@ -72,7 +72,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Finds what an entry consists of; `false` where it is not as planned.
+    /// Finds the spans of an entry; `false` where it is not as planned.
     fn find(&self, data: &[u8], ends: &[u32], found: &mut Found) -> bool {
         let mut walk = Walk::new(data, ends[0] as usize..ends[1] as usize, found);
         walk.single(&self.step).is_some() && walk.is_at_end()

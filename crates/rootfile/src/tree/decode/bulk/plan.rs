@@ -1,4 +1,4 @@
-//! From a layout to its steps, and to what is filled from what they find.
+//! From a layout to its steps, and to the fills from the spans that these find.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub struct Members {
     pub steps: Vec<Step>,
 }
 
-/// The steps of a layout, and what is filled from them; `None` where there is none for it.
+/// The steps of a layout, and the fill from them; `None` where there is none for it.
 pub fn layout(layout: &Layout, slots: &mut usize) -> Option<(Step, Fill)> {
     match layout {
         Layout::Scalars { scalar, .. } if *scalar != Scalar::Bits => {
@@ -180,8 +180,8 @@ fn members(
     Some(Members { record: record.clone(), steps })
 }
 
-/// Adds a member to the block that the steps end with, or begins one; its slot, and what is before
-/// the member in it.
+/// Adds a member to the block that the steps end with, or begins one; its slot, and the bytes
+/// before the member in it.
 fn block(steps: &mut Vec<Step>, more: usize, slots: &mut usize) -> Option<(usize, usize)> {
     if let Some(Step::Block { slot, size }) = steps.last_mut() {
         let before = *size;

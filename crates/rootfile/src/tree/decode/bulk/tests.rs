@@ -62,7 +62,7 @@ fn track() -> Layout {
     Layout::Record { header: true, record: Arc::new(record) }
 }
 
-/// What ROOT would write, with byte counts in front.
+/// Bytes as ROOT writes them, with byte counts in front.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 
@@ -163,8 +163,7 @@ fn some() -> impl Strategy<Value = One> {
     )
 }
 
-/// What some bytes are in bulk, and value by value, in words: what is no number is then equal to
-/// itself.
+/// Columns of some bytes, in bulk and value by value, as text: NaN is then equal to itself.
 fn both(layout: Layout, data: &[u8], offsets: &[u32]) -> [Option<String>; 2] {
     let bulk = Interpretation::for_tests(layout, Entry::Value);
     assert!(bulk.bulk.is_some());

@@ -1,6 +1,6 @@
 //! The first pass: where everything is. `None` stands for whatever is not as planned.
 //!
-//! It reads just what `value.rs` and `object.rs` read.
+//! It reads the same bytes as `value.rs` and `object.rs`.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use super::plan::{Items, Members, Step, Written};
 use crate::tree::interpret::layout::{Frame, Version};
 use crate::types::framing::{BYTE_COUNT, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
 
-/// The bytes of one entry, and what has been found in them.
+/// The bytes of one entry, and the spans found in them.
 pub struct Walk<'a> {
     data: &'a [u8],
     at: usize,
     found: &'a mut Found,
 }
 
-/// What is in front of an object or a collection.
+/// The header in front of an object or a collection.
 #[derive(Clone, Copy)]
 struct StreamedHeader {
     version: u16,
-    /// Where what it is of ends, where it says.
+    /// The end of the object or collection; `None` without a byte count.
     end: Option<usize>,
 }
 

@@ -10,7 +10,7 @@ pub fn address(boxed: &Array) -> usize {
     std::ptr::from_ref(boxed) as usize
 }
 
-/// A reference to what is no object, or no class.
+/// The error of a reference that leads to no object, or to no class.
 pub fn nowhere() -> Error {
     Error::unsupported("a pointer to an object that is not in the entry")
 }
@@ -22,7 +22,7 @@ pub fn skip_pointer(bytes: &mut Bytes<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a pointer is written as.
+/// Stored forms of a pointer.
 pub enum Tag<'a> {
     Null,
     Object(u32),

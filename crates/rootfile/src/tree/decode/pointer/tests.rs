@@ -24,7 +24,7 @@ fn new(class: &str, object: &[u8]) -> Vec<u8> {
     [&count.to_be_bytes(), &[0xff; 4], class.as_bytes(), &[0][..], object].concat()
 }
 
-/// A reference to what is at a byte of the entry.
+/// A reference to the object at a byte of the entry.
 fn reference(at: usize) -> Vec<u8> {
     (at as u32 + 2).to_be_bytes().to_vec()
 }
@@ -109,8 +109,8 @@ fn objects_are_read_in_each_column_that_points_to_them() {
     assert_eq!((&offsets[..], &**content), (&[0, 3][..], &points(&[0, 1, 0], &[7, 8])));
 }
 
-/// Members of one class share what their pointers are read by: one of them once took positions for
-/// its own that were in the column of the other.
+/// Members of one class share the layout of their pointers: one of them once took positions in the
+/// column of the other for its own.
 #[test]
 fn columns_of_one_class_keep_their_objects_apart() {
     let holder = Arc::new(class("H", 1, vec![("p", to_points())]));
@@ -133,7 +133,7 @@ fn an_object_may_be_first_in_what_is_skipped() {
     let at = first.len() - hidden.len();
     let got = fields(read(&layout, &[first.clone(), reference(at)].concat(), None).unwrap());
     assert_eq!(got, [points(&[0], &[7]), points(&[0], &[9])]);
-    // Of what is left out, too.
+    // The object may be in a member that is left out, too.
     let record = class("Event", 1, vec![("b", to_points())]);
     for left_out in [Part::Pointers(1), Part::Member { at: None, layout: to_points() }] {
         let mut record = record.clone();

@@ -1,4 +1,4 @@
-//! Pointers: which classes they may lead to, and what is read of objects of these.
+//! Pointers: the classes that they may lead to, and the members that are read of their objects.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::streamer::{StreamerElement, StreamerInfo};
 use crate::types::cpp;
 
-/// Numbers, strings and lists in what one pointer leads to.
+/// Maximum numbers, strings and lists in the object that one pointer leads to.
 const POINTED_SIZE_MAX: usize = 1 << 12;
 
 impl Compiler<'_> {
@@ -80,7 +80,7 @@ impl Compiler<'_> {
 
     /// A class with the fields of one that it derives from, the only ones that are read.
     fn seen_as(&mut self, class: &str, base: &Arc<Record>) -> Result<Arc<Record>> {
-        // It may well be within itself: of what it adds nothing is read.
+        // It may well be within itself: none of its own members is read.
         self.enter(&format!("{class} as another"))?;
         let classes = self.classes;
         let versions = classes.versions(class).map(|info| {
@@ -93,7 +93,7 @@ impl Compiler<'_> {
         Ok(Arc::new(Record { class, versions: versions?, ..(**base).clone() }))
     }
 
-    /// What is written of a class up to the base class that is, or derives from, this one.
+    /// The stored parts of a class up to the base class that is, or derives from, this one.
     fn parts_up_to(&mut self, info: &StreamerInfo, to: &Arc<Record>) -> Result<Vec<Part>> {
         let wanted = to.class.as_deref().unwrap_or_default();
         let nothing =

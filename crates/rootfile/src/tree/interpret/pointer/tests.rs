@@ -58,7 +58,7 @@ fn pointers_of_every_type_are_members() {
         member("text", 69, "TString*"),
         member("list", 64, "TList*"),
         member("held", 63, "T*"),
-        // Of classes that the file does not describe, and of what is no class.
+        // Pointers to classes that the file does not describe, and to a type that is no class.
         member("unknown", 69, "Missing*"),
         member("numbers", 69, "int*"),
         number("z"),
@@ -85,7 +85,7 @@ fn classes_that_lead_back_to_themselves_lack_that_pointer_only() {
     let classes = || vec![class("Node", 1, node.clone()), class("Mother", 1, mother.clone())];
     assert_members(classes(), "Node", "(value mother[(age last)])");
     assert_members(classes(), "Mother", "(age node[(value)] last)");
-    // What contains itself without a pointer or a collection in between has no end.
+    // A class that contains itself without a pointer or a collection in between has no end.
     let infos = Streamers::new(vec![class("Loop", 1, vec![member("again", 62, "Loop")])]);
     let error = Compiler::new(&infos).object("Loop").unwrap_err();
     assert!(error.to_string().contains("contains itself"), "{error}");
