@@ -1,4 +1,4 @@
-//! Says what is wrong with files: `check_file FILE...`.
+//! Prints the findings of a check of files: `check_file FILE...`.
 #![allow(clippy::disallowed_methods, reason = "an example reads files")]
 
 use bytes::Bytes;

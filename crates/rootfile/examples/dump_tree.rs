@@ -1,5 +1,5 @@
-//! Prints what a file holds as JSON: its keys, and the metadata of its trees. The oracle in
-//! `tests/oracle` compares it with what uproot says.
+//! Prints the keys of a file and the metadata of its trees as JSON. The oracle in `tests/oracle`
+//! compares them with those of uproot.
 #![allow(clippy::disallowed_methods, reason = "an example reads files")]
 
 use bytes::Bytes;

@@ -50,7 +50,7 @@ fn main() {
     }
 }
 
-/// All reals with fewer bits, so that what is read is only near to what was written.
+/// All reals with fewer bits, so that values read are only near to those written.
 fn reals(columns: &[TableColumn], seed: u64) -> Vec<(String, RealStorage)> {
     let storage = match seed / 6 % 4 {
         0 => RealStorage::Single,

@@ -1,5 +1,5 @@
-//! Writes a file of one object of each kind. The oracle in `tests/oracle` compares it with what
-//! ROOT and uproot read.
+//! Writes a file of one object of each kind. The oracle in `tests/oracle` compares them with the
+//! objects that ROOT and uproot read.
 #![allow(clippy::disallowed_methods, reason = "an example writes files")]
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut bytes = Vec::new();
     write(file, &mut bytes)?;
-    // And what an update adds.
+    // And the objects that an update adds.
     let mut known = Known::new(Some(bytes.len() as u64));
     known.supply(0, bytes.clone().into());
     let Progress::Ready(existing) = Existing::read(&known)? else { return Err("cut".into()) };

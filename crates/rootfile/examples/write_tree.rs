@@ -1,5 +1,5 @@
-//! Writes a tree of seeded types, and prints as JSON what its branches hold, for a comparison with
-//! what ROOT and uproot read.
+//! Writes a tree of seeded types, and prints the content of its branches as JSON, for a comparison
+//! with the values that ROOT and uproot read.
 #![allow(clippy::disallowed_methods, reason = "an example writes files")]
 
 use farroot_rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions, TreeWriter};

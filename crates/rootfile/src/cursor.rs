@@ -26,7 +26,7 @@ pub struct Cursor<'a> {
     further: Option<Further<'a>>,
 }
 
-/// What lies behind a buffer.
+/// Content behind a buffer.
 #[derive(Clone, Copy)]
 struct Further<'a> {
     content: &'a Content<'a>,

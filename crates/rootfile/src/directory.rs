@@ -44,7 +44,7 @@ impl DirectoryRecord {
         Ok(DirectoryRecord { keys_offset, keys_len, name_len, directory_offset })
     }
 
-    /// Compares what the directory says of its own place with where it is: `name_len` bytes
+    /// Compares the directory's own statement of its offset with the real one: `name_len` bytes
     /// behind `offset`.
     ///
     /// # Errors
@@ -153,8 +153,8 @@ fn listed_key(cursor: &mut Cursor<'_>) -> Result<Key> {
 /// Refuses lists that go on behind the keys that they count.
 ///
 /// ROOT leaves nothing there, or eight bytes in files of more than 2 GB. uproot takes more room
-/// than a list needs, and what is in it then are zeros, keys of deleted objects, or what the place
-/// held before.
+/// than a list needs, and fills the rest with zeros, keys of deleted objects, or the bytes that
+/// were there before.
 fn check_rest(count: usize, content_len: u64, mut rest: Cursor<'_>) -> Result<()> {
     const SPARE: usize = 8;
     /// Room for the list of a new directory of uproot.
@@ -234,8 +234,8 @@ mod tests {
 
     const KEYS: &[(&str, u16)] = &[("a", 1), ("b", 3), ("b", 4), ("b", 2)];
 
-    /// The record of a list at byte 768 which counts so many keys, and has these and what is behind
-    /// them.
+    /// The record of a list at byte 768 which counts so many keys, and has these and the bytes
+    /// `behind` them.
     fn key_list(count: i32, keys: &[(&str, u16)], behind: &[u8]) -> Bytes {
         let mut content = count.to_be_bytes().to_vec();
         keys.iter().for_each(|(name, cycle)| content.extend(key_bytes(name, *cycle)));

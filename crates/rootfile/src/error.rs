@@ -7,13 +7,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub kind: ErrorKind,
-    /// Absolute position in the file (ROOT: `fSeekKey` and kin plus what was read since), if known.
+    /// Absolute position in the file (ROOT: `fSeekKey` and kin plus the bytes read since), if
+    /// known.
     pub offset: Option<u64>,
-    /// What was being read, outermost first: `Events/Muon_pt/basket 17`.
+    /// Names of the parts being read, outermost first: `Events/Muon_pt/basket 17`.
     pub path: String,
 }
 
-/// What a caller can act on.
+/// Kinds of errors that a caller can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorKind {
     /// The bytes contradict the format or each other.
@@ -25,7 +26,7 @@ pub enum ErrorKind {
     /// The format is known to allow this, and this version cannot read it.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// A count or size beyond what a sane file holds; refused before memory is taken.
+    /// A count or size beyond those of a sane file; refused before memory is taken.
     #[error("limit exceeded: {0}")]
     Limit(String),
     /// The file has no list of keys, since its writer has not closed it.
@@ -61,7 +62,7 @@ impl Error {
         self.offset.get_or_insert(offset);
         self
     }
-    /// Adds to what was wrong.
+    /// Adds a note to the message.
     #[must_use]
     pub fn noting(mut self, note: &str) -> Self {
         let (ErrorKind::Corrupt(what)

@@ -25,7 +25,7 @@ const BIG: i32 = 1_000_000;
 /// Earlier files have other records than those read here.
 const VERSION_MIN: u32 = 30_000;
 
-/// What the header says.
+/// Fields of the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Version of the ROOT that wrote it: 62 806 is 6.28/06 (`fVersion`, without the mark of
@@ -37,7 +37,7 @@ pub struct Header {
     pub begin: u64,
     /// Offset behind the last record (`fEND`).
     pub end: u64,
-    /// The record of what is free in the file (`fSeekFree`, `fNbytesFree`).
+    /// The record of the free ranges of the file (`fSeekFree`, `fNbytesFree`).
     pub free_offset: u64,
     pub free_len: u64,
     /// Bytes from `begin` to the top directory's content (`fNbytesName`).

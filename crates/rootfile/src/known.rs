@@ -48,7 +48,7 @@ impl Needs {
         Needs { required: vec![range], ..Needs::default() }
     }
 
-    /// Takes in what another reading function lacks.
+    /// Adds the ranges that another reading function lacks.
     pub fn add(&mut self, other: Needs) {
         self.required.extend(other.required);
         self.speculative.extend(other.speculative);
@@ -57,7 +57,7 @@ impl Needs {
 }
 
 /// How many bytes are asked for at once, where it is not known how many are needed. The caller
-/// knows what a round trip brings; without it, as few as possible are asked for.
+/// knows how many bytes a round trip brings; without it, as few as possible are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSizes {
     /// Of the beginning of a file of which nothing is known: the header and the top directory's
@@ -129,7 +129,7 @@ impl Known {
         }
     }
 
-    /// Drops what lies before `offset`, for those who go through a file once.
+    /// Drops the bytes before `offset`, for those who go through a file once.
     pub fn forget_before(&mut self, offset: u64) {
         let pieces = Arc::make_mut(&mut self.pieces);
         let kept = pieces.split_off(&offset);
@@ -187,7 +187,7 @@ impl Known {
         part
     }
 
-    /// Takes over what another has that is not here.
+    /// Takes over the bytes of another that are lacking here.
     pub fn absorb(&mut self, other: Known) {
         if Arc::ptr_eq(&self.pieces, &other.pieces) {
             return;

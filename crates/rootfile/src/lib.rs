@@ -20,10 +20,10 @@
 //!   classes can be read. Pointers are written as the object, or as a reference to where it was
 //!   written.
 //! * A **tree** is an object that says where its data are. It has **branches**, a branch has
-//!   **leaves** (what an entry is made of) and **baskets**: records of a run of entries each. For
-//!   each basket the tree knows its first entry, offset and length, so that reading three columns
-//!   of a thousand touches only their baskets. Baskets of all branches are flushed together at the
-//!   end of a **cluster**, and lie near each other.
+//!   **leaves** (the values that an entry is made of) and **baskets**: records of a run of entries
+//!   each. For each basket the tree knows its first entry, offset and length, so that reading three
+//!   columns of a thousand touches only their baskets. Baskets of all branches are flushed together
+//!   at the end of a **cluster**, and lie near each other.
 //!
 //! # How reading goes
 //!
@@ -57,14 +57,14 @@
 //! # Ok::<(), farroot_rootfile::Error>(())
 //! ```
 //!
-//! Then [`tree::Interpretation`] says what a branch's baskets mean, and decodes them into an
+//! Then [`tree::Interpretation`] gives the meaning of a branch's baskets, and decodes them into an
 //! [`Array`].
 //!
-//! # What this does not do
+//! # Limits
 //!
-//! It does not fetch, cache, retry, or decide what to read next; it has no threads and no clock.
-//! Bytes are not trusted: counts are checked against what is there before memory is taken, every
-//! error says at which offset, and no input makes it panic.
+//! This crate does not fetch, cache, retry, or decide which range to read next; it has no threads
+//! and no clock. Bytes are not trusted: counts are checked against the bytes that are there before
+//! memory is taken, every error says at which offset, and no input makes it panic.
 
 pub mod array;
 pub mod block;

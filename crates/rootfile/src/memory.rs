@@ -1,7 +1,7 @@
 //! Memory that a file asks for: an error where there is none, instead of the end of the process.
 //!
-//! A file of two kilobytes may hold, or say that it holds, gigabytes. Whatever grows with what a
-//! file says gets its room here.
+//! A file of two kilobytes may hold, or say that it holds, gigabytes. Whatever grows with a number
+//! in a file is allocated here.
 
 use crate::error::{Error, Result};
 
@@ -34,7 +34,7 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// That so much memory is there, for what takes it in small pieces afterwards.
+/// Checks that so much memory is there, for a caller that takes it in small pieces afterwards.
 ///
 /// # Errors
 /// As [`room`].

@@ -213,7 +213,7 @@ fn offsets_that_are_not_stored() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Nothing is compressed, so that every change reaches what decodes.
+    /// Nothing is compressed, so that every change reaches the decoder.
     #[test]
     fn any_change_gives_columns_or_errors(
         which in 0..FILES.len(),

@@ -75,7 +75,7 @@ fn every_object_is_read_or_left_unread() {
     }
 }
 
-/// What a type code means on disk, where several codes mean the same.
+/// One type code for all codes that have the same meaning on disk.
 fn on_disk(element: &StreamerElement) -> i32 {
     match element.type_code {
         code::TOBJECT | code::TNAMED => code::BASE,
@@ -109,7 +109,7 @@ fn builtin_layouts_are_those_that_files_carry() {
     assert!(compared.is_empty() || compared.len() > 40, "{compared:?}");
 }
 
-/// Lets a script compare what an example says of all files with what uproot does. Columns are
+/// Lets a script compare an example's output for all files with that of uproot. Columns are
 /// compared in Python, in `python/tests/corpus.py`.
 #[test]
 fn uproot_sees_the_same_trees() {

@@ -12,7 +12,7 @@ fn testdata(name: &str) -> Vec<u8> {
     std::fs::read(format!("{folder}{name}")).expect(name)
 }
 
-/// What a file holds, as far as it can be read.
+/// The content of a file, as far as it can be read.
 struct Read {
     bytes: Vec<u8>,
     file: File,

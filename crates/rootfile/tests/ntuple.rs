@@ -1,5 +1,5 @@
 //! RNTuples that ROOT wrote: every kind of field and of column, several clusters and groups,
-//! fields that came late; and what is wrong with wrong ones.
+//! fields that were added late; and the errors of wrong ones.
 
 use bytes::Bytes;
 use farroot_rootfile::{ErrorKind, File, Known, Progress, RequestSizes};
@@ -33,7 +33,7 @@ fn some(condition: bool, text: String) -> String {
     if condition { text } else { "null".into() }
 }
 
-/// A field and what `testdata/make/ntuples.py` wrote into it.
+/// A field and the values that `testdata/make/ntuples.py` wrote into it.
 type Expected = (&'static str, fn(i64) -> String);
 
 const NUMBERS: &[Expected] = &[
@@ -242,7 +242,8 @@ fn a_streamed_field_of_an_unknown_class_is_named_and_leaves_the_others() {
     check(&opened, &[("number", |n| n.to_string())]);
 }
 
-/// What ROOT writes last comes with the key list, and a short header with the first bytes.
+/// The records that ROOT writes last come with the key list, and a short header with the first
+/// bytes.
 #[test]
 fn opening_takes_as_few_steps_as_the_file_allows() {
     let bytes = testdata("ntuple_columns.root");
@@ -331,7 +332,7 @@ fn every_wrong_page_is_found() {
     }
 }
 
-/// Without checksums of pages, wrong bytes reach what reads offsets and tags.
+/// Without checksums of pages, wrong bytes reach the code that reads offsets and tags.
 #[test]
 fn wrong_bytes_in_pages_are_survived() {
     let good = testdata("ntuple_plain.root");
@@ -360,7 +361,7 @@ fn a_cut_file_is_an_error() {
     }
 }
 
-/// Writers with a longest record put what does not fit into more of them.
+/// Writers with a longest record split longer content into several records.
 #[test]
 fn envelopes_in_several_records() {
     let file = testdata("ntuple_records.root");

@@ -73,7 +73,7 @@ fn set(version: [u16; 2], place: &[u8], name: &str) -> Vec<u8> {
     record
 }
 
-/// The list came with format 1.0.1. What it says is kept, whether or not a set can be opened.
+/// The list came with format 1.0.1. Its content is kept, whether or not a set can be opened.
 #[test]
 fn attribute_sets_are_listed_and_do_not_hinder_the_rntuple() {
     let sets = |forged: &Forged| {

@@ -86,7 +86,7 @@ fn paths_that_take_more_memory_than_the_file() {
     assert!(refused(&forged).contains("names of more than"));
 }
 
-/// What a projected field says of its source is not needed: its alias columns are.
+/// The source that a projected field states is not needed: its alias columns are.
 #[test]
 fn projections_of_themselves_of_each_other_and_of_nothing() {
     for sources in [[1u32, 2], [2, 1], [9, u32::MAX]] {

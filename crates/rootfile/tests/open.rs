@@ -41,7 +41,7 @@ fn without_streamer_infos(file: &Bytes) -> Bytes {
     patched(file, SEEK_INFO, &[0; 8])
 }
 
-/// One line for each step: what is required, and what is speculative.
+/// One line for each step: its required ranges, and its speculative ones.
 fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
     let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
     let mut known = Known::new(size).asking_for(sizes);
@@ -202,7 +202,7 @@ fn a_tree_that_was_saved_while_it_was_filled_has_baskets_inside() {
     }
 }
 
-/// Goes through a file that was never closed, forgetting what it has passed.
+/// Goes through a file that was never closed, forgetting the bytes that it has passed.
 fn recovered(file: &Bytes) -> Result<File> {
     let (mut known, opened) = open(file);
     assert_eq!(opened.expect_err("it has no list of keys").kind, ErrorKind::Unclosed);
@@ -253,7 +253,7 @@ fn pages_of_ntuples_that_were_never_closed_are_no_objects() {
     assert!(!opened.keys().is_empty());
 }
 
-/// The walk ended at a key of more than 512 bytes, and what lay behind it was not found: a
+/// The walk ended at a key of more than 512 bytes, and records behind it were not found: a
 /// `TASImage` has its picture in its title.
 #[test]
 fn a_key_with_a_long_title_does_not_end_the_walk() {

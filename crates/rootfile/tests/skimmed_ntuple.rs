@@ -261,7 +261,7 @@ fn beside(
     for part in divided(&kept, |seeded| 1 + seeded.below(90) as usize, 1) {
         count += part[0].len() as u64;
         while let Some(end) = ends.next_if(|end| survivors.rank(*end) <= count) {
-            // Whether a cluster is said to be whole does not change what is in it.
+            // The claim that a cluster is whole does not change its content.
             writer.end_cluster(survivors.rank(end), end % 2 == 0);
         }
         writer.extend(part, &mut encoders).unwrap();

@@ -124,7 +124,7 @@ fn reals_with_fewer_bits() {
     }
 }
 
-/// Of what a list holds only the number, as NanoAOD has it; a column of that name stays.
+/// Only the number of a list's items, as NanoAOD has it; a column of that name stays.
 #[test]
 fn counters_show_how_long_lists_are() {
     let content =

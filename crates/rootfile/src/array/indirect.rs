@@ -104,7 +104,7 @@ pub(super) fn of_one_class(objects: Array) -> Array {
     if in_order { content } else { Array::Option { index, content: Box::new(content) } }
 }
 
-/// Which of the alternatives holds what `like` does; a new one where none does.
+/// The alternative for values of the kind of `like`; a new one where there is none.
 ///
 /// # Errors
 /// `LimitReached` for more alternatives than tags can number.

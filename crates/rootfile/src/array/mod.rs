@@ -46,7 +46,7 @@ pub enum Array {
     WithParameter { parameter: ArrayParameter, content: Box<Array> },
 }
 
-/// What an array means beyond its type (Awkward's parameter `__array__`).
+/// Meaning of an array beyond its type (Awkward's parameter `__array__`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayParameter {
     /// Lists of different items (`std::set`).
@@ -406,8 +406,8 @@ impl Array {
         }
     }
 
-    /// Makes room for `entries` more entries that take about `bytes` in the file. Only a hint: what
-    /// a file says of its size may be a lie, and too much is not taken.
+    /// Makes room for `entries` more entries that take about `bytes` in the file. Only a hint: the
+    /// size that a file states may be a lie, and too much is not reserved.
     pub fn reserve(&mut self, entries: usize, bytes: usize) {
         match self {
             Array::Numbers { numbers, shape } => {

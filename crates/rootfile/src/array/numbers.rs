@@ -324,8 +324,7 @@ impl Numbers {
     }
 }
 
-/// Pieces are converted so many numbers at a time: those of the next piece overwrite what is too
-/// much.
+/// Pieces are converted so many numbers at a time: those of the next piece overwrite the surplus.
 const BLOCK_NUMBERS: usize = 4;
 
 #[cfg(test)]
@@ -335,7 +334,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Pieces of any lengths, wherever they are, give what they give one by one.
+        /// Pieces of any lengths, at any offsets, give the same numbers as one by one.
         #[test]
         fn pieces_are_converted_as_each_of_them_is(
             bytes in prop::collection::vec(any::<u8>(), 0..200),

@@ -1,4 +1,4 @@
-//! Arrays as what a caller knows them to be.
+//! Arrays as the types that a caller knows.
 
 use super::{Array, Numbers};
 

@@ -23,7 +23,7 @@ pub const HEADER_LEN: usize = 9;
 /// No codec but LZMA and Zstandard compresses better than this (deflate: 1032 to 1).
 const EXPANSION_TRUSTED: usize = 1032;
 
-/// What a block's header says.
+/// Fields of a block's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHeader {
     pub algorithm: Algorithm,
@@ -137,7 +137,7 @@ fn check_sizes(payload: &[u8], uncompressed_len: usize) -> Result<()> {
     walk(payload, uncompressed_len, |_, _, _| ())
 }
 
-/// What an error calls the block whose compressed bytes begin there in a payload.
+/// The name in errors of the block whose compressed bytes begin there in a payload.
 pub(crate) fn name_of(source_start: usize) -> String {
     format!("block at {}", source_start - HEADER_LEN)
 }
@@ -182,7 +182,7 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// Header, compressed bytes, and what follows them.
+/// Header, compressed bytes, and the bytes that follow them.
 fn split_block(bytes: &[u8]) -> Result<(BlockHeader, &[u8], &[u8])> {
     let header = BlockHeader::read(bytes)?;
     let rest = &bytes[HEADER_LEN..];

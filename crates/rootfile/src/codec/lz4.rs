@@ -1,7 +1,7 @@
 //! LZ4 blocks as ROOT writes them: XXH64 of the compressed bytes (seed 0, big-endian), then those.
 //!
 //! The safe decoder of `lz4_flex` is chosen with open eyes: its `unsafe` one is several times
-//! slower on data with long runs, and C brings little on what TTrees hold.
+//! slower on data with long runs, and C brings little on the usual content of TTrees.
 
 use twox_hash::XxHash64;
 

@@ -4,7 +4,7 @@ use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream};
 
 use crate::error::{Error, Result};
 
-/// Twice what `xz -9` needs: a dictionary beyond that is a lie or an attack.
+/// Twice the memory that `xz -9` needs: a dictionary beyond that is a lie or an attack.
 const MEMORY_BYTES_MAX: u64 = 128 << 20;
 
 /// Number of bytes written; the container's checksum is verified and must be the last thing.

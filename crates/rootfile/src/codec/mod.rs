@@ -18,7 +18,7 @@ pub(crate) use zstd::ZstdEncoder;
 
 use crate::error::{Error, Result};
 
-/// What decompression reuses from one block to the next: one per thread, owned by the caller.
+/// State that decompression reuses from one block to the next: one per thread, owned by the caller.
 ///
 /// A new one costs nothing until the first block of an algorithm is met.
 #[derive(Default)]

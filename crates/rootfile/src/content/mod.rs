@@ -32,7 +32,7 @@ pub trait Workers {
     /// Does all of the work, in any order.
     fn run(&self, work: Vec<Work<'_>>);
 
-    /// What is called before fresh memory is written to, with its addresses.
+    /// The function to call before fresh memory is written to, with its addresses.
     fn before_writing(&self) -> fn(Range<usize>) {
         |_| ()
     }
@@ -58,7 +58,7 @@ pub struct Content<'w> {
     blocks: Vec<Block>,
     workers: &'w dyn Workers,
     codecs: RefCell<Codecs>,
-    /// What a cursor looks at that has not come to a block yet.
+    /// The buffer of a cursor that has not come to a block yet.
     pub(crate) nothing: Bytes,
 }
 
@@ -71,7 +71,7 @@ struct Block {
     bytes: OnceLock<Bytes>,
 }
 
-/// What of an array is in one block.
+/// The part of an array that is in one block.
 struct Run<'t, T> {
     block: &'t Block,
     /// Its bytes, counted from the block's first one and from the array's.

@@ -35,7 +35,7 @@ const DIRECTORIES_MAX: usize = 1 << 20;
 /// Content of a record that is read as an object. Trees of ten thousand branches stay far below.
 const OBJECT_LEN_MAX: u64 = 1 << 29;
 
-/// Takes the result of a step, or hands on what it lacks.
+/// Takes the result of a step, or returns the ranges that it lacks.
 macro_rules! ready {
     ($progress:expr) => {
         match $progress {
@@ -338,7 +338,7 @@ impl File {
         bytes_of(known, range, &what)
     }
 
-    /// Whether the record at a path is there, or what is not.
+    /// `Ready` where the record at a path is there, else the ranges that are lacking.
     ///
     /// # Errors
     /// As [`File::find`] and [`File::record`].
@@ -347,8 +347,7 @@ impl File {
         Ok(self.record(known, &key)?.map(drop))
     }
 
-    /// The directory of a key, or the attribute sets of an RNTuple as one; `path` is what it is
-    /// called.
+    /// The directory of a key, or the attribute sets of an RNTuple as one; `path` is its name.
     ///
     /// # Errors
     /// `Corrupt` where the file contradicts itself; of an RNTuple those of [`File::ntuple`].

@@ -8,7 +8,7 @@
 //!
 //! The first step finds where the key list and the streamer infos are; the second one fetches both.
 //! ROOT writes a tree's own record last before them, when the file is closed, so the second step
-//! wishes for what lies in front of the key list too: with it, a tree needs no third step. Nor does
+//! requests the bytes in front of the key list, too: with it, a tree needs no third step. Nor does
 //! an RNTuple, with the rest of its header, which begins in the head of the file. Where earlier
 //! versions of a tree were deleted, the key list may have moved into a gap that they left, and the
 //! tree is at the end of the file.
@@ -34,8 +34,9 @@ impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
     ///
     /// # Errors
-    /// `Corrupt` for what is no ROOT file, is cut or contradicts itself; `Unsupported` for files
-    /// from before ROOT 3; `Unclosed` for files without a list of keys, which [`Recovery`] reads.
+    /// `Corrupt` for a file that is no ROOT file, is cut or contradicts itself; `Unsupported` for
+    /// files from before ROOT 3; `Unclosed` for files without a list of keys, which [`Recovery`]
+    /// reads.
     ///
     /// [`Recovery`]: super::Recovery
     pub fn open(known: &Known) -> Result<Progress<File>> {
@@ -69,7 +70,7 @@ impl File {
     }
 }
 
-/// What opening a file takes.
+/// Results of the steps of opening a file.
 struct Opening {
     header: Header,
     keys: Range<u64>,
@@ -153,8 +154,8 @@ fn lacks(progress: Progress<Bytes>) -> Vec<Range<u64>> {
     }
 }
 
-/// What is worth fetching together with the streamer infos, where the key list came with the head
-/// (uproot writes it first): the trees' own records, the nearest first, up to the usual guess.
+/// Ranges to fetch together with the streamer infos, where the key list came with the head (uproot
+/// writes it first): the trees' own records, the nearest first, up to the usual guess.
 fn trees_of(
     known: &Known,
     header: &Header,
@@ -163,7 +164,7 @@ fn trees_of(
 ) -> Vec<Range<u64>> {
     let mut speculative = Vec::new();
     let mut room = known.sizes().record();
-    // Which classes derive from TTree is not known yet; these three are what ROOT brings.
+    // Which classes derive from TTree is not known yet; these three are ROOT's own.
     let trees = ["TTree", "TNtuple", "TNtupleD"];
     for key in top.keys.iter().filter(|key| trees.contains(&&*key.class)) {
         let Ok(range) = header.range(key.offset, key.record_len, "tree") else { continue };
@@ -178,9 +179,9 @@ fn trees_of(
     speculative
 }
 
-/// What is worth fetching together with the key list: the rest of an RNTuple's header, what lies in
-/// front of the key list and of the streamer infos, which may lie on either side of it, and the end
-/// of the file.
+/// Ranges to fetch together with the key list: the rest of an RNTuple's header, the bytes in front
+/// of the key list and of the streamer infos, which may lie on either side of it, and the end of
+/// the file.
 fn wishes(
     known: &Known,
     header: &Header,
@@ -199,7 +200,7 @@ fn wishes(
         known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut speculative));
         speculative
     };
-    // Where much lies behind the key list, it has moved: what was written last is at the end.
+    // Where much lies behind the key list, it has moved: the records written last are at the end.
     let has_moved = end.saturating_sub(keys.end) > known.sizes().flight;
     let at_end = if has_moved { room } else { room / 2 };
     let last = speculative(end.saturating_sub(at_end).max(keys.end)..end);

@@ -2,8 +2,8 @@
 //!
 //! Such a file has no list of keys, but every record still begins with its own key, and says how
 //! long it is (a gap: the negative of that). Going from record to record finds the objects that
-//! were saved; what was written after the last save, baskets mostly, belongs to nothing.
-//! (Source: ROOT, `TFile::Recover`, which finds the top directory's objects in the same way.)
+//! were saved; records written after the last save, baskets mostly, belong to nothing. (Source:
+//! ROOT, `TFile::Recover`, which finds the top directory's objects in the same way.)
 
 use std::collections::BTreeMap;
 use std::ops::Range;

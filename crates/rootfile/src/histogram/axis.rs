@@ -66,7 +66,7 @@ impl Bins {
         if value < self.min {
             return 0;
         }
-        // What is no number is above.
+        // NaN is above.
         if value.is_nan() || value >= self.max {
             return self.count + 1;
         }

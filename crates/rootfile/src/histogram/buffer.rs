@@ -109,7 +109,7 @@ impl Waiting {
 
     /// The least and the largest value of an axis, as ROOT compares them.
     fn reach(&self, number: usize, is_plain: bool) -> [f64; 2] {
-        // Histograms of one axis leave out what is no finite number; all others begin with the
+        // Histograms of one axis leave out values that are not finite; all others begin with the
         // first value, whatever it is.
         let first = match is_plain {
             true => [f64::INFINITY, f64::NEG_INFINITY],
@@ -182,7 +182,7 @@ pub(crate) fn empty_all(objects: &mut Objects) {
     let waits = |object: ObjectRef<'_>| {
         buffer_of(object).is_some_and(|buffer| buffer[0] > 0.0) && object.base("TH1").is_some()
     };
-    // Base classes, which have the buffer too, come behind what they are bases of.
+    // Base classes, which have the buffer too, come behind the objects that they are bases of.
     let mut inner: BTreeSet<ObjectId> = BTreeSet::new();
     let mut outer: Vec<ObjectId> = Vec::new();
     for object in objects.iter().filter(|object| waits(*object)) {

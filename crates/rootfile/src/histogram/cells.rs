@@ -59,7 +59,8 @@ pub fn add(
     }
 }
 
-/// A number as C++ converts it to an `Int_t` on today's machines: what does not fit is the least.
+/// A number as C++ converts it to an `Int_t` on today's machines: a number that does not fit
+/// becomes the least one.
 fn int(number: f64) -> i32 {
     let fits = number > -2_147_483_649.0 && number < 2_147_483_648.0;
     if fits { number as i32 } else { i32::MIN }

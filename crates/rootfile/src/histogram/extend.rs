@@ -1,4 +1,5 @@
-//! Axes that grow with what is filled in (ROOT: `TH1::ExtendAxis`, `TProfileHelper::ExtendAxis`).
+//! Axes that grow with the values filled in (ROOT: `TH1::ExtendAxis`,
+//! `TProfileHelper::ExtendAxis`).
 
 use super::axis::Bins;
 use super::cells::{self, reals};
@@ -6,7 +7,7 @@ use super::filled::Filled;
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
 
-/// Set in `TAxis::fBits2` of an axis that grows with what is filled.
+/// Set in `TAxis::fBits2` of an axis that grows with the values filled in.
 const CAN_EXTEND: i64 = 1 << 1;
 /// Set there where bins are found by their labels.
 const IS_ALPHANUMERIC: i64 = 1;
@@ -48,7 +49,7 @@ impl Filled {
     }
 
     /// Doubles the range of an axis that can be extended until a value is within, as ROOT does:
-    /// what was filled in outside of the axis before is lost.
+    /// fills outside of the axis before are lost.
     ///
     /// # Errors
     /// `Corrupt` where arrays are shorter than the axes say.

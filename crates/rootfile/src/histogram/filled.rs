@@ -48,7 +48,8 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// What an object of a class that derives from `TH1` holds, but for what waits in its buffer.
+    /// The bins and sums of an object of a class that derives from `TH1`, without the fills that
+    /// wait in its buffer.
     ///
     /// # Errors
     /// `Unsupported` for classes whose bins are no array; `Corrupt`.
@@ -140,7 +141,8 @@ impl Filled {
         !if self.is_profile { &self.bin_errors } else { &self.errors }.is_empty()
     }
 
-    /// Fills in a value: where it is on each axis, and what a profile averages behind that.
+    /// Fills in a value: its position on each axis, and behind that the value that a profile
+    /// averages.
     ///
     /// # Errors
     /// `Corrupt` where the arrays are shorter than the axes say.
@@ -195,7 +197,7 @@ impl Filled {
         for (name, moment) in moments(weight, weight * weight, [x, y, z]) {
             self.add_to(name, moment);
         }
-        // The sums of what is averaged have the letter of the next axis, which lacks others.
+        // The sums of averaged values have the letter of the next axis, which has no other sums.
         let names = [["fTsumwy", "fTsumwy2"], ["fTsumwz", "fTsumwz2"], ["fTsumwt", "fTsumwt2"]];
         if let (Some(averaged), Some([first, second])) = (averaged, names.get(at.len() - 1)) {
             self.add_to(first, weight * averaged);

@@ -130,7 +130,7 @@ fn optimized(min: f64, max: f64, wanted: usize) -> [f64; 3] {
     for _ in 0..TRIES_MAX {
         let Some(mut width) = rounded_width((high - min) / tried) else {
             let about = (high - min) / tried;
-            // Neither comparison holds for what is no number.
+            // Neither comparison holds for NaN.
             let is_out = about >= f64::from(f32::MAX) || about <= 0.0;
             return if is_out { [0.0, 0.0, 0.0] } else { [0.0, 1.0, 0.01] };
         };
@@ -165,7 +165,7 @@ fn rounded_width(width: f64) -> Option<f64> {
     if width <= 1.0 {
         power -= 1.0;
     }
-    // What is subtracted keeps rounding from deciding the comparisons.
+    // The subtraction keeps rounding from deciding the comparisons.
     let mantissa = width * 10f64.powf(-power) - 1e-10;
     let digit = match mantissa {
         small if small <= 1.0 => 1.0,
@@ -204,7 +204,7 @@ mod tests {
             [min, max, bins as f64]
         };
         assert_eq!(limits(10, 1.0, 5.0, false), [0.96, 5.04, 10.0]);
-        // Of what is no number, and of infinite values.
+        // Limits of NaN, and of infinite values.
         assert_eq!(limits(10, f64::NAN, f64::NAN, false), [0.0, 1.0, 10.0]);
         assert_eq!(limits(10, 5.0, f64::INFINITY, false), [-1.0, 1.0, 10.0]);
     }

@@ -1,4 +1,4 @@
-//! Histograms: their bins and the sums that they keep (ROOT: `TH1` and what derives from it).
+//! Histograms: their bins and the sums that they keep (ROOT: `TH1` and classes derived from it).
 
 pub(crate) mod axis;
 pub(crate) mod buffer;

@@ -55,7 +55,7 @@ pub(crate) fn square_of(content: f64, dimensions: usize) -> f64 {
     }
 }
 
-/// What a value, or a bin, contributes to each sum.
+/// Contributions of a value, or a bin, to each sum.
 pub(crate) fn moments(w: f64, error: f64, [x, y, z]: [f64; 3]) -> [(&'static str, f64); 11] {
     [
         ("fTsumw", w),

@@ -77,7 +77,7 @@ impl ObjectReader<'_> {
     }
 }
 
-/// What a map has, as the type of its keys allows.
+/// The value of a map, as the type of its keys allows.
 pub(super) fn map_of(collection: &Collection, pairs: Vec<(Value, Value)>) -> Value {
     match collection {
         Collection::Map(key, _) => match **key {

@@ -41,7 +41,7 @@ impl ObjectReader<'_> {
         }
     }
 
-    /// What the member says that counts; `None` where none does.
+    /// The count in the member that counts; `None` where none does.
     pub(super) fn member_count(
         &self,
         count: &Count,

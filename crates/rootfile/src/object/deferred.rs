@@ -3,9 +3,9 @@
 //! Objects that are shared are written where they are met first, so that how deep they lie grows
 //! with the length of any chain of them: a workspace of RooFit has hundreds in each other. Native
 //! recursion stops at a depth; a pointer there gets the object's identity, and its bytes, whose
-//! length is in front of them, are read later. What comes before that and refers to objects or
-//! classes in these bytes is told apart by position: a class's name is looked up in the bytes, and
-//! an object has its identity from the first that refers to it.
+//! length is in front of them, are read later. References to objects or classes in these bytes that
+//! are read earlier are resolved by position: a class's name is looked up in the bytes, and an
+//! object has its identity from the first that refers to it.
 
 use super::queue::{ClassRef, DeferredObject};
 use super::reader::{ObjectReader, Reference};
@@ -28,7 +28,8 @@ impl ObjectReader<'_> {
         cursor.skip(len)
     }
 
-    /// Reads what has been deferred, and what that defers. `within` is any cursor of the record.
+    /// Reads the objects that have been deferred, and those that these defer. `within` is any
+    /// cursor of the record.
     ///
     /// # Errors
     /// As reading the objects at once has.

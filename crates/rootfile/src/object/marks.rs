@@ -10,7 +10,7 @@ pub(crate) struct Mark {
     pub part: Marked,
 }
 
-/// What a part is.
+/// Kinds of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marked {
     /// A byte count, and all that it counts.
@@ -19,7 +19,7 @@ pub(crate) enum Marked {
     Null,
     /// A pointer to an object that is elsewhere in the record.
     Reference(ObjectId),
-    /// A pointer to what could not be read.
+    /// A pointer to an object that could not be read.
     Lost,
     /// A pointer with its object, whose own bytes begin at `body`.
     Object { id: ObjectId, body: usize },
@@ -27,7 +27,7 @@ pub(crate) enum Marked {
     Member { object: ObjectId, member: usize },
     /// The pointers of a `TObjArray` or `TList`, with how many there are in front.
     Items { object: ObjectId, first: usize },
-    /// One of them, with what belongs to it.
+    /// One of them, with the fields that belong to it.
     Item,
 }
 

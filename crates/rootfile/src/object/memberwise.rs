@@ -12,7 +12,8 @@ use crate::streamer::{ClassId, ClassLayout, Collection, Item, MemberKind};
 use crate::types::framing::{MEMBERWISE, SAYS_ITEM_VERSION};
 
 impl ObjectReader<'_> {
-    /// What follows the header of a collection whose version says so.
+    /// Reads the items behind the header of a collection whose version says that they are written
+    /// member by member.
     pub(super) fn memberwise(
         &mut self,
         collection: &Collection,

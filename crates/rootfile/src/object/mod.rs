@@ -1,4 +1,4 @@
-//! Objects as plain data: what was read, by the names that the streamer info gives.
+//! Objects as plain data: values by the names that the streamer info gives.
 
 mod branches;
 mod collection;
@@ -43,9 +43,9 @@ pub enum Value {
     Text(Bytes),
     Numbers(Numbers),
     List(Vec<Value>),
-    /// Numbers or strings, none of them twice, and what belongs to each.
+    /// Numbers or strings, none of them twice, and the value of each.
     Map(Vec<(Value, Value)>),
-    /// Keys of any kind, and what belongs to each.
+    /// Keys of any kind, and the value of each.
     Pairs(Vec<(Value, Value)>),
     /// A base class, an object in place, or one that is pointed to.
     Object(ObjectId),
@@ -190,7 +190,8 @@ pub struct ObjectRef<'a> {
 }
 
 impl<'a> ObjectRef<'a> {
-    /// A member of its own class or of a base class: what object has it, and its position there.
+    /// A member of its own class or of a base class: the object that has it, and its position
+    /// there.
     pub(crate) fn position(self, name: &str) -> Option<(ObjectId, usize)> {
         let object = self.object();
         let own = object.layout.members.iter().position(|member| *member.name == *name);
@@ -218,7 +219,7 @@ impl<'a> ObjectRef<'a> {
         self.objects.get(id)
     }
 
-    /// What is written for a member.
+    /// The stored form of a member.
     pub(crate) fn kind(self, member: usize) -> &'a MemberKind {
         &self.object().layout.members[member].kind
     }

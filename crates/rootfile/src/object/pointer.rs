@@ -33,7 +33,7 @@ impl ObjectReader<'_> {
         Ok(value)
     }
 
-    /// Reads what follows a tag. `end` is where the object ends, if it says.
+    /// Reads the object or reference of a tag. `end` is where the object ends, if it says.
     fn tagged(
         &mut self,
         tag: u32,

@@ -219,7 +219,7 @@ impl ObjectReader<'_> {
         }
     }
 
-    /// Says what a part is that was begun before that was known.
+    /// Sets the kind of a part that was begun before its kind was known.
     pub(super) fn is(&mut self, mark: usize, part: Marked) {
         if let Some(marks) = self.marks() {
             marks.all[mark].part = part;
@@ -284,7 +284,7 @@ impl ObjectReader<'_> {
         Ok(self.unwrapped(id))
     }
 
-    /// An object as a value: a `std::array` is what its only member is.
+    /// An object as a value: a `std::array` has the value of its only member.
     fn unwrapped(&self, id: ObjectId) -> Value {
         let object = &self.objects[id.position()];
         match &object.values[..] {

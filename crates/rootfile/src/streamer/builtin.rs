@@ -1,5 +1,5 @@
-//! Layouts that a file need not carry: those of streamer infos themselves, of trees, and of what
-//! else is common in files that were never closed.
+//! Layouts that a file need not carry: those of streamer infos themselves, of trees, and of other
+//! classes that are common in files that were never closed.
 //!
 //! ROOT writes the streamer infos of all classes of a file, but other writers do not, and the list
 //! of streamer infos has to be read before there are any. The table spells members as C++ does:

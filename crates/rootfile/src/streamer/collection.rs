@@ -4,7 +4,7 @@ use super::ClassId;
 use crate::array::Number;
 use crate::types::cpp::{self, Type};
 
-/// A collection and what it holds.
+/// A collection and the type of its items.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Collection {
     /// `std::string`
@@ -17,7 +17,7 @@ pub enum Collection {
     Multimap(Box<Item>, Box<Item>),
 }
 
-/// What a collection holds.
+/// Types of a collection's items.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Number(Number),
@@ -37,7 +37,7 @@ impl Collection {
     /// Understands a type's name; `class` gives the identity of a class in it.
     ///
     /// # Errors
-    /// Says what in the name is not known.
+    /// The part of the name that is not known.
     pub fn parse(
         name: &str,
         class: &mut impl FnMut(&str) -> ClassId,
@@ -85,7 +85,7 @@ fn in_pair(kind: &Type, class: &mut impl FnMut(&str) -> ClassId) -> Result<Item,
     }
 }
 
-/// What `pair<double,int>` is made of; None for anything but a pair of numbers.
+/// The two types of a pair such as `pair<double,int>`; `None` for anything but a pair of numbers.
 pub(super) fn pair_of_numbers(name: &str) -> Option<[Number; 2]> {
     match cpp::pair(name)? {
         (Type::Number(first), Type::Number(second)) => Some([first, second]),

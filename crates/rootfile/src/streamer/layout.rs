@@ -1,4 +1,4 @@
-//! A class's streamer info compiled into what reading an object has to do.
+//! A class's streamer info compiled into the steps of reading an object.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Member {
     pub kind: MemberKind,
 }
 
-/// What is written for a member.
+/// Stored forms of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemberKind {
     /// Its class, and the version that is meant where it does not say.
@@ -56,7 +56,7 @@ pub enum MemberKind {
     },
     /// Offsets of a branch's baskets in versions of `TBranch` up to 9.
     BasketSeeks(Count),
-    /// What a special class's streamer gives, which is written by hand.
+    /// A value of a special class's streamer, which is written by hand.
     Special,
     /// Why it can't be read.
     Unsupported(String),
@@ -77,7 +77,7 @@ pub enum Count {
 }
 
 impl ClassLayout {
-    /// A layout that only names what a streamer written by hand gives.
+    /// A layout that only names the values of a streamer written by hand.
     pub(crate) fn of_names(class: Arc<str>, names: &[&str]) -> ClassLayout {
         let member = |name: &&str| Member { name: Arc::from(*name), kind: MemberKind::Special };
         ClassLayout { class, version: 0, members: names.iter().map(member).collect() }

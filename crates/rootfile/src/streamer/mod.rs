@@ -30,7 +30,7 @@ pub struct StreamerInfo {
     pub elements: Vec<StreamerElement>,
 }
 
-/// One base class or member (ROOT: `TStreamerElement` and what derives from it).
+/// One base class or member (ROOT: `TStreamerElement` and classes derived from it).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamerElement {
     /// `TStreamerBase`, `TStreamerBasicType`, `TStreamerSTL`, …
@@ -54,11 +54,11 @@ pub struct StreamerElement {
     /// Type of the items of a collection, one of [`code`](crate::types::code) where they are
     /// numbers (`fCtype`).
     pub item_code: i32,
-    /// What only those look at who write the element again.
+    /// Fields that only writers of the element need.
     pub rest: ElementRest,
 }
 
-/// What a streamer element says that reading objects does not need.
+/// Fields of a streamer element that reading objects does not need.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ElementRest {
     /// Bits of the element's `TObject`: whether its title has a range (`kHasRange`).
@@ -93,7 +93,7 @@ pub(crate) struct Class {
     pub(crate) name: Arc<str>,
     /// A streamer written by hand in ROOT, which takes precedence over streamer infos.
     pub(crate) special: Option<(Special, Arc<ClassLayout>)>,
-    /// A pair of numbers is what its name says, also where no streamer info does.
+    /// The layout of a pair of numbers follows from its name, also where there is no streamer info.
     pair: Option<Arc<ClassLayout>>,
     versions: Vec<Version>,
 }
@@ -117,8 +117,8 @@ impl Streamers {
         &BUILTIN
     }
 
-    /// Compiles `infos`, and the builtin ones for what they do not say. Versions that ROOT itself
-    /// reads by hand are builtin first.
+    /// Compiles `infos`, and the builtin ones for classes that they do not describe. Versions that
+    /// ROOT itself reads by hand are builtin first.
     pub fn new(infos: Vec<StreamerInfo>) -> Streamers {
         let mut streamers = Streamers {
             classes: Vec::new(),
@@ -216,8 +216,9 @@ impl Streamers {
         })
     }
 
-    /// A collection of the standard library by its name, and what knows every class in that name;
-    /// None for anything else, `std::string` and classes of the file among it.
+    /// A collection of the standard library by its name, and the streamer infos, which then have
+    /// every class in that name; None for anything else, `std::string` and classes of the file
+    /// among it.
     pub(crate) fn collection(&self, name: &str) -> Option<(Cow<'_, Streamers>, Collection)> {
         if !cpp::is_collection(name) || self.info(name, None).is_some() {
             return None;
@@ -304,7 +305,7 @@ impl Class {
         found.map(|version| &version.layout)
     }
 
-    /// Whether 0 is a version of the class, and not what stands for none.
+    /// Whether 0 is a version of the class, and does not stand for none.
     pub(crate) fn has_version_zero(&self) -> bool {
         self.versions.iter().any(|known| known.info.version == 0)
     }

@@ -12,10 +12,10 @@ const HAS_RANGE: u32 = 1 << 6;
 
 impl Streamers {
     /// Understands the list of streamer infos of a file, read by [`crate::object::read_object`]
-    /// with the builtin ones. What else is in the list (rules for reading old versions) is left.
+    /// with the builtin ones. Other items of the list (rules for reading old versions) are left.
     ///
     /// # Errors
-    /// `Corrupt` where a streamer info lacks what it must have.
+    /// `Corrupt` where a streamer info lacks members that it must have.
     pub fn of_list(list: &Objects) -> Result<Streamers> {
         let root = list.root();
         let Some(Value::List(items)) = root.member("items") else {
@@ -64,7 +64,7 @@ fn element(object: ObjectRef<'_>) -> Result<StreamerElement> {
     Ok(StreamerElement {
         name: object.string("fName")?,
         title: object.string("fTitle")?,
-        // The list of rules for conversion calls what it adds artificial.
+        // The list of rules for conversion calls the elements that it adds artificial.
         type_code: if class == "TStreamerArtificial" { code::ARTIFICIAL } else { type_code },
         array_len,
         dimensions,
@@ -78,10 +78,10 @@ fn element(object: ObjectRef<'_>) -> Result<StreamerElement> {
     })
 }
 
-/// What an element may lack: older versions of its class have less.
+/// Fields that an element may lack: older versions of its class have fewer.
 fn rest(object: ObjectRef<'_>, is_base: bool) -> ElementRest {
     let int = |name| object.int(name).unwrap_or(0);
-    // Version 3 of the class says by a factor what a bit says since.
+    // Version 3 of the class has a factor in place of the bit of later versions.
     let range = match object.member("fFactor") {
         Some(Value::Float(factor)) if *factor > 0.0 => HAS_RANGE,
         _ => 0,

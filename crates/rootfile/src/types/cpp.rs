@@ -11,7 +11,7 @@ pub enum Type {
     Double32,
     /// `std::string` or `TString`.
     Text(&'static str),
-    /// `std::vector` and what is streamed as it is: a count, then the items.
+    /// `std::vector` and types that are streamed as it is: a count, then the items.
     Sequence {
         spelled: String,
         parameter: Option<ArrayParameter>,
@@ -29,7 +29,7 @@ pub enum Type {
     /// A class by its name in streamer infos.
     Class(String),
     Pointer(Box<Type>),
-    /// What is not streamed, or not known how.
+    /// A type that is not streamed, or of which the stored form is not known.
     Other(String),
 }
 
@@ -72,7 +72,7 @@ pub fn is_array(name: &str) -> bool {
     bare.starts_with("array<") && split_template(bare).is_some()
 }
 
-/// What a `std::array` has, and how many of it.
+/// Type and number of the items of a `std::array`.
 pub fn array(name: &str) -> Option<(Type, usize)> {
     let is_sane = name.len() <= ARRAY_NAME_MAX && is_array(name);
     let (_, arguments) = is_sane.then(|| split_template(name)).flatten()?;

@@ -46,7 +46,7 @@ fn of_compiler(word: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word, |(_, plain)| plain)
 }
 
-/// Words, and what is between them letter by letter.
+/// Words, and the text between them letter by letter.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {
@@ -76,7 +76,7 @@ pub fn told_apart(members: &[(&str, &[String])]) -> Vec<(usize, String)> {
         let bases: Vec<&[String]> = same.iter().map(|at| members[*at].1).collect();
         others.extend(same.into_iter().zip(spelled_apart(name, bases)));
     }
-    // What no base class tells apart is numbered.
+    // Names that no base class tells apart are numbered.
     let mut taken: BTreeSet<String> = members.iter().map(|(name, _)| (*name).to_owned()).collect();
     taken.extend(others.iter().map(|(_, name)| name.clone()));
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
@@ -110,7 +110,7 @@ pub fn told_apart_from_first(members: &[(&str, &[String])]) -> Vec<(usize, Strin
 
 /// A name for each of several base classes, nearest first, in front.
 fn spelled_apart(name: &str, mut bases: Vec<&[String]>) -> Vec<String> {
-    // What all have in common distinguishes nothing.
+    // A class that all have in common distinguishes nothing.
     while let Some(first) = bases[0].first() {
         if !bases.iter().all(|each| each.first() == Some(first)) {
             break;

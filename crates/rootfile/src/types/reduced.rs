@@ -17,7 +17,7 @@ pub struct Reduced {
     form: Form,
 }
 
-/// What it is in memory.
+/// Type of the number in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Float16,
@@ -154,7 +154,7 @@ fn truncated(bytes: &[u8], bits: u32) -> impl Iterator<Item = f32> {
     })
 }
 
-/// What is between the first brackets that hold a comma.
+/// The text between the first brackets that hold a comma.
 fn bracket_with_comma(title: &str) -> Option<&str> {
     title
         .split('[')
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// As ROOT does: what is no number counts as 0, and from 0 to 0 is no range.
+    /// As ROOT does: a word that is no number counts as 0, and from 0 to 0 is no range.
     #[test]
     fn words_in_brackets_are_no_range() {
         for title in ["position [cm, see manual]", "[a,b]", "[,]"] {

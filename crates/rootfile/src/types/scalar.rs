@@ -79,7 +79,7 @@ impl Scalar {
         }
     }
 
-    /// In uproot's spelling, which calls a `Double32_t` without a range by what is stored.
+    /// In uproot's spelling, which calls a `Double32_t` without a range by its stored type.
     pub fn typename(self) -> &'static str {
         match self {
             Scalar::Number(number) => number.typename(),

@@ -26,7 +26,7 @@ pub(crate) enum Special {
     /// `TTreeIndex`: arrays whose length is given once.
     TreeIndex,
     Basket,
-    /// `TBranchClones`: what is not in the branch of its counts.
+    /// `TBranchClones`: the members that are not in the branch of its counts.
     BranchClones,
     /// Nothing at all.
     Nothing,
@@ -40,7 +40,7 @@ impl Special {
 
     pub(crate) const ALL: &[(&str, Special)] = &[
         ("TObject", Special::Object),
-        // Their version is 0: what is written is the base class's.
+        // Their version is 0: the bytes are those of the base class.
         ("TSortedList", Special::List),
         ("TOrdCollection", Special::Ordered),
         ("THashTable", Special::Ordered),

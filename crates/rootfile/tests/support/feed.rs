@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use farroot_rootfile::{Known, Progress, Result};
 
-/// Calls `step` until it is ready, supplying from `file` what it requires.
+/// Calls `step` until it is ready, supplying the ranges that it requires from `file`.
 pub fn until_ready<T>(
     file: &Bytes,
     known: &mut Known,

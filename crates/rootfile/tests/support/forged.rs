@@ -1,4 +1,4 @@
-//! RNTuples put together byte by byte: what the format allows and no program writes yet.
+//! RNTuples put together byte by byte: forms that the format allows and no program writes yet.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub const COLLECTION: u16 = 1;
 pub const RECORD: u16 = 2;
 pub const VARIANT: u16 = 3;
 
-/// What an RNTuple's envelopes hold, and the bytes of its pages.
+/// Content of an RNTuple's envelopes, and the bytes of its pages.
 #[derive(Default, Clone)]
 pub struct Forged {
     /// Words of feature flags of the header and of the footer; none is one word without any.
@@ -27,13 +27,13 @@ pub struct Forged {
     pub groups: Vec<Group>,
     /// Records of attribute sets; `None` is a footer from before there were any.
     pub sets: Option<Vec<Vec<u8>>>,
-    /// What is behind everything known in each record, list and envelope.
+    /// Unknown bytes at the end of each record, list and envelope.
     pub behind: Vec<u8>,
     /// The beginning of the file.
     pub pages: Vec<u8>,
 }
 
-/// Records of fields and columns, without what frames them.
+/// Records of fields and columns, without their frames.
 #[derive(Default, Clone)]
 pub struct Description {
     pub fields: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ pub struct ForgedCluster {
     pub columns: Vec<(Vec<Vec<u8>>, i64)>,
 }
 
-/// A field's record; what follows depends on the flags.
+/// A field's record; the bytes that follow depend on the flags.
 pub fn field(parent: u32, role: u16, name: &str, typename: &str) -> Vec<u8> {
     flagged_field(parent, role, name, typename, 0, &[])
 }
@@ -125,7 +125,7 @@ impl Forged {
         self.groups[0].clusters[0].columns.push((vec![page], 0));
     }
 
-    /// Puts a page into the file; gives what a page list says of it. Negative numbers of elements
+    /// Puts a page into the file; returns its entry in a page list. Negative numbers of elements
     /// are those of pages with a checksum.
     pub fn page(&mut self, elements: i32, content: &[u8]) -> Vec<u8> {
         let at = self.pages.len() as u64;

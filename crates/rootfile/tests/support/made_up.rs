@@ -1,4 +1,5 @@
-//! Tables of seeded types and entries, and what a reader finds in the branches that they become.
+//! Tables of seeded types and entries, and the values that a reader finds in the branches that they
+//! become.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use farroot_rootfile::write::{
     Compression, DirectoryId, Encoded, Encoders, FileOptions, FileWriter, TableId, TableWriter,
 };
 
-/// A file with one table, and what has been written of it.
+/// A file with one table, and the bytes written so far.
 pub struct Writing {
     file: FileWriter,
     table: TableId,
@@ -54,7 +54,7 @@ impl Writing {
         }
     }
 
-    /// Does what the file asks for, and says whether there was anything.
+    /// Does the work and the writes that the file wants; `true` if there were any.
     fn poll(&mut self) -> bool {
         let mut any = false;
         while let Some((number, work)) = self.file.poll_work() {

@@ -19,7 +19,7 @@ pub fn file() -> FileWriter {
     .expect("its name is short")
 }
 
-/// The bytes of what a file writes, while entries are added and after.
+/// The bytes that a file writes, while entries are added and after.
 pub struct Written {
     pub file: FileWriter,
     bytes: Vec<u8>,
@@ -33,7 +33,7 @@ impl Written {
         Written { file, bytes, encoders, dice: Dice::new(seed) }
     }
 
-    /// Does what there is to do; results come back in another order.
+    /// Does all pending work; results come back in another order.
     pub fn drive(&mut self) {
         loop {
             let mut works: Vec<_> = std::iter::from_fn(|| self.file.poll_work()).collect();
