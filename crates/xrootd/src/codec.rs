@@ -1,4 +1,4 @@
-//! Big-endian fields, bounded strings and sets of flags: what every message is made of.
+//! Big-endian fields, bounded strings and sets of flags: the parts of every message.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use thiserror::Error;
@@ -12,7 +12,7 @@ pub enum DecodeError {
     Invalid { what: &'static str, why: &'static str },
 }
 
-/// Takes fields off the front of a body. Every take is checked against what is there.
+/// Takes fields off the front of a body. Every take is checked against the bytes that are left.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     rest: &'a [u8],

@@ -1,7 +1,7 @@
 //! Cuts a stream of bytes, however it arrives, into frames: a header and the bytes it announces.
 //!
 //! Bodies that are kept whole are bounded by a limit and gathered as they arrive, so a length
-//! that lies takes no memory. Bodies that are data are passed on as slices of what came in.
+//! that lies takes no memory. Bodies that are data are passed on as slices of the received bytes.
 
 use bytes::{Bytes, BytesMut};
 
@@ -41,7 +41,7 @@ impl Head for ResponseHeader {
     }
 }
 
-/// What to do with a body.
+/// Treatment of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     /// Hand it over whole, if it has no more than this many bytes.
@@ -118,8 +118,8 @@ impl<H: Head> FrameReader<H> {
         }
     }
 
-    /// What was just handed over says that bytes follow which its header did not count: they come
-    /// as parts under this head.
+    /// The body just handed over announces bytes that its header did not count: they follow as
+    /// parts under this head.
     pub fn follow(&mut self, head: H) {
         self.state = State::Part { head, left: head.length() as usize };
     }

@@ -11,7 +11,8 @@ use crate::error::DecodeError;
 pub struct StreamId(pub u16);
 
 impl StreamId {
-    /// Carried by what belongs to no request: the handshake's answer, and attention messages.
+    /// Carried by messages that belong to no request: the handshake's answer, and attention
+    /// messages.
     pub const NONE: StreamId = StreamId(0);
 }
 
@@ -60,7 +61,7 @@ impl RequestHeader {
     }
 }
 
-/// What a response is.
+/// Kinds of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// kXR_ok: the whole answer, or its last part.

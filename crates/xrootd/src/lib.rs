@@ -24,7 +24,7 @@
 //! while let Some(bytes) = client.poll_transmit(now) {
 //!     server.handle_bytes(now, bytes)?;
 //! }
-//! // The served side hands up what it does not answer itself.
+//! // The served side hands up requests that it does not answer itself.
 //! while let Some(event) = server.poll_event() {
 //!     if let Served::Request { tag, request } = event {
 //!         match request {
@@ -44,14 +44,13 @@
 //! # Ok::<(), farroot_xrootd::error::ProtocolError>(())
 //! ```
 //!
-//! What is where: [`message`] has one file per request; [`pages`] data with their checksums;
-//! [`response`] the answers that belong to no request; [`states`] what may follow what; [`profile`]
-//! what is remembered of a server; [`auth`] the authentication protocols; [`url`] addresses.
+//! Modules: [`message`] has one file per request; [`pages`] data with their checksums; [`response`]
+//! the answers that belong to no request; [`states`] the order of messages; [`profile`] the
+//! remembered facts about a server; [`auth`] the authentication protocols; [`url`] addresses.
 //! Numbers and layouts follow the specification ("XRootD Protocol Version 5.2.0") and were checked
 //! against xrootd 5.5.3, from which the sample frames in `samples/` were recorded.
 //!
-//! What this crate must not do: touch the outside world, know of ROOT files, or decide which bytes
-//! to read.
+//! This crate must not touch the outside world, know of ROOT files, or decide which bytes to read.
 
 pub mod auth;
 pub mod client;

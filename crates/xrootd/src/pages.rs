@@ -17,7 +17,7 @@ fn page_at(offset: u64) -> u64 {
     PAGE_BYTES - offset % PAGE_BYTES
 }
 
-/// Writes what lies at `offset` of a file as pages.
+/// Writes the bytes at `offset` of a file as pages.
 pub fn encode(offset: u64, mut bytes: &[u8]) -> Vec<u8> {
     let pages = bytes.len() / PAGE_BYTES as usize + 2;
     let mut out = Vec::with_capacity(bytes.len() + pages * CHECKSUM_BYTES as usize);
@@ -32,9 +32,9 @@ pub fn encode(offset: u64, mut bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads all pages of what is written at `offset`: the bytes, and which of them, page by page, came
-/// otherwise than their checksums say. None where the last page would have no byte, or the range
-/// would end behind the largest offset.
+/// Reads all pages of the bytes at `offset`: the bytes, and the ranges of pages that do not have
+/// their checksums. `None` where the last page would have no byte, or the range would end behind
+/// the largest offset.
 pub fn decode(offset: u64, mut wire: &[u8]) -> Option<(Vec<u8>, Vec<Range<u64>>)> {
     let (mut bytes, mut damaged) = (Vec::with_capacity(wire.len()), Vec::new());
     offset.checked_add(wire.len() as u64)?;
@@ -105,8 +105,8 @@ impl PageReader {
         PageReader { offset, left: wire.into(), checksum, filled: 0, page }
     }
 
-    /// Takes what belongs to the part off the front of `input`, and appends the pages that it
-    /// completes: runs of right ones and runs of damaged ones.
+    /// Takes the bytes that belong to the part off the front of `input`, and appends the pages that
+    /// it completes: runs of right ones and runs of damaged ones.
     pub fn read(&mut self, input: &mut Bytes, out: &mut Vec<Checked>) {
         while self.left > 0 && !input.is_empty() {
             if self.filled < self.checksum.len() {
@@ -163,7 +163,8 @@ mod tests {
         range.map(|at| (at % 251) as u8).collect()
     }
 
-    /// Reads pages in pieces of one size; what came, and what of the input is left.
+    /// Reads pages in pieces of one size; returns the checked pages, and the number of input bytes
+    /// left.
     fn read(offset: u64, wire: &[u8], part: u32, size: usize) -> (Vec<Checked>, usize) {
         let mut reader = PageReader::new(offset, part);
         let (mut all, mut left): (Vec<Checked>, usize) = (Vec::new(), 0);

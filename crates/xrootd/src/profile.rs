@@ -11,9 +11,9 @@ const VERSION_EXACT: u32 = 0x511;
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Everything leaves at once: handshake, login, and whatever is asked before the answers. A
-    /// server that wants authentication closes the connection on this, unless its profile says
-    /// what it wants: then the credential leaves in the burst, too.
+    /// Everything leaves at once: handshake, login, and all requests made before the answers. A
+    /// server that wants authentication closes the connection on this, unless its profile has its
+    /// offers: then the credential leaves in the burst, too.
     Burst,
     /// Nothing is asked before the server has answered the login.
     Careful,
@@ -25,7 +25,7 @@ pub enum Authentication {
     #[default]
     Unknown,
     NotNeeded,
-    /// With what the server offered, in its words.
+    /// With the server's offers, as it sent them.
     Needed(String),
 }
 
@@ -43,7 +43,7 @@ pub enum HandleOrder {
 }
 
 impl HandleOrder {
-    /// What the file in a slot will be called, where that can be guessed.
+    /// The handle of the file in a slot, where it can be guessed.
     pub(crate) fn guess(self, slot: u32) -> Option<Handle> {
         match self {
             HandleOrder::Unknown | HandleOrder::LittleEndian => Some(Handle::from_slot(slot)),
@@ -61,7 +61,7 @@ impl HandleOrder {
         }
     }
 
-    /// What a handle says about the order, if the file is in `slot`.
+    /// The order that a handle shows, if the file is in `slot`.
     pub(crate) fn of(slot: u32, handle: Handle) -> HandleOrder {
         if handle == Handle::from_slot(slot) {
             HandleOrder::LittleEndian
@@ -82,7 +82,7 @@ pub struct ReadvLimits {
 }
 
 impl Default for ReadvLimits {
-    /// What xrootd allows unless configured otherwise, and every server met so far.
+    /// The limits of xrootd unless configured otherwise, and of every server met so far.
     fn default() -> Self {
         ReadvLimits { segments_max: 1024, segment_bytes_max: 2_097_136 }
     }
@@ -120,7 +120,7 @@ pub enum Cuts {
     OneThenUp,
 }
 
-/// What one server allows. The default is a server of which nothing is known.
+/// Facts about one server. The default is a server of which nothing is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     pub authentication: Authentication,
@@ -132,7 +132,7 @@ pub struct Profile {
     /// The server's protocol version and flags, once it has said them.
     pub version: Option<u32>,
     pub flags: Option<ServerFlags>,
-    /// It has refused a login, or what was asked for, because it was not encrypted.
+    /// It has refused a login, or a request, because the connection was not encrypted.
     pub insists_on_tls: bool,
 }
 
@@ -144,7 +144,7 @@ impl Profile {
     }
 
     /// Whether the beginning of TLS may leave right behind kXR_protocol. xrootd reads no further
-    /// than that before TLS; dCache, which says version 0x500, loses what follows.
+    /// than that before TLS; dCache, which states version 0x500, loses the bytes that follow.
     pub fn takes_early_hello(&self) -> bool {
         let has_tls = self.flags.is_some_and(|flags| flags.contains(ServerFlags::HAS_TLS));
         has_tls && self.version.is_some_and(|version| version >= VERSION_EXACT)

@@ -80,7 +80,7 @@ impl Redirect {
             return Err(invalid("no host"));
         }
         let port = u16::try_from(port).map_err(|_| invalid("a port that is none"))?;
-        // A second `?` separates what the login at the target is to carry.
+        // A second `?` separates the token that the login at the target is to carry.
         let (opaque, token) = match opaque.and_then(|text| text.split_once('?')) {
             Some((opaque, token)) => (Some(opaque), Some(token.trim_start_matches('&'))),
             None => (opaque, None),
@@ -135,7 +135,7 @@ impl Redirect {
         }
         target.login_token.clone_from(&self.login_token);
         target.cgi = merge_cgi(original.cgi.as_deref(), self.opaque.as_deref());
-        // The pieces came from elsewhere: what they make must still be a URL.
+        // The parts are a server's: together they must still be a URL.
         Url::parse(&target.to_string())
     }
 }
@@ -155,7 +155,7 @@ pub fn encode_wait(time: Duration, why: &str) -> Vec<u8> {
     body
 }
 
-/// kXR_attn: what the server says of its own accord.
+/// kXR_attn: an unsolicited message of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attention {
     /// kXR_asynresp: the answer to a request whose answer was put off.
@@ -206,7 +206,7 @@ impl Attention {
     }
 }
 
-/// What stands before the body of a deferred answer.
+/// The bytes in front of the body of a deferred answer.
 pub fn deferred_answer_lead(header: &ResponseHeader) -> Bytes {
     let mut lead = ASYNC_RESPONSE.to_be_bytes().to_vec();
     lead.extend_from_slice(&[0; 4]);

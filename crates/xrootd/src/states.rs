@@ -20,7 +20,7 @@ pub enum ClientState {
     Closed,
 }
 
-/// What happens to a session, as the client sees it.
+/// Steps of a session, as the client sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientStep {
     HandshakeAnswered,
@@ -82,7 +82,7 @@ pub enum ServedState {
     Closed,
 }
 
-/// What happens to a session, as the served side sees it.
+/// Steps of a session, as the served side sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServedStep {
     Handshake,

@@ -28,9 +28,9 @@ pub struct Url {
     /// Absolute, byte for byte as it is written: nothing in it is escaped. One slash after the host
     /// only separates, so `root://h//a` and `root://h/a` both mean `/a`.
     pub path: String,
-    /// What follows `?`.
+    /// The text behind `?`.
     pub cgi: Option<String>,
-    /// What a redirection gives for the login at its target, written behind `?` as well.
+    /// The token that a redirection gives for the login at its target, written behind `?` as well.
     pub login_token: Option<String>,
 }
 

@@ -44,7 +44,7 @@ fn negotiated(flags: ServerFlags) -> Vec<u8> {
     frame(PROTOCOL, Status::Ok, &Protocol::encode_answer(&answer))
 }
 
-/// What a server says until everything may be asked.
+/// A server's messages until all requests are allowed.
 fn up() -> Vec<u8> {
     let login = frame(LOGIN, Status::Ok, &[7; 16]);
     [greeting(), negotiated(ServerFlags::IS_SERVER), login].concat()
@@ -74,7 +74,8 @@ fn events(client: &mut Client) -> Vec<Event> {
     std::iter::from_fn(|| client.poll_event()).collect()
 }
 
-/// Feeds what a server says; the session must end by this error, and say so everywhere.
+/// Feeds messages of a server; the session must end with the returned error, in all its requests
+/// and events.
 fn breaks(said: &[u8]) -> ProtocolError {
     let Asked { mut client, .. } = asked();
     let error = client.handle_bytes(NOW, Bytes::copy_from_slice(said)).unwrap_err();
@@ -92,12 +93,12 @@ fn breaks(said: &[u8]) -> ProtocolError {
     assert_eq!(ended.count(), 2);
     assert_eq!(client.poll_transmit(NOW), None);
     assert_eq!(client.poll_timeout(), None);
-    // What still comes is of no interest.
+    // Further bytes are ignored.
     assert_eq!(client.handle_bytes(NOW, Bytes::from_static(b"more")), Ok(()));
     error
 }
 
-/// A session was kept as alive by what answers nothing: empty parts without end, and notices.
+/// A session was kept alive by messages that answer nothing: empty parts without end, and notices.
 #[test]
 fn messages_that_answer_nothing_are_no_sign_of_life_and_have_an_end() {
     let empty = frame(READ, Status::OkSoFar, b"");
@@ -221,12 +222,12 @@ fn answers_that_do_not_fit_the_question() {
     for body in [&b""[..], b"\0\0\x13\x90", b"\0\0\x13\x90\0\0\0\0\0\x03\0\0\0\0\0\x09abc"] {
         assert!(matches!(breaks(&attention(body)), ProtocolError::Malformed(_)));
     }
-    // A deferred answer to what was never deferred.
+    // A deferred answer to a request that was never deferred.
     let early = attention(b"\0\0\x13\x90\0\0\0\0\0\x03\0\0\0\0\0\x04\0\0\0\0");
     assert_eq!(breaks(&early), ProtocolError::UnknownStream(StreamId(OPEN)));
 }
 
-/// What a client says to an answer of its checksummed read of bytes 100 to 110.
+/// The client's result and events for an answer to its checksummed read of bytes 100 to 110.
 fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Vec<Event>) {
     let Asked { mut client, file, read } = asked();
     let pages = client.pgread(NOW, file, 100..110, false);
@@ -463,7 +464,7 @@ fn server() -> Server {
     Server::new(ServerConfig::data_server(SessionId([1; 16])))
 }
 
-/// What a client sends until it is logged in.
+/// The messages of a client until it is logged in.
 fn logged_in() -> Vec<u8> {
     let config = ClientConfig::new("tester", "test", 7);
     let mut client = Client::new(config, Profile::default(), Start::Careful);

@@ -40,7 +40,7 @@ fn curious() -> Client {
     client
 }
 
-/// What a server answers to it, in one piece.
+/// A server's answers to it, in one piece.
 fn recorded() -> Bytes {
     let mut pair = Pair::new(Start::Burst);
     pair.client = curious();
@@ -155,7 +155,7 @@ fn end_of(event: &Event) -> Option<RequestId> {
     }
 }
 
-/// What a client may do.
+/// Steps of a client.
 #[derive(Debug, Clone)]
 enum Step {
     Open(bool),
@@ -276,7 +276,7 @@ proptest! {
         }
         for (request, wanted) in &asked {
             let count = ends.get(request).copied().unwrap_or(0);
-            // What was cancelled may have ended before.
+            // A cancelled request may have ended before.
             prop_assert!(count == 1 || (!wanted && count == 0), "{:?} ended {} times", request, count);
             for ((file, at), got) in pair.data(*request) {
                 let shift = if files[file as usize].1 { 0 } else { 100 };

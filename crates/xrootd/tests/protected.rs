@@ -1,5 +1,5 @@
-//! Client and served side together where the server wants TLS, a credential, or both: how many
-//! round trips that takes, what is said to whom, and what comes of a wrong guess.
+//! Client and served side together where the server wants TLS, a credential, or both: the number of
+//! round trips, the secrets that each server gets, and the results of wrong guesses.
 
 use crate::pair::{Pair, RTT, byte};
 use bytes::Bytes;

@@ -187,7 +187,7 @@ impl Wire {
         }
     }
 
-    /// The bytes of a read, once it is done; checked against what the file holds.
+    /// The bytes of a read, once it is done; checked against the content of the file.
     fn count_data(&mut self, wanted: RequestId, shift: u64) -> usize {
         self.until(|event| *event == Event::Done { request: wanted });
         let mut count = 0;
@@ -453,15 +453,15 @@ fn authentication() {
     };
     let ended = |event: &Event| matches!(event, Event::SessionFailed { .. });
 
-    // Such a server closes the connection on a burst; the client says what to do instead.
+    // Such a server closes the connection on a burst; the client reports how to retry.
     let mut wire = server.connect(config.clone(), Profile::default(), Start::Burst);
     wire.open(NUMBERS);
     let Event::SessionFailed { error, retry } = wire.until(ended) else { unreachable!() };
     assert!(matches!(error, SessionError::AuthenticationFirst { .. }), "{error}");
     assert_eq!(retry, HowToRetry::Careful);
 
-    // With care: login, then authentication with everything behind it. With what is known now: all
-    // at once.
+    // With care: login, then authentication with everything behind it. With the profile learnt by
+    // then: all at once.
     let profile = wire.client.profile().clone();
     for (start, flights) in [(Start::Careful, 2), (profile.start(), 1)] {
         let mut wire = server.connect(config.clone(), profile.clone(), start);
@@ -514,7 +514,7 @@ const NEW: OpenOptions = OpenOptions(
 );
 
 impl Wire {
-    /// What a change or a close ends with.
+    /// The outcome of a change or a close.
     fn end(&mut self, wanted: RequestId) -> Result<Answer, ErrorCode> {
         let event = self.until(|event| match event {
             Event::Answer { request, .. } | Event::Failed { request, .. } => *request == wanted,

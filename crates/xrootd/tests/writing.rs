@@ -1,4 +1,5 @@
-//! Writing: what leaves when, what a guessed handle may do, and what becomes of damaged pages.
+//! Writing: the order in which requests leave, the requests that a guessed handle allows, and
+//! damaged pages.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,7 +21,7 @@ const NEW: OpenOptions =
     OpenOptions(OpenOptions::NEW.0 | OpenOptions::MAKE_PATH.0 | OpenOptions::PERSIST_ON_CLOSE.0);
 const NOW: Duration = Duration::from_secs(1);
 
-/// One file that is written to, and what was asked of it.
+/// One file that is written to, and the requests for it.
 #[derive(Default)]
 struct Disk {
     bytes: Vec<u8>,
@@ -259,8 +260,8 @@ fn pages_that_were_not_sent_cannot_be_damaged() {
     }
 }
 
-/// The server says at the close that a file did not become what it should: the close of a file that
-/// is read cannot fail, that of one which is written has to.
+/// The server reports at the close that a file is not complete: the close of a file that is read
+/// cannot fail, that of one which is written has to.
 #[test]
 fn a_close_that_the_server_refuses_fails_for_a_writer() {
     let (mut pair, disk) = writable(Handle::from_slot(0));

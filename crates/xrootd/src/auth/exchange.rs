@@ -16,7 +16,7 @@ pub struct Step {
 
 /// One authentication under way. An error says why the exchange cannot go on, without a secret.
 pub trait Exchange: fmt::Debug + Send + Sync {
-    /// The first message. `arguments` is what the server said behind the protocol's name.
+    /// The first message. `arguments` is the text behind the protocol's name in the server's offer.
     fn begin(&mut self, arguments: &str) -> Result<Step, String>;
 
     /// The message that answers kXR_authmore.
@@ -46,7 +46,7 @@ impl fmt::Debug for Step {
     }
 }
 
-/// What a protocol of one step says to a server that wants another.
+/// The error of a protocol of one step where the server wants another.
 pub(super) fn no_further_step(name: &str) -> Result<Step, String> {
     Err(format!("the server wants a further step, and {name} has none"))
 }

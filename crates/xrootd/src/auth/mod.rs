@@ -1,4 +1,4 @@
-//! Authentication: what a server offers, and the protocols that can answer it, one file each.
+//! Authentication: a server's offers, and the protocols that can answer them, one file each.
 //!
 //! A [`Method`] says which protocol may be used and holds no secret. Where one needs a secret, the
 //! client asks its caller for a [`Credential`]. Either becomes an [`Exchange`], which gives the
@@ -33,7 +33,7 @@ pub enum Method {
     Gsi,
 }
 
-/// What proves who one is, made for one connection. It is not shown by `Debug`.
+/// A proof of the client's identity, made for one connection. `Debug` does not show it.
 #[derive(Debug)]
 pub enum Credential {
     /// A bearer token.

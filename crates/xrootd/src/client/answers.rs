@@ -70,7 +70,7 @@ impl Client {
             return Err(ProtocolError::UnexpectedStatus { status, request });
         }
         let head = match owner {
-            // Of what was given up it is not known which it was.
+            // Of a request that was given up the kind is not known any more.
             Owner::None => PartHead::decode(Pgread::CODE, body)
                 .or_else(|_| PartHead::decode(Pgwrite::CODE, body))?,
             _ if writes => PartHead::decode(Pgwrite::CODE, body)?,
@@ -87,7 +87,7 @@ impl Client {
         Ok(())
     }
 
-    /// What the server says of its own accord.
+    /// Handles an unsolicited message of the server.
     fn attend(&mut self, body: &Bytes) -> Result<(), ProtocolError> {
         match Attention::decode(body)? {
             Attention::Answer { header, body } => {
@@ -208,7 +208,7 @@ impl Client {
         }
     }
 
-    /// Whether a server refuses what it has looked at before it had judged the credential.
+    /// Whether a server refuses a request that it has read before it had judged the credential.
     fn is_too_early(&self, status: Status) -> bool {
         status == Status::Error && self.machine.state() == ClientState::Authenticating
     }
@@ -368,8 +368,8 @@ impl Client {
                 self.files.remove(file);
                 self.fail(id, error.into());
             }
-            // A file that the server does not have open, a session it does not know: what was
-            // wanted is so.
+            // The server does not have the file open, or does not know the session: this is the
+            // wanted state.
             Some(&What::Close { file }) => {
                 self.tasks.remove(&id);
                 self.files.remove(file);
@@ -420,7 +420,7 @@ impl Client {
     }
 }
 
-/// What the answer to a request says that reads no file.
+/// The decoded answer to a request that reads no file.
 fn plain_answer(request: &Request, body: &Bytes) -> Result<Answer, ProtocolError> {
     Ok(match request {
         Request::Stat(_) => Answer::Stat(Stat::decode_answer(body)?.0),

@@ -1,8 +1,9 @@
-//! Authentication: which offer is answered, by what, and what may follow behind it.
+//! Authentication: the offer that is answered, the credential, and the requests that may follow
+//! behind it.
 //!
-//! Of a server whose offers are known the first message leaves right behind the login, and requests
-//! behind the last message. A credential that needs a secret is asked of the caller, who answers by
-//! [`Client::provide`] or [`Client::lack`].
+//! To a server whose offers are known the first message leaves right behind the login, and requests
+//! behind the last message. For a credential that needs a secret the client asks the caller, who
+//! answers by [`Client::provide`] or [`Client::lack`].
 
 use std::collections::VecDeque;
 
@@ -107,7 +108,7 @@ impl Client {
         }
     }
 
-    /// The login has just been written: what may follow at once does.
+    /// The login has just been written: begins the exchange that may follow at once.
     pub(super) fn authenticate_behind_login(&mut self) {
         if self.authenticating.current.is_some() {
             self.begin_exchange();
@@ -137,7 +138,7 @@ impl Client {
         match &self.authenticating.current {
             None => state != ClientState::Authenticating && self.start == Start::Burst,
             Some(current) => {
-                // What was not asked for may be refused, and the rest with it.
+                // The server may refuse an unasked credential, and all requests behind it.
                 let bold = self.start == Start::Burst || !current.unasked;
                 let sent = current.stream.is_some() && current.last;
                 sent && bold && self.profile.burst != Some(false)
@@ -150,8 +151,8 @@ impl Client {
         self.authenticating.current.as_ref().is_some_and(|current| current.stream.is_some())
     }
 
-    /// The server wants no authentication. What was begun is not wanted, which the server says,
-    /// too, and means no more by.
+    /// The server wants no authentication. It does not want the exchange that was begun, either: it
+    /// refuses that, without further effect.
     pub(super) fn not_challenged(&mut self) {
         if let Some(Current { stream: Some(stream), .. }) = self.authenticating.current.take() {
             self.streams.abandon(stream, Owner::None);
@@ -226,13 +227,13 @@ impl Client {
         self.go_on();
     }
 
-    /// The server meets what came before the authentication with an error and closes.
+    /// The server answers requests before the authentication with an error and closes.
     fn burst_refused(&mut self) {
         let offered = self.authenticating.offered.clone();
         self.end(SessionError::AuthenticationFirst { offered }, HowToRetry::Careful);
     }
 
-    /// What the server offers and the client may use, in the server's order.
+    /// The server's offers that the client may use, in the server's order.
     fn acceptable(&self, offered: &str) -> VecDeque<(Method, String)> {
         let common = |offer: Offer| {
             let mut known = self.config.authentication.iter();
@@ -267,7 +268,7 @@ impl Client {
             let (offered, skipped) = (offered.clone(), skipped.clone());
             self.end(SessionError::NoAuthentication { offered, skipped }, HowToRetry::No);
         } else {
-            // Of what was remembered nothing can be used. The server says what it offers today.
+            // None of the remembered offers can be used. The server lists its present ones.
             self.start = Start::Careful;
         }
     }

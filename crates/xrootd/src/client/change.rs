@@ -27,7 +27,7 @@ const RETRIES_MAX: u32 = 16;
 /// Bytes that name one bad page, and those before the list.
 const BAD_PAGE_BYTES: usize = 8;
 
-/// What is to be done to an open file.
+/// Changes to an open file.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     Write(WritePart),
@@ -56,7 +56,7 @@ pub(super) struct WritePart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guess {
     None,
-    /// Not confirmed yet; what has been answered meanwhile.
+    /// Not confirmed yet, with the outcome that has arrived meanwhile.
     Open(Option<ChangeOutcome>),
     Confirmed,
 }
@@ -111,7 +111,7 @@ impl Client {
         self.put_piece(now, file, offset, bytes, true)
     }
 
-    /// Has what was written to a file made safe. Answered by [`Answer::Changed`].
+    /// Has the server commit written data to its storage. Answered by [`Answer::Changed`].
     pub fn sync(&mut self, now: Time, file: FileId) -> RequestId {
         self.change(now, file, Change::Sync)
     }

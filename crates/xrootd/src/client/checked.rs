@@ -15,7 +15,7 @@ use crate::pages::{Checked, PageReader, data_bytes};
 #[derive(Debug)]
 pub struct PgreadAnswer {
     asked: SentRange,
-    /// What the parts so far hold of the file: sorted, apart from each other.
+    /// Ranges of the file in the parts so far: sorted, apart from each other.
     covered: Vec<Range<u64>>,
     /// The part whose pages are coming.
     current: Option<PageReader>,

@@ -23,7 +23,7 @@ pub struct FileId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// What a server says of itself.
+/// A server's description of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerInfo {
     /// The protocol version, as in `0x511` for 5.1.1.
@@ -33,22 +33,23 @@ pub struct ServerInfo {
     pub session: SessionId,
 }
 
-/// What has happened. Every request ends with exactly one of `Opened`, `Done`, `Answer`, `Failed`
+/// Events of a session. Every request ends with exactly one of `Opened`, `Done`, `Answer`, `Failed`
 /// and `Redirected`, unless it is cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// From here on everything in both directions is inside TLS: the caller begins it, with what
-    /// [`Client::poll_transmit`](super::Client::poll_transmit) gives from now on as its contents.
+    /// From here on everything in both directions is inside TLS: the caller begins TLS, whose
+    /// contents are the bytes that [`Client::poll_transmit`](super::Client::poll_transmit) gives
+    /// from now on.
     StartTls {
-        /// What has come behind the server's consent, and belongs to TLS.
+        /// Bytes received behind the server's consent, which belong to TLS.
         rest: Bytes,
     },
-    /// An offer of the server (or what is remembered of it) can be answered with a credential of
-    /// this method: [`Client::provide`](super::Client::provide) it, or say why there is none by
+    /// An offer of the server (or a remembered one) can be answered with a credential of this
+    /// method: [`Client::provide`](super::Client::provide) it, or say why there is none by
     /// [`Client::lack`](super::Client::lack).
     CredentialWanted {
         method: Method,
-        /// What the server says behind the method's name.
+        /// The text behind the method's name in the server's offer.
         arguments: String,
     },
     /// Logged in, and authenticated where that was wanted.
@@ -61,8 +62,8 @@ pub enum Event {
         file: FileId,
         stat: Option<StatInfo>,
     },
-    /// Some bytes of a read or vector read. They lie within what was asked, and no byte comes
-    /// twice.
+    /// Some bytes of a read or vector read. They lie within the requested ranges, and no byte is
+    /// delivered twice.
     Data {
         request: RequestId,
         file: FileId,
@@ -70,8 +71,8 @@ pub enum Event {
         offset: u64,
         bytes: Bytes,
     },
-    /// Some bytes of a checksummed read have come and are not what their checksums say. They are
-    /// not passed on, and this request brings no others.
+    /// Some received bytes of a checksummed read do not have their checksums. They are not passed
+    /// on, and this request brings no others.
     Damaged {
         request: RequestId,
         file: FileId,
@@ -107,8 +108,7 @@ pub enum Event {
     Notice {
         text: String,
     },
-    /// The session has ended, and all its requests have failed. What is asked after this fails
-    /// at once.
+    /// The session has ended, and all its requests have failed. Later requests fail at once.
     SessionFailed {
         error: SessionError,
         retry: HowToRetry,
@@ -132,7 +132,7 @@ pub enum Answer {
     SessionEnded,
 }
 
-/// What may help after a session has failed.
+/// Attempts that may help after a session has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowToRetry {
     /// A new connection, as before.

@@ -71,7 +71,7 @@ pub struct Receiving {
     pub speculative: bool,
     /// Whether any byte has been passed on.
     pub delivered: bool,
-    /// What came while handles were unconfirmed. Never more than was asked for.
+    /// Bytes received while handles were unconfirmed. Never more than were requested.
     pub held: Vec<Arrived>,
     pub outcome: Option<Outcome>,
 }
@@ -151,7 +151,7 @@ struct Records {
     first_open: usize,
     head: [u8; Segment::BYTES],
     filled: usize,
-    /// File, offset and length of what is left of the present record.
+    /// File, offset and length of the rest of the present record.
     current: Option<(FileId, u64, u32)>,
 }
 

@@ -1,8 +1,8 @@
 //! The files of a session: their handles, known or guessed, and who waits for them.
 //!
-//! A server gives the lowest free slot of its table as handle. What a file that is being opened
-//! will be called can therefore be foretold, and reads of it can leave with the open. The guess is
-//! verified against the open's answer before any byte of such a read is passed on.
+//! A server gives the lowest free slot of its table as handle. The handle of a file that is being
+//! opened can therefore be guessed, and reads of it can leave with the open. The guess is verified
+//! against the open's answer before any byte of such a read is passed on.
 //!
 //! A handle that a file has had is not guessed again until the close of that file has been
 //! answered: a server that serves requests side by side could still take it for the old file, and
@@ -182,7 +182,7 @@ impl Files {
         }
     }
 
-    /// The file's slot will be free once what has been sent is done.
+    /// The file's slot will be free once the requests that were sent are done.
     pub fn closing(&mut self, id: FileId) {
         if let Some(file) = self.table.get_mut(&id) {
             let handle = match file.state {

@@ -1,12 +1,11 @@
-//! One outgoing connection. It never sends; it is asked what to send.
+//! One outgoing connection. It never sends; the caller polls it for bytes to send.
 //!
 //! The methods of [`Client`] are of four kinds:
 //!
 //! * commands (`open`, `read`, `readv`, `close`, `stat`, ...): may be given at any time, also
-//!   before the session is up. They give a [`RequestId`] at once; what becomes of it comes as
-//!   events.
-//! * `handle_bytes`, `handle_eof`, `handle_timeout`: what happened outside.
-//! * `poll_transmit`, `poll_event`, `poll_timeout`: what to do outside.
+//!   before the session is up. They return a [`RequestId`] at once; events report its outcome.
+//! * `handle_bytes`, `handle_eof`, `handle_timeout`: report events from outside.
+//! * `poll_transmit`, `poll_event`, `poll_timeout`: return the work for the caller.
 //! * getters: `profile`, `limits`.
 //!
 //! The run-loop law: after every command and every `handle_*`, call the `poll_*` until they return
@@ -84,17 +83,17 @@ pub struct ClientConfig {
     /// The program's name, for the server's records.
     pub app: String,
     pub pid: u32,
-    /// What another server, which has sent here, has given for the login.
+    /// The token that a redirecting server has given for the login.
     pub login_token: Option<String>,
-    /// What may be tried where a server wants authentication. The server's order of preference
+    /// Methods to try where a server wants authentication. The server's order of preference
     /// decides.
     pub authentication: Vec<Method>,
     /// Names of protocols that the user does not want, for errors: they are not among
     /// `authentication`.
     pub excluded: Vec<String>,
-    /// What is shown to a server of which nothing is known before it asks, if its credential is
-    /// there: `gsi` right behind the login; a token only inside TLS, and to servers that want TLS
-    /// for logins, with the first requests behind it.
+    /// The method to use with an unknown server before it asks, if its credential is there: `gsi`
+    /// right behind the login; a token only inside TLS, and to servers that want TLS for logins,
+    /// with the first requests behind it.
     pub unasked: Option<Method>,
     pub tls: Tls,
     /// The caller writes the beginning of TLS right behind the first flight, without waiting for
@@ -132,7 +131,7 @@ impl ClientConfig {
     }
 }
 
-/// What a request is, for as long as it has no final event.
+/// A request, for as long as it has no final event.
 #[derive(Debug)]
 struct Task {
     what: What,
@@ -190,7 +189,7 @@ pub struct Client {
     /// Whether anything was asked before the session was up.
     ahead: bool,
     encryption: Encryption,
-    /// The server has consented to TLS: what comes next belongs to that.
+    /// The server has consented to TLS: the next bytes belong to that.
     tls_begins: bool,
     /// The login has been refused, because it was not encrypted.
     refused_in_clear: bool,
@@ -322,12 +321,13 @@ impl Client {
         id
     }
 
-    /// Asks what is known of a path. Answered by [`Answer::Stat`].
+    /// Asks for the status of a path. Answered by [`Answer::Stat`].
     pub fn stat(&mut self, now: Time, path: &str) -> RequestId {
         self.ask_about(now, path, What::Plain(Stat::of(path).into()))
     }
 
-    /// Asks what is known of an open file. Answered by [`Answer::Stat`]; none where it is not open.
+    /// Asks for the status of an open file. Answered by [`Answer::Stat`]; `None` where it is not
+    /// open.
     pub fn stat_open(&mut self, now: Time, file: FileId) -> Option<RequestId> {
         let State::Open { handle, .. } = self.files.get(file)?.state else { return None };
         Some(self.ask(now, What::Plain(Stat::of_open(handle).into())))
@@ -338,8 +338,8 @@ impl Client {
         self.ask(now, What::Plain(Ping.into()))
     }
 
-    /// Asks for configuration values. Answered by [`Answer::Config`]; what the values say about
-    /// vector reads goes into [`Client::limits`].
+    /// Asks for configuration values. Answered by [`Answer::Config`]; those about vector reads go
+    /// into [`Client::limits`].
     pub fn query_config(&mut self, now: Time, keys: &[&str]) -> RequestId {
         self.ask(now, What::Plain(Query::config(keys).into()))
     }
@@ -401,9 +401,9 @@ impl Client {
         self.ask(now, What::Plain(Endsess { session }.into()))
     }
 
-    /// Gives up a request: no further event of it will come. What the server
-    /// still answers is thrown away. A cancelled open is undone; a close is not cancelled, as the
-    /// server would keep the file open.
+    /// Gives up a request: it gets no further event. Answers that the server still sends are
+    /// dropped. A cancelled open is undone; a close is not cancelled, as the server would keep the
+    /// file open.
     pub fn cancel(&mut self, now: Time, request: RequestId) {
         self.touch(now);
         let closes = |what: &What| match what {
@@ -428,7 +428,7 @@ impl Client {
         self.pump();
     }
 
-    // What happened.
+    // Events from outside.
 
     /// Bytes have come from the server, cut anywhere. After an error the session is over and its
     /// requests have failed, which the events say, too.
@@ -466,7 +466,7 @@ impl Client {
         self.pump();
     }
 
-    // What to do.
+    // Work for the caller.
 
     /// The next bytes to send.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Bytes> {
@@ -479,8 +479,8 @@ impl Client {
         self.events.pop_front()
     }
 
-    /// The next request that has left for the server, once each time that it was sent: for who
-    /// counts. Neither what begins a session nor signs of life are among them.
+    /// The next request that has left for the server, once each time that it was sent, for callers
+    /// that count. Neither the messages that begin a session nor keep-alives are among them.
     pub fn poll_sent(&mut self) -> Option<RequestId> {
         self.sent.pop_front()
     }
@@ -492,14 +492,14 @@ impl Client {
         [resend, deferred, self.silence_deadline()].into_iter().flatten().min()
     }
 
-    // What is known.
+    // Getters.
 
-    /// How much one vector read may ask for: what the server said, or what is safe.
+    /// How much one vector read may ask for: the server's limits, or safe ones.
     pub fn limits(&self) -> ReadvLimits {
         self.profile.readv
     }
 
-    /// What has been learnt about the server, for the next connection to it.
+    /// Facts that were learnt about the server, for the next connection to it.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -515,7 +515,7 @@ impl Client {
         self.encryption == Encryption::On
     }
 
-    /// Whether what is asked now is answered inside TLS, or not at all.
+    /// Whether a request made now is answered inside TLS, or not at all.
     pub fn answers_are_encrypted(&self) -> bool {
         let sworn = self.config.tls == Tls::Required || self.config.early_hello;
         self.is_encrypted() || sworn
@@ -601,8 +601,8 @@ impl Client {
         self.events.push_back(Event::Answer { request, answer });
     }
 
-    /// The request has failed. Its id stays reserved until its answer has come; if it was an
-    /// open, what was to be read of the file fails with it.
+    /// The request has failed. Its id stays reserved until its answer has come; if it was an open,
+    /// the waiting reads of the file fail with it.
     fn fail(&mut self, request: RequestId, error: RequestError) {
         let Some(task) = self.tasks.remove(&request) else { return };
         if let Some(stream) = task.stream {

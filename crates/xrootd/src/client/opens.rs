@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// The file will not be open here: neither will what was to be read of it.
+    /// The file will not be open on this session: its waiting reads end.
     pub(super) fn give_up(&mut self, file: FileId, why: State) {
         self.files.unguess(file);
         let Some(known) = self.files.get_mut(file) else { return };
@@ -94,7 +94,7 @@ impl Client {
         self.ready.extend(close);
     }
 
-    /// The open was sent elsewhere, and with it what was to be read of the file.
+    /// The server has redirected the open, and with it the waiting reads of the file.
     pub(super) fn moved(&mut self, request: RequestId, target: Redirect) {
         let Some(task) = self.tasks.remove(&request) else { return };
         self.events.push_back(Event::Redirected { request, target: target.clone() });

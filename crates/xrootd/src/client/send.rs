@@ -37,7 +37,7 @@ enum Unknown {
     Moved(Box<Redirect>),
 }
 
-/// What a read knows of its file when it leaves.
+/// Facts about its file that a read needs when it leaves.
 struct Known {
     handle: Handle,
     size: Option<u64>,
@@ -45,7 +45,7 @@ struct Known {
 }
 
 impl Client {
-    /// Sends what may be sent.
+    /// Sends all requests that may be sent.
     pub(super) fn pump(&mut self) {
         if let Some(error) = self.ended.clone() {
             self.fail_all(&error);
@@ -227,7 +227,8 @@ impl Client {
         Sent::Yes
     }
 
-    /// What a read or a change needs to know of a file. A careful one does not take a guess for it.
+    /// The handle and the size of a file for a read or a change. A careful one does not take a
+    /// guessed handle.
     fn known(&self, id: FileId, careful: bool) -> Result<Known, Unknown> {
         let Some(file) = self.files.get(id) else {
             return Err(Unknown::Failed(Misuse::UnknownFile.into()));
@@ -355,7 +356,7 @@ impl Client {
         }
     }
 
-    /// Gives up what the server has put off and never answered.
+    /// Gives up requests that the server has put off and never answered.
     pub(super) fn drop_overdue(&mut self) {
         while let Some((stream, owner)) = self.streams.overdue(self.now) {
             self.streams.abandon(stream, Owner::None);

@@ -169,7 +169,7 @@ impl Client {
         if self.config.tls == Tls::Required || self.refused_in_clear {
             self.end(SessionError::NoTls, HowToRetry::No);
         } else if self.config.early_hello {
-            // What was written behind kXR_protocol has spoilt the connection.
+            // The bytes written behind kXR_protocol have spoilt the connection.
             self.end(SessionError::TlsGone, HowToRetry::Again);
         } else {
             self.drop_what_needs_tls();

@@ -1,6 +1,6 @@
 //! Signatures of requests (kXR_sigver), where a server wants them of a session that has a key:
-//! that of gsi. Specification: "kXR_sigver Request"; what is signed at which level is in xrootd's
-//! `XrdSecProtect.cc`.
+//! that of gsi. Specification: "kXR_sigver Request"; xrootd's `XrdSecProtect.cc` has the requests
+//! that are signed at each level.
 
 use sha2::{Digest, Sha256};
 
@@ -13,7 +13,7 @@ use crate::message::{
 };
 
 const SIGVER: u16 = 3029;
-/// What follows the number of each request in a server's exceptions.
+/// The request code that the numbers in a server's exceptions are relative to.
 const FIRST_CODE: u16 = 3000;
 const SHA256: u8 = 1;
 /// The body of the request is not signed.
@@ -21,7 +21,7 @@ const NO_DATA: u8 = 1;
 /// Of the options of a server: bodies of writes are signed, too.
 const SIGNS_DATA: u8 = 1;
 
-/// What a server wants signed.
+/// The requests that a server wants signed, and the key.
 #[derive(Debug, Default)]
 pub struct Signing {
     level: u8,
@@ -34,8 +34,9 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Takes in what follows the flags in the answer to kXR_protocol: `S`, a reserved byte,
-    /// version, options, level, and so many exceptions. Servers that say nothing want nothing.
+    /// Takes in the bytes behind the flags in the answer to kXR_protocol: `S`, a reserved byte,
+    /// version, options, level, and so many exceptions. Servers without these bytes want no
+    /// signatures.
     pub fn learn(&mut self, details: &[u8]) {
         let [b'S', _, _, options, level, count, rest @ ..] = details else { return };
         (self.level, self.signs_data) = (*level, options & SIGNS_DATA != 0);
@@ -48,7 +49,7 @@ impl Signing {
         self.key = Some(key);
     }
 
-    /// What goes in front of a request, if it is to be signed.
+    /// The kXR_sigver request in front of a request, if that is to be signed.
     pub fn sign(&mut self, header: &[u8; RequestHeader::BYTES], body: &[u8]) -> Option<Vec<u8>> {
         let request = RequestHeader::decode(header).ok()?;
         let key = self.key.as_ref().filter(|_| self.level > 0)?;
@@ -89,8 +90,8 @@ impl Signing {
     }
 }
 
-/// From which level on a request is signed: compatible, standard, intense, pedantic. What this
-/// client never sends, or is never signed, has none.
+/// From which level on a request is signed: compatible, standard, intense, pedantic. Requests that
+/// this client never sends, or that are never signed, have none.
 fn level_of(code: u16, changes: bool) -> Option<u8> {
     match code {
         Open::CODE if changes => Some(1),

@@ -32,7 +32,7 @@ pub enum Owner {
     },
 }
 
-/// What the body of an answer is.
+/// Kinds of bodies of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
     Control,

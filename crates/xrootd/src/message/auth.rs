@@ -27,7 +27,7 @@ impl fmt::Debug for Auth {
 impl Message for Auth {
     const CODE: u16 = 3000;
     const NAME: &'static str = "kXR_auth";
-    /// What a server may add to its consent.
+    /// Bytes that a server may add to its consent.
     type Answer = Bytes;
 
     fn decode(parameters: &[u8; 16], body: &Bytes) -> Result<Self, DecodeError> {

@@ -1,4 +1,4 @@
-//! kXR_dirlist: what is in a directory. Specification: "kXR_dirlist Request".
+//! kXR_dirlist: the entries of a directory. Specification: "kXR_dirlist Request".
 //!
 //! The answer is one name per line. With [`DirlistOptions::WITH_STAT`] every name is followed by a
 //! line of stat text, and a server that does this says so by a first entry `.` of zeros.
@@ -11,9 +11,9 @@ use crate::codec::{exact_text, flags};
 use crate::error::DecodeError;
 
 flags! {
-    /// What to list.
+    /// Entries to list, and facts about them.
     DirlistOptions: u8 {
-        /// Only what is on disk.
+        /// Only entries that are on disk.
         ONLINE = 1,
         WITH_STAT = 2,
     }

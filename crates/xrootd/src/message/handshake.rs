@@ -6,10 +6,10 @@ use crate::codec::Fields;
 use crate::error::DecodeError;
 use crate::header::{ResponseHeader, Status, StreamId};
 
-/// What a client sends: five 32-bit integers 0, 0, 0, 4, 2012.
+/// A client's first bytes: five 32-bit integers 0, 0, 0, 4, 2012.
 pub const REQUEST: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 7, 220];
 
-/// What a server is, in its own words.
+/// Role of a server, as it states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerKind {
     /// A manager: it knows where files are.

@@ -7,7 +7,8 @@ use crate::codec::{Fields, flags, text};
 use crate::error::DecodeError;
 
 flags! {
-    /// What a client can do with an answer. A server sends nothing that is not announced here.
+    /// Forms of answers that a client understands. A server sends no form that is not announced
+    /// here.
     Ability: u8 {
         /// Redirections given as a whole URL.
         FULL_URL = 1,
@@ -41,7 +42,7 @@ pub struct Login {
     pub ability_2: u8,
     pub ability: Ability,
     pub version: u8,
-    /// `&key=value...`: what the client says of itself.
+    /// `&key=value...`: the client's description of itself.
     pub about: String,
 }
 

@@ -1,4 +1,4 @@
-//! The messages, one file each: what the specification says, the types, decoding, encoding and a
+//! The messages, one file each: a summary of the specification, the types, decoding, encoding and a
 //! sample frame recorded from a real server.
 //!
 //! The list at the foot of this file registers them. Registering a message also makes its test:
@@ -17,13 +17,13 @@ pub trait Message: Sized {
     const CODE: u16;
     /// The request's name in the specification.
     const NAME: &'static str;
-    /// What kXR_ok carries.
+    /// Content of kXR_ok.
     type Answer;
 
-    /// Reads the request from its parameters and what follows its header.
+    /// Reads the request from its parameters and its body.
     fn decode(parameters: &[u8; 16], body: &Bytes) -> Result<Self, DecodeError>;
 
-    /// Writes the request's parameters and what follows its header.
+    /// Writes the request's parameters and its body.
     fn encode(&self, parameters: &mut [u8; 16], body: &mut Vec<u8>);
 
     /// Reads a complete answer.
@@ -165,7 +165,7 @@ mod tests {
         let (head, answer) = response.split_first_chunk().expect("a header");
         let header = ResponseHeader::decode(head).expect("a response header");
         match header.status {
-            // What follows the body is not counted.
+            // The header does not count the bytes that follow the body.
             Status::Status => assert!(answer.len() > header.length as usize),
             status => assert_eq!((status, header.length as usize), (Status::Ok, answer.len())),
         }

@@ -6,7 +6,7 @@ use super::{Message, no_answer};
 use crate::codec::{Fields, exact_text};
 use crate::error::DecodeError;
 
-/// The request. What has the new name already is replaced.
+/// The request. A file that has the new name already is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mv {
     pub from: String,

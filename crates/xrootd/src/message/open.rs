@@ -17,7 +17,7 @@ flags! {
         UPDATE = 0x0020,
         /// Reads may be served side by side; without it caches serve one after another.
         ASYNC = 0x0040,
-        /// Look again, do not trust what is remembered of the file.
+        /// Look again: do not trust cached facts about the file.
         REFRESH = 0x0080,
         MAKE_PATH = 0x0100,
         APPEND = 0x0200,
@@ -31,7 +31,7 @@ flags! {
 }
 
 impl OpenOptions {
-    /// What a reader wants.
+    /// Options of a reader.
     pub const FOR_READING: OpenOptions =
         OpenOptions(Self::READ.0 | Self::ASYNC.0 | Self::RETSTAT.0);
 

@@ -19,7 +19,7 @@ pub struct Pgread {
     pub offset: u64,
     /// Bytes of the file.
     pub length: u32,
-    /// What a client may add behind the header.
+    /// Arguments that a client may add behind the header.
     pub arguments: Option<PgreadArguments>,
 }
 
@@ -36,7 +36,7 @@ impl PgreadArguments {
     /// checksums compares its disk with them.
     pub const RETRY: u8 = 1;
 
-    /// Asks once more for what came damaged, on the path of the request.
+    /// Asks once more for pages that arrived damaged, on the path of the request.
     pub const fn retry() -> PgreadArguments {
         PgreadArguments { path: 0, flags: Some(Self::RETRY) }
     }
@@ -114,7 +114,7 @@ const FIRST_CODE: u16 = 3000;
 /// kXR_FinalResult, kXR_PartialResult.
 const FINAL: u8 = 0;
 const PARTIAL: u8 = 1;
-/// The checksum at the beginning of the head covers what is behind it.
+/// The checksum at the beginning of the head covers the rest of it.
 const CHECKSUM_BYTES: usize = 4;
 
 impl PartHead {

@@ -33,7 +33,7 @@ impl Pgwrite {
     pub const RETRY: u8 = 1;
 }
 
-/// The answer: its head, and what the server says of pages that came damaged.
+/// The answer: its head, and the server's list of pages that arrived damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PgwriteAnswer {
     pub head: PartHead,
@@ -91,13 +91,13 @@ pub struct BadPages {
     pub offsets: Vec<u64>,
 }
 
-/// The list's own checksum covers what is behind it.
+/// The list's own checksum covers the bytes behind it.
 const CHECKSUM_BYTES: usize = 4;
 
 impl BadPages {
     const NAME: &'static str = "the bad pages of kXR_pgwrite";
 
-    /// Reads what stands behind the head of an answer: nothing where no page is bad.
+    /// Reads the bytes behind the head of an answer: none where no page is bad.
     pub fn decode(bytes: &[u8]) -> Result<BadPages, DecodeError> {
         if bytes.is_empty() {
             return Ok(BadPages::default());

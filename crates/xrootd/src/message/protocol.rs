@@ -1,4 +1,4 @@
-//! kXR_protocol: what each side is and can. Specification: "kXR_protocol Request".
+//! kXR_protocol: role and abilities of each side. Specification: "kXR_protocol Request".
 
 use bytes::Bytes;
 
@@ -7,9 +7,9 @@ use crate::codec::{Fields, flags};
 use crate::error::DecodeError;
 
 flags! {
-    /// What a client can, and what it wants to know.
+    /// Abilities of a client, and the facts that it asks for.
     ClientFlags: u8 {
-        /// Say what has to be signed.
+        /// List the requests that have to be signed.
         SECURITY_REQUIREMENTS = 1,
         /// The client could switch to TLS.
         ABLE_TLS = 2,
@@ -21,7 +21,7 @@ flags! {
 }
 
 flags! {
-    /// What a server is and can.
+    /// Role and abilities of a server.
     ServerFlags: u32 {
         IS_SERVER = 0x1,
         IS_MANAGER = 0x2,
@@ -40,7 +40,7 @@ flags! {
     }
 }
 
-/// What a client means to do next.
+/// Intended next step of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect(pub u8);
 

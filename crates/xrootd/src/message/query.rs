@@ -1,4 +1,4 @@
-//! kXR_query: what a server knows beside files. Specification: "kXR_query Request".
+//! kXR_query: facts of a server other than files. Specification: "kXR_query Request".
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use crate::codec::{Fields, exact_text, text};
 use crate::error::DecodeError;
 use crate::header::Handle;
 
-/// What is asked.
+/// Kinds of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QueryKind(pub u16);
 

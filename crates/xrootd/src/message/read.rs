@@ -18,11 +18,11 @@ pub struct Read {
     pub offset: u64,
     /// Bytes.
     pub length: u32,
-    /// What a client may add behind the header.
+    /// Arguments that a client may add behind the header.
     pub arguments: Option<ReadArguments>,
 }
 
-/// On which path to answer, and what will be read soon.
+/// The path to answer on, and ranges that will be read soon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadArguments {
     pub path: u8,

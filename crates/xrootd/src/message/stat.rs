@@ -1,4 +1,4 @@
-//! kXR_stat: what is known of a path or an open file. Specification: "kXR_stat Request".
+//! kXR_stat: the status of a path or an open file. Specification: "kXR_stat Request".
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::error::DecodeError;
 use crate::header::Handle;
 
 flags! {
-    /// What a path is.
+    /// Type and state of a path.
     StatFlags: u32 {
         EXECUTABLE = 1,
         DIRECTORY = 2,
@@ -26,8 +26,8 @@ flags! {
     }
 }
 
-/// What a server says of a file: `id size flags mtime`, and from newer servers
-/// `ctime atime mode owner group`.
+/// A server's status of a file: `id size flags mtime`, and from newer servers `ctime atime mode
+/// owner group`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatInfo {
     /// Opaque; differs between files of one server.
@@ -37,12 +37,12 @@ pub struct StatInfo {
     pub flags: StatFlags,
     /// Last change of the contents, seconds since 1970.
     pub mtime: i64,
-    /// What newer servers add, in their words.
+    /// Fields that newer servers add, as text.
     pub more: Option<String>,
 }
 
 impl StatInfo {
-    /// Reads the text; what follows a NUL is ignored.
+    /// Reads the text; bytes behind a NUL are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let invalid = |why| DecodeError::Invalid { what: "stat text", why };
         let text = text(bytes);
@@ -69,7 +69,7 @@ impl fmt::Display for StatInfo {
 }
 
 flags! {
-    /// What to say of it.
+    /// Facts to report.
     StatOptions: u8 {
         /// The file system's space instead of the file.
         SPACE = 1,
@@ -87,7 +87,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Asks for what is known of a path.
+    /// Asks for the status of a path.
     pub fn of(path: &str) -> Stat {
         Stat {
             options: StatOptions(0),
@@ -97,7 +97,7 @@ impl Stat {
         }
     }
 
-    /// Asks what is known of an open file.
+    /// Asks for the status of an open file.
     pub fn of_open(handle: Handle) -> Stat {
         Stat { handle, ..Stat::of("") }
     }

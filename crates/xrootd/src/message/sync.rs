@@ -1,4 +1,4 @@
-//! kXR_sync: what was written to an open file is to be safe. Specification: "kXR_sync Request".
+//! kXR_sync: commits data written to an open file to storage. Specification: "kXR_sync Request".
 
 use bytes::Bytes;
 

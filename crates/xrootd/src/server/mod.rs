@@ -1,10 +1,11 @@
-//! One served connection: the mirror of the client. It never sends; it is asked what to send.
+//! One served connection: the mirror of the client. It never sends; the caller polls it for bytes
+//! to send.
 //!
 //! Handshake, kXR_protocol and kXR_login are answered here, and so is everything that the server
 //! refuses: a read-only one ([`ServerConfig::write_bytes_max`]) all that changes files. The rest is
 //! handed up as [`Served::Request`] and answered, in any order, by the `answer_*` methods under the
 //! request's [`Tag`]. A request is answered by any number of parts
-//! (`more`) and one last answer; what is answered twice, or under a tag that is not waiting, is
+//! (`more`) and one last answer; a second answer, or one under a tag that is not waiting, is
 //! dropped. After [`Server::answer_waitresp`] the answer may come at any time: it is sent as the
 //! attention message that the protocol wants; an answer of pages cannot be put off.
 //!
@@ -42,7 +43,7 @@ mod session;
 
 pub use crate::message::query::config_answer;
 
-/// What a served connection says of its server.
+/// A server's facts and limits, for one served connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The protocol version, as in `0x511` for 5.1.1.
@@ -51,9 +52,9 @@ pub struct ServerConfig {
     pub flags: ServerFlags,
     /// This connection's session; no two of a server may be the same.
     pub session: SessionId,
-    /// Requests that may wait for their answers; what comes behind them is left undecoded.
+    /// Requests that may wait for their answers; bytes behind them are left undecoded.
     pub requests_max: usize,
-    /// Bytes beyond their headers of requests that wait; what comes behind so many is left
+    /// Bytes beyond their headers of requests that wait; requests behind so many are left
     /// undecoded.
     pub waiting_bytes_max: u64,
     /// Longest request that is served, bytes beyond its header. Longer ones are refused, those of
@@ -122,19 +123,19 @@ impl ServerConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
-/// What a client wants.
+/// Requests of a client to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
-    /// From here on everything in both directions is inside TLS. What is to be sent before that has
-    /// to leave first.
+    /// From here on everything in both directions is inside TLS. Bytes to send before that have to
+    /// leave first.
     StartTls {
-        /// What has come behind the client's wish, and belongs to TLS.
+        /// Bytes received behind the client's request, which belong to TLS.
         rest: Bytes,
     },
     /// A client has logged in. Already answered.
     Login(Login),
     /// To be answered under its tag. A [`Request::Auth`] is accepted by [`Server::answer_done`];
-    /// what comes behind it waits until it is answered.
+    /// requests behind it wait until it is answered.
     Request { tag: Tag, request: Request },
 }
 
@@ -156,7 +157,7 @@ pub struct Server {
     /// The beginning of the first 20 bytes.
     greeting: Vec<u8>,
     frames: FrameReader<RequestHeader>,
-    /// What came behind as many requests as may wait.
+    /// Bytes received behind as many requests as may wait.
     input: Bytes,
     /// Bytes of data to drop that follow a refused request.
     skip: u64,
@@ -166,7 +167,7 @@ pub struct Server {
     /// The credential that waits to be accepted.
     credential: Option<Tag>,
     encrypted: bool,
-    /// The client has been asked to begin TLS: what comes next belongs to that.
+    /// The client has been told to begin TLS: the next bytes belong to that.
     tls_begins: bool,
     events: VecDeque<Served>,
     outbox: Outbox,
@@ -206,8 +207,8 @@ impl Server {
     }
 
     /// Bytes have come from the client, cut anywhere. After an error the connection is to be
-    /// closed. What comes behind [`ServerConfig::requests_max`] waiting requests is kept until some
-    /// are answered, and [`wants_bytes`](Self::wants_bytes) says no until then.
+    /// closed. Bytes behind [`ServerConfig::requests_max`] waiting requests are kept until some are
+    /// answered, and [`wants_bytes`](Self::wants_bytes) is `false` until then.
     pub fn handle_bytes(&mut self, now: Time, bytes: Bytes) -> Result<(), ProtocolError> {
         self.input = match self.input.is_empty() {
             true => bytes,
@@ -216,8 +217,8 @@ impl Server {
         self.handle_room(now)
     }
 
-    /// Requests have been answered: decodes what was kept behind them. After an error the
-    /// connection is to be closed.
+    /// Requests have been answered: decodes the bytes that were kept behind them. After an error
+    /// the connection is to be closed.
     pub fn handle_room(&mut self, _now: Time) -> Result<(), ProtocolError> {
         let mut input = std::mem::take(&mut self.input);
         let taken = self.take(&mut input);
@@ -284,8 +285,8 @@ impl Server {
 
     /// Answers [`Request::Read`]: all the bytes, or a part of them if there is `more` to come.
     /// Parts of other answers in their wire form go the same way: records of [`Request::Readv`],
-    /// what [`encode_part`](crate::message::dirlist::encode_part) makes of names for
-    /// [`Request::Dirlist`].
+    /// and for [`Request::Dirlist`] the bytes that
+    /// [`encode_part`](crate::message::dirlist::encode_part) makes of names.
     pub fn answer_data(&mut self, tag: Tag, mut bytes: Bytes, more: bool) {
         while bytes.len() > FRAME_BYTES_MAX {
             let part = bytes.split_to(FRAME_BYTES_MAX);
@@ -371,8 +372,8 @@ impl Server {
     }
 
     /// Answers [`Request::Query`], and anything else that is answered by a text. It is ended by
-    /// a NUL unless it is made of whole lines, as [`config_answer`] is: that is what xrootd does,
-    /// and there are clients that rely on it.
+    /// a NUL unless it is made of whole lines, as [`config_answer`] is: xrootd does so, and there
+    /// are clients that rely on it.
     pub fn answer_text(&mut self, tag: Tag, text: &str) {
         let mut body = text.as_bytes().to_vec();
         if !text.ends_with('\n') {
@@ -414,8 +415,9 @@ impl Server {
         }
     }
 
-    /// Answers what is answered by consent alone: [`Request::Close`], [`Request::Ping`],
-    /// [`Request::Endsess`], [`Request::Auth`], and what changes a file but [`Request::Pgwrite`].
+    /// Answers requests that are answered by consent alone: [`Request::Close`], [`Request::Ping`],
+    /// [`Request::Endsess`], [`Request::Auth`], and those that change a file but
+    /// [`Request::Pgwrite`].
     pub fn answer_done(&mut self, tag: Tag) {
         if self.credential == Some(tag) {
             // It waits in that state alone.
@@ -457,7 +459,7 @@ impl Server {
         self.send(StreamId::NONE, Status::Attention, vec![body.into()]);
     }
 
-    // What is shared.
+    // Shared steps.
 
     fn close(&mut self) {
         // Every state may end, so this never fails.
@@ -562,8 +564,8 @@ impl Server {
     }
 }
 
-/// Bodies of writes to a read-only server are never kept; nor is what is longer than the limit,
-/// unless it cannot be left out without losing the place of the next request.
+/// Bodies of writes to a read-only server are never kept; nor are bodies longer than the limit,
+/// unless they cannot be left out without losing the offset of the next request.
 fn body_of(head: &RequestHeader, config: &ServerConfig) -> Result<Body, ProtocolError> {
     let limit = config.limit_of(head.code);
     let is_endless = head.length > REQUEST_BYTES_MAX && !refuse::is_write(head.code);

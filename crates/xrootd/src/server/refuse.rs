@@ -7,7 +7,7 @@ use crate::error::ErrorCode;
 use crate::message::readv::Segment;
 use crate::message::{Message, Open, Request};
 
-/// What becomes of a request.
+/// Decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Serve,
@@ -58,7 +58,7 @@ pub fn is_change(code: u16) -> bool {
     )
 }
 
-/// Whether what is changed by requests of this code may be named by a path.
+/// Whether requests of this code may name the changed file by a path.
 pub fn names_path(code: u16) -> bool {
     matches!(code, Open::CODE | MKDIR | MV | RM | RMDIR | TRUNCATE)
 }
@@ -92,7 +92,7 @@ pub fn data_behind(code: u16, body: &Bytes) -> u64 {
     total
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 pub fn verdict(request: &Request, writable: bool) -> Verdict {
     match request {
         Request::Open(open) if open.options.writes() && !writable => REFUSED,

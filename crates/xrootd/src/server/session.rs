@@ -50,7 +50,8 @@ impl Server {
         let authenticating = self.machine.state() == ServedState::Authenticating;
         if let Err(illegal) = self.machine.step(self.step_of(&request)) {
             self.answer_error(tag, ErrorCode::INVALID_REQUEST, "not at this point");
-            // As xrootd does: what waits behind was asked for by a client that is not known.
+            // As xrootd does: the requests waiting behind are of a client that is not
+            // authenticated.
             return if authenticating { Err(illegal.into()) } else { Ok(()) };
         }
         self.skip = refuse::data_behind(head.code, body);
@@ -58,7 +59,7 @@ impl Server {
         Ok(())
     }
 
-    /// What a request does to the session.
+    /// The step of the session that a request is.
     fn step_of(&self, request: &Request) -> ServedStep {
         match request {
             Request::Protocol(_) => ServedStep::Protocol,
@@ -129,7 +130,7 @@ impl Server {
         auth::offers(&self.offers()).iter().any(|offer| offer.name == name)
     }
 
-    /// What is offered on this connection.
+    /// The authentication protocols offered on this connection.
     fn offers(&self) -> String {
         let may_be = |offer: &&str| self.encrypted || !offer.starts_with("ztn");
         let offers = self.config.security.split("&P=").filter(|offer| !offer.is_empty());

@@ -23,7 +23,7 @@ use tunnel::{HELLO, READY, Tunnel};
 pub const LATENCY: Duration = Duration::from_millis(50);
 pub const RTT: Duration = Duration::from_millis(100);
 
-/// What a test wants answered in its own way; true if it has seen to it.
+/// Answers requests in a test's own way; `true` if it has answered this one.
 pub type Answerer = Box<dyn FnMut(&mut Server, Tag, &Request) -> bool>;
 
 /// The credential for an offer with these arguments, or why there is none.
@@ -33,7 +33,7 @@ pub type Wallet = Box<dyn FnMut(&Method, &str) -> Result<Credential, String>>;
 pub struct World {
     pub files: BTreeMap<String, Bytes>,
     pub open: BTreeMap<u32, Bytes>,
-    /// What a slot is called.
+    /// The handle of a slot.
     pub name_slot: fn(u32) -> Handle,
     pub special: Answerer,
     /// The names of the requests that came, for counting.
@@ -220,7 +220,7 @@ impl Pair {
         self.run(Duration::ZERO);
     }
 
-    /// Answers what has come to the server.
+    /// Answers the requests that the server has received.
     pub fn serve(&mut self) {
         while let Some(event) = self.server.poll_event() {
             match event {
@@ -337,7 +337,7 @@ impl Pair {
             let (_, bytes) = self.to_server.pop_front().unwrap();
             for piece in pieces(&bytes, self.chunk) {
                 self.server_hears(piece);
-                // Whether a tunnel begins decides what the next piece is.
+                // Whether a tunnel begins decides how the next piece is read.
                 self.serve();
             }
         }

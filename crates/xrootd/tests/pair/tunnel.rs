@@ -8,9 +8,9 @@ pub const READY: &[u8] = b"\x16ready";
 
 /// One side of it.
 pub struct Tunnel {
-    /// What is still to come before anything else.
+    /// Bytes of the opening that have not been received yet.
     expects: Bytes,
-    /// What was written before that.
+    /// Bytes written before the tunnel is open.
     held: Vec<Bytes>,
 }
 
@@ -19,7 +19,7 @@ impl Tunnel {
         Tunnel { expects: Bytes::from_static(expects), held: Vec::new() }
     }
 
-    /// What is inside of what has come; `opened` where the last byte of the opening was in it.
+    /// The content of received bytes; `true` where they have the last byte of the opening.
     pub fn receive(&mut self, mut bytes: Bytes) -> (Bytes, bool) {
         let was_open = self.expects.is_empty();
         let count = self.expects.len().min(bytes.len());
@@ -27,7 +27,7 @@ impl Tunnel {
         (scramble(&bytes), !was_open && self.expects.is_empty())
     }
 
-    /// What leaves for some bytes: nothing before the tunnel is open.
+    /// The bytes to send for some content: `None` before the tunnel is open.
     pub fn send(&mut self, bytes: Bytes) -> Option<Bytes> {
         if !self.expects.is_empty() {
             self.held.push(bytes);
@@ -36,7 +36,7 @@ impl Tunnel {
         Some(scramble(&bytes))
     }
 
-    /// What was held.
+    /// The bytes held back until the tunnel was open.
     pub fn held(&mut self) -> Option<Bytes> {
         let held = std::mem::take(&mut self.held).concat();
         (!held.is_empty()).then(|| scramble(&held))

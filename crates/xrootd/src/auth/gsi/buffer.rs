@@ -10,7 +10,7 @@ const END: i32 = 0;
 /// Messages of servers and clients have at most eight buckets.
 const BUCKETS_MAX: usize = 32;
 
-/// What a bucket holds. Unknown types are kept.
+/// Type of a bucket's content. Unknown types are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BucketType(pub i32);
 
@@ -45,7 +45,7 @@ pub struct Buffer<'a> {
 }
 
 impl<'a> Buffer<'a> {
-    /// Reads a message, and gives what follows it.
+    /// Reads a message; returns it and the bytes that follow it.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ fn number(bytes: &[u8]) -> Result<(i32, &[u8]), DecodeError> {
 mod tests {
     use super::*;
 
-    /// What xrootd 5.5.3 and its client have sent each other.
+    /// Messages that xrootd 5.5.3 and its client have sent each other.
     const RECORDED: [&[u8]; 2] = [
         include_bytes!("../../../samples/gsi.certreq.bin"),
         include_bytes!("../../../samples/gsi.server.bin"),

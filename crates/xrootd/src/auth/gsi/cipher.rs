@@ -46,7 +46,7 @@ impl SessionKey {
         out
     }
 
-    /// What was encrypted, or none where it was not, or with another key.
+    /// The decrypted bytes; `None` where these were not encrypted, or with another key.
     pub fn decrypt(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (vector, body) = bytes.split_first_chunk::<BLOCK_BYTES>()?;
         let mut out = body.to_vec();

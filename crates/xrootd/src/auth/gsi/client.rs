@@ -22,7 +22,7 @@ pub struct GsiClient {
     key: Option<SessionKey>,
 }
 
-/// What a server has said, verified.
+/// Content of a server's message, verified.
 struct Verified {
     part: Part,
     challenge: [u8; TAG_BYTES],

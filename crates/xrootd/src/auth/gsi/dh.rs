@@ -108,7 +108,7 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// What is wrong with it: a text of another form, or numbers that no exchange uses.
+    /// The reason why it is refused: a text of another form, or numbers that no exchange uses.
     pub fn decode(text: &[u8]) -> Result<Part, &'static str> {
         let text = std::str::from_utf8(text).map_err(|_| "a text that is not ASCII")?;
         let (parameters, rest) = text.split_once(BEGIN).ok_or("no public number")?;

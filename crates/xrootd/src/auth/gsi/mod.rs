@@ -65,9 +65,9 @@ pub trait Peer: Send + Sync + std::fmt::Debug {
     /// Why the key cannot sign.
     fn sign(&self, raw: &[u8]) -> Result<Vec<u8>, String>;
 
-    /// Verifies the other side's certificates (PEM, its own first): issuer, validity, and what name
-    /// they must have. `authorities` are the hashes that the server has announced, which decide
-    /// nothing.
+    /// Verifies the other side's certificates (PEM, its own first): issuer, validity, and the name
+    /// that they must have. `authorities` are the hashes that the server has announced, which
+    /// decide nothing.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ pub trait Peer: Send + Sync + std::fmt::Debug {
     fn verify(&self, certificates_pem: &str, authorities: &[&str]) -> Result<PublicKey, String>;
 }
 
-/// What a client authenticates with, once.
+/// A credential with which a client authenticates once.
 #[derive(Debug)]
 pub struct GsiCredential {
     /// PEM: proxy (or user certificate) first, then each one's issuer, without the authority.

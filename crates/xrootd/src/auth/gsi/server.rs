@@ -12,7 +12,7 @@ use super::{
     CRYPTO_MODULE, Peer, RANDOM_BYTES, Refusal, TAG_BYTES, bytes, challenge, step, tag, text,
 };
 
-/// What a server says of itself.
+/// A server's group and digests for the key exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Primes {
     pub group: Group,
@@ -41,7 +41,7 @@ impl GsiServer {
         GsiServer { certificate_pem, primes, random, peer }
     }
 
-    /// The answer to a client's first message: what follows kXR_authmore.
+    /// The answer to a client's first message: the body of kXR_authmore.
     ///
     /// # Errors
     ///

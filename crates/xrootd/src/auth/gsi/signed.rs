@@ -40,7 +40,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// What is wrong with key or signature.
+    /// The reason why key or signature is refused.
     pub fn recover(&self, signed: &[u8]) -> Result<Vec<u8>, &'static str> {
         let PublicKey { modulus, exponent } = self;
         let length = modulus.bits().div_ceil(8);
@@ -70,7 +70,7 @@ impl PublicKey {
     }
 }
 
-/// What is behind the padding 00 01 ff .. ff 00; the first zero is lost in a number.
+/// The content behind the padding 00 01 ff .. ff 00; the first zero is lost in a number.
 fn unpadded(block: &[u8], length: usize) -> Result<&[u8], &'static str> {
     let wrong = "not signed with the key of the certificate";
     let padded = block.strip_prefix(&[1]).filter(|rest| rest.len() + 2 == length).ok_or(wrong)?;

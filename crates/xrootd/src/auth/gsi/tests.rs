@@ -1,5 +1,5 @@
-//! Both sides against each other, the client against what xrootd 5.5.3 has sent, and against
-//! servers that lie.
+//! Both sides against each other, the client against messages of xrootd 5.5.3, and against servers
+//! that lie.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -57,7 +57,7 @@ fn public(key: &RsaPrivateKey) -> PublicKey {
     PublicKey::new(&key.n().to_bytes_be(), &key.e().to_bytes_be())
 }
 
-/// Believes every certificate to be that of one key, and counts what it signs.
+/// Accepts every certificate as that of one key, and counts its own signatures.
 #[derive(Debug)]
 struct Believer {
     own: RsaPrivateKey,
@@ -191,7 +191,8 @@ fn both_sides_understand_each_other() {
         let certreq = client.certreq(OFFER);
         let cert = client.cert(&server.begin(&certreq).unwrap()).unwrap();
         assert_eq!(server.proceed(&cert), Ok(CHAIN.concat()));
-        // The chain cannot be read on the way, and what is changed is refused or changes nothing.
+        // The chain cannot be read on the way, and a changed message is refused, or the change has
+        // no effect.
         assert!(!cert.windows(9).any(|window| window == b"the proxy"));
         let (buffer, _) = Buffer::decode(&cert).unwrap();
         let digest = primes.digests.split(':').next().unwrap();
@@ -205,8 +206,8 @@ fn both_sides_understand_each_other() {
     }
 }
 
-/// Lets a server speak, changes what it says, and gives what the client makes of it, and how often
-/// it has signed.
+/// Changes a server's message on its way; returns the client's refusal, and how often the client
+/// has signed.
 fn told(
     change: impl FnOnce(&mut Vec<(BucketType, Vec<u8>)>, &mut Vec<(BucketType, Vec<u8>)>),
 ) -> (Refusal, usize) {
