@@ -11,8 +11,8 @@ pub struct Budgets {
     /// bytes. Twice the bytes in flight at 1 Gbit/s and 240 ms are 60 MB: this leaves room for
     /// decoding beside a full pipe.
     pub memory_bytes_max: u64,
-    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do. A silent
-    /// server gets one more, until a connection answers.
+    /// Owner: the server. More than this is rude; a rate that 16 do not reach, 32 hardly do. A
+    /// silent server gets one more, until a connection answers.
     pub connections_per_server_max: u32,
     /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
     /// round trip, so sixteen carry typical metadata in one and a first batch in one or two. Those
@@ -31,7 +31,7 @@ pub struct Budgets {
     /// Owner: the server and the network. Bytes fetched only to bridge gaps, per thousand bytes
     /// wanted.
     pub over_read_per_mille: u64,
-    /// What lies together is asked for together. Off: to see what that brings.
+    /// Whether neighbouring ranges go into one request. Off: to measure the gain of this.
     pub coalesces: bool,
     /// How often the same bytes are asked for again before the want fails.
     pub attempts_max: u32,
@@ -55,8 +55,8 @@ pub struct Budgets {
     /// A server that was never reached is given up when a connection took at least this long to
     /// fail: TCP itself has tried several times by then.
     pub unreachable_after: Time,
-    /// A connection that is not up after this long, login included, has failed. A backstop: who
-    /// owns the sockets knows better what takes long.
+    /// A connection that is not up after this long, login included, has failed. A backstop: the
+    /// owner of the sockets knows better which step takes long.
     pub connect_max: Time,
     /// How long bytes that are owed are waited for: a file to which its sources have brought less
     /// meanwhile than `least_rate` makes of it fails its wants, and a connection that has brought
@@ -69,7 +69,7 @@ pub struct Budgets {
     /// How long a server may ask for patience, beside `silence_max`, without bringing anything.
     pub wait_max: Time,
     /// A connection that has had nothing to do for this long is closed: it costs the server a
-    /// thread, and what lies between may have forgotten it. [`Time::MAX`]: never.
+    /// thread, and a device on the path may have forgotten it. [`Time::MAX`]: never.
     pub idle_max: Time,
 }
 

@@ -11,7 +11,7 @@
 //!
 //! Where nearly all of a region is wanted, bridging its gaps makes one plain request of a vectored
 //! one: there a gap may cost as much as a request, as long as all gaps together are a small part of
-//! what is wanted. And all gaps everywhere stay within the over-read budget. The interval cases,
+//! the wanted bytes. And all gaps everywhere stay within the over-read budget. The interval cases,
 //! growing from the seed `S` (Q queued, F in flight, R ready, . absent):
 //!
 //! ```text
@@ -35,7 +35,7 @@ const SEGMENT_PART: u32 = 8;
 /// Nearly all of a region is wanted where its gaps are at most this part of the rest.
 const GAPS_PART: u64 = 32;
 
-/// What a link and a server are like.
+/// Costs and capacities of a link and a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Costs {
     pub request_overhead: Time,
@@ -64,7 +64,7 @@ impl Costs {
     }
 }
 
-/// What one request may hold.
+/// Limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Its length, about, bytes.
@@ -77,7 +77,7 @@ pub(crate) struct Limits {
     pub gap: u64,
     /// One gap where nearly everything around it is wanted, bytes.
     pub region_gap: u64,
-    /// All its gaps, bytes: what is left of the over-read budget.
+    /// All its gaps, bytes: the rest of the over-read budget.
     pub over_read: u64,
     /// A chunk of at most so many bytes is not cut.
     pub whole: u64,
@@ -94,8 +94,7 @@ impl Limits {
         gaps <= self.over_read && (gap <= self.gap || (is_region && gap <= self.region_gap))
     }
 
-    /// Where a run ends whose first chunk is longer than what is left of a request of `whole`
-    /// bytes.
+    /// Where a run ends whose first chunk is longer than the rest of a request of `whole` bytes.
     fn end_of_first(&self, chunk: &Range<u64>, at: u64, whole: u64) -> u64 {
         match self.is_whole(chunk) {
             true if self.bytes < whole => chunk.start,

@@ -8,9 +8,9 @@ use crate::ids::{RequestId, ServerId, Time};
 use crate::link::LinkModel;
 use crate::split::Pipe;
 
-/// What a cold connection sends before the first acknowledgement, behind the first answers.
+/// Bytes that a cold connection sends before the first acknowledgement, behind the first answers.
 pub(crate) const WINDOW_INITIAL: u64 = LinkModel::USUAL.free_window();
-/// What a receiver's buffer allows at most on usual systems.
+/// The largest window that a receiver's buffer allows on usual systems.
 const WINDOW_MAX: u64 = 16 << 20;
 /// After an idle time of one retransmission time-out (at least this, beyond the round trip) a
 /// sender halves its window (RFC 2861).
@@ -21,10 +21,11 @@ const IN_FLIGHT_MIN: u64 = 256 << 10;
 /// While the window doubles, this many windows keep the connection busy until the next request
 /// gets there: one is delivered before, two more in the round trip that follows.
 const WINDOWS_AHEAD: u64 = 4;
-/// The same, where what the last round trip has brought says that the window is wider than the
-/// rate does: that is an average over the time of a request, and late by as much.
+/// The same, where the bytes of the last round trip show a wider window than the rate: the rate is
+/// an average over the time of a request, and late by as much.
 const WAVES_AHEAD: u64 = 3;
-/// What may be in flight of a connection on a full link, by what its last round trip has brought.
+/// Limit of bytes in flight of a connection on a full link, as a multiple of the most bytes that
+/// one of its last round trips has brought.
 const WAVES_HELD: u64 = 3;
 
 /// The same before it is usable: it may never be.
@@ -109,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// The window, as far as deliveries bear it out: twice of what a round trip brings, as TCP
+    /// The window, as far as deliveries bear it out: twice the bytes of a round trip, as TCP
     /// doubles at most.
     fn window(&self, rtt: Option<Time>) -> u64 {
         let borne_out = match (self.meter.rate(), rtt) {
@@ -120,7 +121,7 @@ impl Connection {
     }
 
     /// The window to compare with those of other connections. A wave that has reached this one
-    /// will reach the others: what it has brought counts when it is through.
+    /// will reach the others: its bytes count when it is through.
     fn comparable_window(&self, now: Time, rtt: Option<Time>) -> u64 {
         let more_comes = !self.requests.is_empty() && self.waves.is_amid(now, rtt);
         if more_comes { self.window_before } else { self.window(rtt) }
@@ -136,8 +137,9 @@ impl Connection {
         }
     }
 
-    /// Bytes that may be in flight: twice what the connection holds, so that it never runs dry
-    /// while the next request is under way, and no more, so that an urgent one waits little.
+    /// Bytes that may be in flight: twice the bytes that the connection holds, so that it never
+    /// runs dry while the next request is under way, and no more, so that an urgent one waits
+    /// little.
     pub(crate) fn in_flight_max(&self, rtt: Option<Time>) -> u64 {
         if self.phase == Phase::Connecting {
             return IN_FLIGHT_CONNECTING;
@@ -155,7 +157,7 @@ impl Connection {
     }
 
     /// The same on a link that the connections fill together: each brings now more, now less, and
-    /// what it had brought at best says little.
+    /// its highest rate says little.
     pub(crate) fn in_flight_held(&self) -> u64 {
         self.waves.most().saturating_mul(WAVES_HELD).max(IN_FLIGHT_MIN)
     }

@@ -2,13 +2,14 @@
 //!
 //! All demands go before all hints; within each, the lower `order` first. A want is *admitted*
 //! (sent for) when its cost fits into the memory budget beside everything admitted and not yet
-//! released. A large one at the front is not overtaken: order is what the consumer needs.
+//! released. A large one at the front is not overtaken: the consumer needs the order.
 //!
 //! Two exceptions keep everything moving. The first demand of a file none of whose demands is
 //! admitted is admitted whatever it costs: a consumer that holds nothing can give nothing back.
 //! And a hint is admitted alone when nothing else is.
 //!
-//! What has been handed out and not been given back holds back hints only: who waits is served.
+//! Memory that has been handed out and not been given back holds back hints only: demands are
+//! served.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use crate::message::Urgency;
 /// Of the memory, this part is never given to hints, so that a demand finds room.
 const KEPT_FOR_DEMANDS: u64 = 4;
 
-/// What admission knows of a want.
+/// Facts about a want for its admission.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
     pub file: FileId,
@@ -29,7 +30,7 @@ pub(crate) struct Ticket {
     /// Memory it holds from admission to release.
     pub cost: u64,
     pub admitted: bool,
-    /// What it has become is in a consumer's hands.
+    /// A consumer holds its result.
     pub handed_over: bool,
 }
 
@@ -137,7 +138,7 @@ impl Admission {
         }
     }
 
-    /// What an admitted want has become is a consumer's, who still has it.
+    /// A consumer holds the result of an admitted want.
     pub(crate) fn hand_over(&mut self, want: WantId) {
         if self.tickets.get(&want).is_some_and(|ticket| ticket.admitted)
             && let Some(ticket) = self.remove(want)
@@ -146,7 +147,7 @@ impl Admission {
         }
     }
 
-    /// The want is gone; what it held is free.
+    /// The want is gone; the memory that it held is free.
     pub(crate) fn withdraw(&mut self, want: WantId) {
         self.remove(want);
     }

@@ -22,7 +22,7 @@ const CONNECT_TRIPS_MAX: u32 = 4;
 /// Opens take at most this part of a connection's requests, so that a thousand files being opened
 /// leave room to read one.
 const OPENS_PART: usize = 2;
-/// Where the server's work for a request is what costs (a disk, a near server), a request brings
+/// Where the server's work for a request is the main cost (a disk, a near server), a request brings
 /// this many times the bytes that could come meanwhile.
 const WORK_RATIO: u64 = 16;
 
@@ -38,7 +38,7 @@ struct Room {
 }
 
 impl Scheduler {
-    /// What to do now. Call until it returns nothing.
+    /// The next action of the caller. Call until it returns `None`.
     pub fn poll_action(&mut self, now: Time) -> Option<Action> {
         self.advance(now);
         if let Some(action) = self.actions.pop_front() {
@@ -53,7 +53,7 @@ impl Scheduler {
         None
     }
 
-    /// What to report. Call until it returns nothing.
+    /// The next event to report. Call until it returns `None`.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -265,7 +265,7 @@ impl Scheduler {
         all.filter_map(room).collect()
     }
 
-    /// What one request of about `bytes` to a server may hold.
+    /// The limits of one request of about `bytes` to a server.
     fn limits(&self, id: ServerId, bytes: u64) -> Option<Limits> {
         let server = self.servers.get(&id)?;
         let overlap = server.connections.len() * server.requests_max(&self.budgets);

@@ -9,8 +9,8 @@ use crate::ids::Time;
 /// A window is kept as this many slots; an old one is dropped as a whole.
 const SLOTS: usize = 8;
 
-/// The largest value of the last `window`. What was known is kept until something newer comes,
-/// so a pause does not forget the link.
+/// The largest value of the last `window`. An older value is kept until a newer one is recorded, so
+/// a pause does not forget the link.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowedMax {
     slot_length: Time,
@@ -50,7 +50,8 @@ impl WindowedMax {
 pub(crate) struct RoundTrip {
     /// The largest of (ceiling - nanoseconds) is the smallest of nanoseconds.
     shortest: WindowedMax,
-    /// Before anything was measured: what an earlier session saw, or the handshake suggests.
+    /// Before anything was measured: the value of an earlier session, or one that the handshake
+    /// suggests.
     guess: Option<Time>,
 }
 
@@ -144,7 +145,7 @@ impl Meter {
         }
     }
 
-    /// The link is not what it was.
+    /// The link has changed.
     pub(crate) fn forget(&mut self) {
         self.rate = WindowedMax::new(RATE_WINDOW);
     }
@@ -156,7 +157,7 @@ impl Meter {
 }
 
 /// Bytes by round trip. A [`Meter`] averages over the time of a request, which while TCP doubles
-/// its window is a quarter of what the last round trip has brought.
+/// its window is a quarter of the rate of the last round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Waves {
     /// When the present one began.
@@ -177,7 +178,7 @@ impl Waves {
         begins
     }
 
-    /// What the last round trip brought: a wave that has just begun has brought little yet.
+    /// Bytes of the last round trip: a wave that has just begun has brought few yet.
     pub(crate) fn bytes(&self) -> u64 {
         self.brought[0].max(self.brought[1])
     }

@@ -35,7 +35,7 @@ impl Scheduler {
         self.ask_probe(id);
     }
 
-    /// A connection could not be made, or has ended. What it owed is queued again.
+    /// A connection could not be made, or has ended. The bytes that it owed are queued again.
     pub fn handle_disconnected(&mut self, now: Time, id: ConnectionId, failure: Failure) {
         self.advance(now);
         self.lose_connection(id, failure);
@@ -128,8 +128,8 @@ impl Scheduler {
         self.refresh(file);
     }
 
-    /// Bytes of a request have come damaged. They are asked for again with what else it does not
-    /// bring.
+    /// Bytes of a request have arrived damaged. They are requested again, with all others that it
+    /// does not bring.
     pub fn handle_damaged(&mut self, now: Time, id: RequestId, range: Range<u64>) {
         self.advance(now);
         self.note_answer(id);
@@ -169,7 +169,7 @@ impl Scheduler {
         self.refresh(file);
     }
 
-    /// Everything a request brings has been delivered. What is missing is asked for again.
+    /// Everything a request brings has been delivered. Missing bytes are requested again.
     pub fn handle_done(&mut self, now: Time, id: RequestId) {
         self.advance(now);
         let Some(request) = self.end_request(id) else { return };
@@ -227,7 +227,8 @@ impl Scheduler {
         self.admit();
     }
 
-    /// A source has failed for reasons of its own. What it owed moves to another one, or fails.
+    /// A source has failed for reasons of its own. The bytes that it owed move to another one, or
+    /// fail.
     pub fn handle_source_failed(&mut self, now: Time, source: SourceId) {
         self.advance(now);
         self.fail_source(source, Failure::NEVER);
@@ -365,8 +366,8 @@ impl Scheduler {
         Some(request)
     }
 
-    /// What a request of a source owes is queued again; what has been tried too often fails, or
-    /// its source does, where there are others.
+    /// The bytes that a request of a source owes are queued again; those that have been tried too
+    /// often fail, or their source does, where there are others.
     pub(crate) fn give_back(
         &mut self,
         file: FileId,

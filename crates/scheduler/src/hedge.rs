@@ -1,10 +1,11 @@
-//! Bytes that are late somewhere are asked for elsewhere, too; the first answer wins.
+//! Hedged requests: bytes that are late at one source are requested from another one, too; the
+//! first answer wins.
 //!
-//! A request is late by what its own connection has been doing: it has taken twice as long as it
-//! should have. A source that has nothing else to do is then asked for what is missing, and
-//! whichever brings the last awaited byte first, the other one is cancelled. All that is asked
-//! twice stays within a budget. A request that is very late costs its source the work: what it owes
-//! goes to the others for good.
+//! A request is late by the measure of its own connection: it has taken twice as long as expected.
+//! An idle source then gets a request for the missing bytes, and whichever brings the last awaited
+//! byte first, the other one is cancelled. All bytes requested twice stay within a budget. A
+//! request that is very late costs its source the work: the bytes that it owes go to the others for
+//! good.
 
 use std::ops::Range;
 
@@ -17,14 +18,15 @@ use crate::sources::SourceState;
 
 /// Beyond its due time; clocks, other people's traffic and a lost packet are no reason.
 const LATE: Time = Time::from_millis(150);
-/// A source is left when a request of it takes this many times what it should, and this much more.
+/// A source is left when a request of it takes this many times the expected time, and this much
+/// more.
 const LEFT_AFTER: u32 = 4;
 const LEFT_BEYOND: Time = Time::from_secs(1);
 /// Bytes that may be asked twice whatever was wanted: the tail of a small read.
 const HEDGE_BYTES_MIN: u64 = 128 << 10;
-/// What one question to a connection that has to prove itself brings at most.
+/// Maximum bytes of one request to a connection that has to prove itself.
 const PROOF_BYTES_MAX: u64 = 64 << 10;
-/// A connection with so little under way has room for what is late elsewhere.
+/// A connection with at most so many bytes in flight has room for those that are late elsewhere.
 const IDLE_BYTES: u64 = 64 << 10;
 /// The rate of a connection of which nothing is known, bytes per second.
 const RATE_GUESS: u64 = 250_000;
@@ -36,7 +38,7 @@ fn due(request: &Request) -> Time {
 }
 
 impl Scheduler {
-    /// How long a request may take that joins what is under way on a connection.
+    /// How long a request may take that joins those in flight on a connection.
     pub(crate) fn expected(&self, id: ConnectionId) -> Time {
         let Some(connection) = self.connections.get(&id) else { return Time::ZERO };
         let Some(server) = self.servers.get(&connection.server) else { return Time::ZERO };
@@ -103,8 +105,8 @@ impl Scheduler {
         }
     }
 
-    /// A source has become so slow that the others do its work. What its connections still bring
-    /// would be in the way of what it is asked later.
+    /// A source has become so slow that the others do its work. The answers that its connections
+    /// still bring would delay those to later requests.
     fn leave_slow(&mut self, source: SourceId) {
         let Some(file) = self.sources.get(&source).copied() else { return };
         let state = self.files.get(&file);
@@ -133,7 +135,7 @@ impl Scheduler {
         }
     }
 
-    /// Asks an idle connection of a server for what is late elsewhere.
+    /// Asks an idle connection of a server for bytes that are late elsewhere.
     pub(crate) fn send_hedge(&mut self, id: ServerId) -> Option<Action> {
         if self.replicated.is_empty() {
             return None;
@@ -165,8 +167,8 @@ impl Scheduler {
         at.find(|(_, source)| source.state == SourceState::Active).map(|(id, _)| id)
     }
 
-    /// A connection that has to prove that its server lives is asked for a little of what a request
-    /// owes.
+    /// Requests a few of the bytes that a request owes on a connection that has to prove that its
+    /// server lives.
     pub(crate) fn ask_also(&mut self, owed: RequestId, on: ConnectionId) {
         if let Some(action) = self.hedge(owed, on, PROOF_BYTES_MAX) {
             self.actions.push_back(action);
@@ -232,7 +234,7 @@ impl Scheduler {
     }
 
     /// Bytes in flight at a server that has rivals: enough to keep its link full, and no more,
-    /// since what is needed first may be among them.
+    /// since bytes that are needed first may be among them.
     pub(crate) fn in_flight_fair(&self, id: ServerId) -> u64 {
         const UNKNOWN: u64 = 512 << 10;
         const AHEAD: Time = Time::from_millis(250);

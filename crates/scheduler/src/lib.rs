@@ -1,8 +1,8 @@
 //! A pure scheduler for ranged reads: which bytes next, when, from where.
 //!
-//! It knows files as ranges, servers as what they allow, connections as what they deliver. It
-//! never sees a byte of a file, opens no connection, reads no clock; and it cannot fail, only
-//! decide. What it decides, each in its own module:
+//! It knows files as ranges, servers by their limits, connections by their deliveries. It never
+//! sees a byte of a file, opens no connection, reads no clock; and it cannot fail, only decide.
+//! Its decisions, each in its own module:
 //!
 //! * `demand`: who is served next, who waits for memory;
 //! * `readahead`: how far ahead of the consumer to read;
@@ -11,11 +11,11 @@
 //! * `growth`: how many connections;
 //! * `sources`, `replicas`: where to read a file;
 //! * `share`: which source takes how much of it;
-//! * `hedge`: what is asked for elsewhere, too, because it is late;
-//! * `progress`: how long what is owed is waited for;
-//! * `silence`, `trouble`: what becomes of the work of those that fail;
-//! * `estimate`: what the link is like, on which all the others rest;
-//! * `link`: what it is taken for before that;
+//! * `hedge`: which late bytes are requested from another source, too;
+//! * `progress`: how long to wait for bytes that are owed;
+//! * `silence`, `trouble`: where the work of failed servers and sources goes;
+//! * `estimate`: measured properties of the link, on which all the others rest;
+//! * `link`: assumptions about the link before that;
 //! * `budget`: every limit.
 //!
 //! # The run-loop law

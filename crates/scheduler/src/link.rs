@@ -32,15 +32,15 @@ impl LinkModel {
         (self.segments_initial - self.segments_of_answers) * self.segment
     }
 
-    /// Bytes of the beginning of a file to ask for with its open, 4 kB: well below what comes in
-    /// the first round trip.
+    /// Bytes of the beginning of a file to ask for with its open, 4 kB: well below the bytes of the
+    /// first round trip.
     #[must_use]
     pub const fn head(self) -> u64 {
         whole_pages(self.free_window() / 2)
     }
 
-    /// Bytes of the end of a file to ask for with its open, 40 kB: what comes in the first two
-    /// round trips of a new connection, the second of which brings twice the first.
+    /// Bytes of the end of a file to ask for with its open, 40 kB: the bytes of the first two round
+    /// trips of a new connection, the second of which brings twice the first.
     #[must_use]
     pub const fn tail(self) -> u64 {
         whole_pages(3 * self.window())

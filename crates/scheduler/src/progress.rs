@@ -1,9 +1,9 @@
-//! Whether what is owed comes: at all, and fast enough to be of use.
+//! Watches over owed bytes: whether they arrive at all, and fast enough to be of use.
 //!
 //! A file to which bytes are owed has a watch. It adds up the time in which its sources owe them,
-//! and begins anew when they have brought what the least rate makes of a whole patience, or all
-//! that a request asked for. When it runs out the wants of the file fail: requests sent again, to
-//! one source or to the next, share one watch, so that their times add up to no more.
+//! and begins anew when they have brought as many bytes as the least rate brings in the whole
+//! timeout, or all bytes of a request. When it runs out the wants of the file fail: requests sent
+//! again, to one source or to the next, share one watch, so that their times add up to no more.
 //!
 //! Only bytes of files count. Heads of answers, empty parts and interim answers are nothing, at
 //! whatever rate they come. A pause that a server has asked for is not counted, up to a limit; nor
@@ -18,7 +18,7 @@ use crate::ids::{ConnectionId, FileId, RequestId, Time};
 use crate::message::{Action, Event, WantFailure};
 use crate::scheduler::Scheduler;
 
-/// What is owed to one file, and since when.
+/// Requests that owe bytes to one file, and since when.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// Requests without an answer.
@@ -84,7 +84,7 @@ impl Scheduler {
         }
     }
 
-    /// What is wanted of a file is wanted no longer: what comes next is waited for anew.
+    /// The wants of a file are gone: the time for later ones is counted anew.
     pub(crate) fn owe_nothing(&mut self, file: FileId) {
         if self.watches.get(&file).is_some_and(|watch| watch.live == 0) {
             self.watches.remove(&file);
@@ -98,7 +98,7 @@ impl Scheduler {
         }
     }
 
-    /// Bytes of a file have come over a connection: good also for what is behind them there.
+    /// Bytes of a file have arrived over a connection: good also for requests behind them there.
     pub(crate) fn credit(&mut self, on: ConnectionId, file: FileId, bytes: u64) {
         let enough = self.enough();
         if let Some(watch) = self.watches.get_mut(&file) {
@@ -131,7 +131,7 @@ impl Scheduler {
         self.heard_on(on);
     }
 
-    /// The server has taken a connection; what its protocol makes of it comes later.
+    /// The server has accepted a connection; the outcome of its protocol follows later.
     pub fn handle_reached(&mut self, now: Time, id: ConnectionId) {
         self.advance(now);
         let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -150,7 +150,7 @@ impl Scheduler {
         files
     }
 
-    /// A server has asked for patience with what it owes to a file.
+    /// A server has asked for time for the bytes that it owes to a file.
     pub(crate) fn ask_patience(&mut self, file: FileId, pause: Time) {
         let (now, most) = (self.now, self.budgets.wait_max);
         if let Some(watch) = self.watches.get_mut(&file) {
@@ -210,8 +210,8 @@ impl Scheduler {
         state.sources.active() > 0 && active.all(|(_, source)| is_away(source.server))
     }
 
-    /// Gives up what is wanted of a file. Its sources are as good as before: the next want
-    /// waits as long again.
+    /// Gives up the wants of a file. Its sources are as good as before: the next want waits as long
+    /// again.
     fn starve(&mut self, file: FileId) {
         let Some(watch) = self.watches.remove(&file) else { return };
         let why = WantFailure::TooSlow { waited: watch.waited, bytes: watch.brought };

@@ -1,9 +1,9 @@
 //! The read-ahead window before the consumer, in bytes.
 //!
-//! The window is a multiple of what the link holds (round trip x rate), on a floor while the link
-//! is unknown or short. It grows when a demand catches its hint still under way: the consumer was
-//! faster than the window. It shrinks when hinted bytes are cancelled unused. Both are weighed by
-//! bytes, so that a thousand small hints move it no more than one large one.
+//! The window is a multiple of the bytes that the link holds (round trip x rate), on a floor while
+//! the link is unknown or short. It grows when a demand catches its hint still under way: the
+//! consumer was faster than the window. It shrinks when hinted bytes are cancelled unused. Both are
+//! weighed by bytes, so that a thousand small hints move it no more than one large one.
 
 /// The multiple is counted in quarters.
 const MULTIPLE_FIRST: u64 = 8;

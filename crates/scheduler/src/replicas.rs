@@ -1,4 +1,4 @@
-//! Several sources of one file: how they join, and what each one takes.
+//! Several sources of one file: how they join, and the bytes that each one takes.
 
 use crate::estimate::bytes_in;
 use crate::ids::{FileId, RequestId, ServerId, SourceId, Time};
@@ -8,14 +8,14 @@ use crate::server::BANDWIDTH_GUESS;
 use crate::share::{Load, shares};
 use crate::sources::{Join, Source, SourceState};
 
-/// A part that is not worth splitting off what is queued.
+/// A part below this length is not worth splitting off the queued bytes.
 const SHARE_MIN: u64 = 64 << 10;
 /// Files that a server looks at for something to do.
 const FILES_LOOKED_AT: usize = 16;
 /// How often it is thought over who is active.
 const REVIEW_EVERY: Time = Time::from_secs(1);
-/// More sources are made active when what is queued takes those that are longer than this, and is
-/// not little.
+/// More sources are made active when the queued bytes take the active ones longer than this, and
+/// are not few.
 const BACKLOG: Time = Time::from_millis(250);
 const BACKLOG_MIN: u64 = 1 << 20;
 /// Of the bytes that came, this part (per thousand) may be asked of inactive sources, in pieces of
@@ -24,10 +24,10 @@ const PROBE_PER_MILLE: u64 = 5;
 const PROBE_BYTES: u64 = 64 << 10;
 
 impl Scheduler {
-    /// The file is said to be at this server, too. It is asked there what it is before anything of
-    /// it is used: the caller compares, and answers by [`Self::handle_opened`] or, where it is
-    /// another file, by [`Self::handle_source_failed`]. A first source is believed, as with
-    /// [`Self::add_source`].
+    /// The file is reported to be at this server, too. The scheduler requests its size there before
+    /// any byte of it is used: the caller compares, and answers by [`Self::handle_opened`] or,
+    /// where it is another file, by [`Self::handle_source_failed`]. A first source is believed, as
+    /// with [`Self::add_source`].
     pub fn add_replica(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
         self.advance(now);
         let id = self.new_source();
@@ -150,8 +150,8 @@ impl Scheduler {
         }
     }
 
-    /// What a server does next: the urgency of it, the file, the source, and how many bytes of
-    /// what is queued it should take.
+    /// A server's next work: its urgency, the file, the source, and how many of the queued bytes it
+    /// should take.
     pub(crate) fn next_for(&self, id: ServerId) -> Option<(Urgency, FileId, SourceId, u64)> {
         let server = self.servers.get(&id)?;
         for (urgency, _, file) in server.agenda.iter().take(FILES_LOOKED_AT) {
@@ -172,7 +172,7 @@ impl Scheduler {
         None
     }
 
-    /// The part of what is queued that a server takes beside others.
+    /// The number of the queued bytes that a server takes beside others.
     fn share(
         &self,
         file: FileId,
@@ -202,7 +202,7 @@ impl Scheduler {
         let shares = shares(&loads, queued);
         let Some(at) = serving.iter().position(|(_, server)| *server == id) else { return 0 };
         let largest = shares.iter().position(|share| Some(share) == shares.iter().max());
-        // What is not worth splitting off goes to the largest.
+        // Shares that are not worth splitting off go to the largest.
         let worth = |(other, share): &(usize, &u64)| *other != at && **share >= SHARE_MIN;
         let mine = if largest == Some(at) {
             let others: u64 =
@@ -224,7 +224,7 @@ impl Scheduler {
     }
 
     /// A server may have something to do. Where files have several sources so may the others: the
-    /// shares of all depend on what each of them owes.
+    /// shares of all depend on the bytes that each of them owes.
     pub(crate) fn rouse(&mut self, id: ServerId) {
         self.awake.insert(id);
         if !self.replicated.is_empty() {

@@ -1,4 +1,4 @@
-//! One server: what its protocol allows, its connections, and how it has behaved.
+//! One server: the limits of its protocol, its connections, and how it has behaved.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::growth::Growth;
 use crate::ids::{ConnectionId, FileId, SourceId, Time};
 use crate::message::Urgency;
 
-/// What a protocol and a server allow. The default is a cautious HTTP/1.1 server.
+/// Limits of a protocol and a server. The default is a cautious HTTP/1.1 server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerTraits {
     /// Most segments of one request; 1: no vectored requests.
@@ -28,7 +28,7 @@ pub struct ServerTraits {
     pub suffix: bool,
     /// The round trip an earlier session measured; about 0 for a local disk.
     pub distance_hint_rtt: Option<Time>,
-    /// What one more request costs the server.
+    /// Cost of one more request for the server.
     pub request_overhead: Time,
     /// Never more connections than this, as the server says or as refusals show.
     pub max_connections: Option<u32>,
@@ -74,7 +74,8 @@ const HINTS_LEAST: u64 = 128 << 10;
 const NEAR: Time = Time::from_millis(2);
 /// The kernel's default read-ahead: a longer chunk takes several reads of the disk anyway.
 const NEAR_CHUNK_BYTES_WHOLE: u64 = 128 << 10;
-/// What may be in flight, in halves of what the link holds: while that grows, and afterwards,
+/// Limit of bytes in flight, in halves of the bytes that the link holds: while these grow, and
+/// afterwards,
 const GROWING_HALVES: u64 = 12;
 const HELD_HALVES: u64 = 5;
 /// and at least, in bytes: less is soon over, whichever connection is the last.
@@ -100,8 +101,8 @@ pub(crate) struct Server {
     pub round_trip: RoundTrip,
     pub meter: Meter,
     pub waves: Waves,
-    /// The same as `meter`, of loads that would have shown more: what it can do, not what was asked
-    /// of it.
+    /// The same as `meter`, of loads that would have shown more: the rate that it can deliver, not
+    /// the rate that was requested.
     pub pace: Meter,
     /// A connection has been usable once.
     pub reached: bool,
@@ -163,7 +164,7 @@ impl Server {
         }
     }
 
-    /// What it allows is known better; limits guessed from refusals are forgotten.
+    /// Its limits are known better; limits guessed from refusals are forgotten.
     pub(crate) fn update(&mut self, traits: ServerTraits) {
         if let Some(hint) = traits.distance_hint_rtt {
             self.round_trip.suggest(hint);
@@ -233,10 +234,11 @@ impl Server {
         self.round_trip.get().map_or(0, |rtt| bytes_in(self.meter.rate(), rtt))
     }
 
-    /// Bytes that may be in flight over all connections together. While the rate grows: what the
-    /// next two round trips bring, twice and four times as much as the last one. Afterwards: what
-    /// the link holds, a queue in front of it of the same length, and a reserve. More keeps nothing
-    /// busier, and is given to connections before it is known which of them will be the last.
+    /// Bytes that may be in flight over all connections together. While the rate grows: the bytes
+    /// of the next two round trips, twice and four times as many as in the last one. Afterwards:
+    /// the bytes that the link holds, a queue in front of it of the same length, and a reserve.
+    /// More keeps nothing busier, and is given to connections before it is known which of them will
+    /// be the last.
     pub(crate) fn in_flight_max(&self) -> u64 {
         let held = self.pipe_bytes().max(self.waves.bytes());
         if held == 0 || self.traits.is_disk {
@@ -252,7 +254,7 @@ impl Server {
         !self.waves.grow() && (IN_FLIGHT_LEAST + 1..u64::MAX).contains(&most)
     }
 
-    /// So much in flight shows what the link can do.
+    /// Whether so many bytes in flight show the rate of the link.
     pub(crate) fn is_load(&self, in_flight: u64) -> bool {
         const LEAST: u64 = 64 << 10;
         let pipe = bytes_in(self.pace.rate(), self.rtt_or_guess());
@@ -298,7 +300,7 @@ impl Server {
         !self.reached || now.saturating_sub(self.alive_at) >= budgets.outage_max
     }
 
-    /// It is not what it was.
+    /// The server or the path to it has changed.
     pub(crate) fn forget_rate(&mut self) {
         self.meter.forget();
         self.pace.forget();

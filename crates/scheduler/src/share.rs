@@ -1,6 +1,6 @@
 //! The share of the queue that each source takes: so much that all end at the same time.
 //!
-//! A source delivers nothing for a while (its round trip, what is in flight there already), then
+//! A source delivers nothing for a while (its round trip, the bytes in flight there already), then
 //! bytes at its rate. The moment at which all queued bytes can be here, and each one's part until
 //! then, follow as water fills basins of different depth:
 //!
@@ -12,8 +12,8 @@
 //!                wait   wait           T
 //! ```
 //!
-//! What is soon done goes to the near one alone. Since the parts are worked out anew for each
-//! request, a source that slows down takes less of the rest.
+//! A short queue goes to the near one alone. Since the parts are worked out anew for each request,
+//! a source that slows down takes less of the rest.
 
 use crate::ids::Time;
 
@@ -29,7 +29,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// When what it owes is here, nanoseconds.
+    /// When the bytes that it owes have arrived, nanoseconds.
     fn free_at(&self) -> u128 {
         let owed = u128::from(self.in_flight) * 1_000_000_000 / u128::from(self.rate.max(1));
         self.wait.as_nanos() + owed

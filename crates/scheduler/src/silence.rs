@@ -3,8 +3,8 @@
 //! Where the file can be had elsewhere, it is read there. Where it cannot, one more connection is
 //! made to see whether the server still answers at all: after a link has been cut, TCP waits longer
 //! and longer before it tries the old connections again. If the new one is answered first, the old
-//! ones are given up and what they owe is asked for again. A server that is merely slow keeps
-//! them: then the new one is silent as well.
+//! ones are given up and the bytes that they owe are requested again. A server that is merely slow
+//! keeps them: then the new one is silent as well.
 
 use crate::connection::Phase;
 use crate::ids::{ConnectionId, RequestId, ServerId, Time};
@@ -48,7 +48,8 @@ impl Scheduler {
             server.patient_until = self.now.saturating_add(PROBE_MAX);
         }
         if self.leave_server(id, Failure::LATER) {
-            // What it still owes is dropped; its connections would only be silent again.
+            // The requests that it still owes are dropped; its connections would only be silent
+            // again.
             self.drop_silent(id, None);
             return;
         }
@@ -133,7 +134,8 @@ impl Scheduler {
         silent.into_iter().for_each(|connection| self.give_up(connection));
     }
 
-    /// Closes a connection; what it owes is asked for again, and that is not the bytes' fault.
+    /// Closes a connection; the bytes that it owes are requested again, which does not count as an
+    /// attempt.
     fn give_up(&mut self, id: ConnectionId) {
         let owed = self.connections.get(&id).map(|connection| connection.requests.iter().copied());
         let owed: Vec<RequestId> = owed.into_iter().flatten().collect();

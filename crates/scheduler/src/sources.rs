@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::{RequestId, ServerId, SourceId, Time};
 
-/// What a source is used for.
+/// Uses of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceState {
     /// It has not been asked yet whether it has the same file.
@@ -30,7 +30,7 @@ pub enum SourceState {
     Refused,
 }
 
-/// What requests to a source did, averaged with weight on the latest.
+/// Speed of requests to a source, averaged with weight on the latest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quality {
     /// From sending to the first byte.

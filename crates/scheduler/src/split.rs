@@ -1,10 +1,10 @@
 //! The connection that takes the next bytes, and their number.
 //!
-//! What counts is when the last byte of all that is queued arrives, in round trips. A TCP
-//! connection with congestion window w delivers in k round trips at most w x (2^k - 1) bytes:
-//! it starts with some 14 kB and doubles while its window is small. So: find the smallest k in
-//! which all connections together could deliver what is queued and in flight, and load each in
-//! proportion to what it can deliver by then.
+//! The aim is that the last of all queued bytes arrives early, in round trips. A TCP connection
+//! with congestion window w delivers in k round trips at most w x (2^k - 1) bytes: it starts with
+//! some 14 kB and doubles while its window is small. So: find the smallest k in which all
+//! connections together could deliver the bytes that are queued and in flight, and load each in
+//! proportion to the bytes that it can deliver by then.
 //!
 //! ```text
 //!   queued 100 kB      a (window 14 kB)   b (14 kB)   c (28 kB, 20 kB in flight)
@@ -19,14 +19,14 @@
 /// A connection as the next request sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pipe {
-    /// Congestion window, bytes: what it can deliver in the next round trip.
+    /// Congestion window: bytes that it can deliver in the next round trip.
     pub window: u64,
     /// Bytes asked for and not here.
     pub in_flight: u64,
     /// Round trips before its first byte can arrive beyond those of a usable connection.
     pub late_trips: u32,
     /// It takes no further request now. Its share waits for it all the same: were it given to the
-    /// others, the first one to have room would take what is there for all.
+    /// others, the first one to have room would take the bytes meant for all.
     pub full: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Share {
     pub pipe: usize,
     /// Bytes, at least 1.
     pub bytes: u64,
-    /// What the pipe could take without needing more round trips than the others.
+    /// Bytes that the pipe could take without needing more round trips than the others.
     pub bytes_max: u64,
 }
 

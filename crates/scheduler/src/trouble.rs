@@ -89,7 +89,7 @@ impl Scheduler {
         let others = state.sources.has_other(request.source);
         let Some(opening) = &mut state.opening else { return };
         if matches!(part, FileEnd::Tail(_)) && !failure.retryable {
-            // The server cannot give a suffix after all; the head is what matters.
+            // The server cannot give a suffix after all; only the head is required.
             self.end_part(request.file, request.source);
             return;
         }
@@ -188,7 +188,7 @@ impl Scheduler {
         let dead = hopeless || (often && server.is_given_up(self.now, &self.budgets));
         let ailing = usable == 0 && server.failures >= FAILURES_WITH_OTHERS;
         self.awake.insert(connection.server);
-        // The server has not seen what was sent ahead of a connection that never came up.
+        // The server has not seen the requests sent ahead on a connection that never came up.
         let how = if connecting { Return::Now } else { Return::Again };
         for request in connection.requests {
             self.lose_request(request, how);

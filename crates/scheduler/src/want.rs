@@ -113,7 +113,7 @@ impl Scheduler {
         }
     }
 
-    /// The consumer waits for what was a hint.
+    /// The consumer waits for a want that was a hint.
     pub fn promote(&mut self, now: Time, id: WantId) {
         self.advance(now);
         let pipe = self.pipe_bytes();
@@ -152,8 +152,8 @@ impl Scheduler {
         self.admit();
     }
 
-    /// What a want has become is a consumer's: it holds back only what is read ahead, until it is
-    /// released.
+    /// A consumer holds the result of a want: until the want is released, its memory holds back
+    /// only hints.
     pub fn hand_over(&mut self, now: Time, id: WantId) {
         self.advance(now);
         self.has_served(id);
@@ -174,7 +174,7 @@ impl Scheduler {
         self.admit();
     }
 
-    /// Other limits from now on. What is under way beyond them is let be.
+    /// Other limits from now on. Wants and requests in flight beyond them go on.
     pub fn set_budgets(&mut self, now: Time, budgets: Budgets) {
         self.advance(now);
         self.admission.set_memory_max(budgets.memory_bytes_max);
@@ -216,7 +216,7 @@ impl Scheduler {
         }
     }
 
-    /// Sends for what may be sent for.
+    /// Starts all wants that may be admitted.
     pub(crate) fn admit(&mut self) {
         loop {
             let window = self.readahead.window(self.pipe_bytes());

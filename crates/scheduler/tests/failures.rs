@@ -17,7 +17,7 @@ struct Hand {
     source: SourceId,
 }
 
-/// What came out of one drain.
+/// Actions and events of one drain.
 #[derive(Debug, Default)]
 struct Out {
     connects: Vec<(ConnectionId, ServerId)>,
@@ -313,7 +313,8 @@ fn what_is_cancelled_in_flight_is_stopped_and_can_be_wanted_again() {
     let (request, ..) = out.fetches[0];
     hand.scheduler.cancel(ms(20), want);
     assert_eq!(hand.drain().cancels, [request]);
-    // Late data of what could not be stopped belong to no want, and its connection is still busy.
+    // Late data of a request that could not be stopped belong to no want, and its connection is
+    // still busy.
     hand.scheduler.handle_data(ms(30), request, 0..1000);
     assert_eq!(hand.drain().events, [Event::Forget { file: hand.file, range: 0..1000 }]);
     let again = hand.demand(0..1000);

@@ -11,7 +11,7 @@ use crate::world::ranges::Ranges;
 
 const FILE_SIZE: u64 = 4 << 20;
 
-/// One thing that happens; the numbers choose among what there is.
+/// One event or command; the numbers choose among the existing objects.
 #[derive(Debug, Clone)]
 enum Op {
     Want {
@@ -29,7 +29,7 @@ enum Op {
     Resize(usize, u64),
     Connected(usize),
     Disconnected(usize, bool),
-    /// Some of what a request owes.
+    /// Some of the bytes that a request owes.
     Data(usize, u64),
     Done(usize),
     Failed(usize, bool),
@@ -98,7 +98,7 @@ enum Fate {
     Gone,
 }
 
-/// The other side of the scheduler, and what it has promised.
+/// The other side of the scheduler, and the promises to check.
 struct Model {
     scheduler: Scheduler,
     now: Time,
@@ -209,7 +209,7 @@ impl Model {
         self.drain();
     }
 
-    /// What happens to connections, files and sources.
+    /// Applies an event of connections, files and sources.
     fn apply_to_places(&mut self, op: &Op) {
         let now = self.now;
         match *op {
@@ -290,7 +290,7 @@ impl Model {
         }
     }
 
-    /// A request brings some of what it owes.
+    /// A request brings some of the bytes that it owes.
     fn deliver(&mut self, n: usize, bytes: u64) {
         let now = self.now;
         self.with_request(n, |model, id| {
@@ -360,7 +360,7 @@ impl Model {
                     part: Some(part),
                     opened: false,
                     cancelled: false,
-                    // What only shows that the file is the same is not kept.
+                    // Bytes that only show that the file is the same are not kept.
                     segments: if joins { Vec::new() } else { vec![range] },
                 };
                 self.requests.insert(request, owed);
@@ -481,7 +481,7 @@ fn check(ops: &[Op]) {
     }
 }
 
-/// What a scheduler does, as text.
+/// The actions of a scheduler, as text.
 fn transcript(ops: &[Op]) -> String {
     let mut model = Model::new();
     let mut transcript = String::new();

@@ -79,7 +79,7 @@ fn what_is_in_flight_is_about_what_the_link_holds() {
         world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
     }
     // Slow start fills the link in 0.9 s; that the rate stands is known two round trips later, and
-    // what is in flight then has to come first.
+    // the bytes in flight by then arrive first.
     world.run_until(ms(1_400));
     while world.now < ms(1_700) {
         let in_flight = world.scheduler.snapshot().servers[0].in_flight_bytes;

@@ -60,7 +60,7 @@ pub(crate) struct Chunk {
     pub attempts: u32,
 }
 
-/// What attaching a want found.
+/// Result of attaching a want.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attached {
     /// Bytes of the want that are not here yet.
@@ -71,7 +71,7 @@ pub(crate) struct Attached {
     pub rescued: u64,
 }
 
-/// What a want leaves behind.
+/// Result of detaching a want.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detached {
     /// Delivered bytes that no want refers to any more.
@@ -84,7 +84,7 @@ pub(crate) struct Detached {
     pub unsent: u64,
 }
 
-/// What a piece of data brought.
+/// Result of the delivery of a piece of data.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivered {
     /// Bytes each want has been missing until now.
@@ -93,7 +93,7 @@ pub(crate) struct Delivered {
     pub forget: Vec<Range<u64>>,
 }
 
-/// What becomes of bytes that a request did not bring.
+/// Treatment of bytes that a request did not bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Return {
     /// Queued again, not the bytes' fault.
@@ -122,7 +122,7 @@ pub(crate) struct Chunks {
     queue: BTreeSet<QueuePosition>,
     /// Queued bytes by urgency.
     queued: [u64; 2],
-    /// How many chunks have been touched: what scheduling costs.
+    /// How many chunks have been touched: the cost of scheduling.
     #[cfg(test)]
     pub touched: u64,
 }
@@ -338,7 +338,7 @@ impl Chunks {
         joined(owed.map(within).collect())
     }
 
-    /// What is in flight of `range` is asked for by `request` as well.
+    /// The bytes of `range` that are in flight are requested by `request` as well.
     pub(crate) fn ask_again(&mut self, range: &Range<u64>, request: RequestId) {
         for start in self.starts(range) {
             let Some(mut chunk) = self.lift(start) else { continue };
@@ -349,7 +349,7 @@ impl Chunks {
         }
     }
 
-    /// What rested in `range` is queued again.
+    /// The bytes of `range` that rested are queued again.
     pub(crate) fn wake(&mut self, range: &Range<u64>) {
         for start in self.starts(range) {
             let Some(mut chunk) = self.lift(start) else { continue };

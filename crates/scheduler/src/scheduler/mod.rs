@@ -18,17 +18,17 @@ use crate::sources::Sources;
 use crate::want::Want;
 
 /// No file is larger than this (a pebibyte), which keeps sums of offsets from overflowing. The
-/// caller refuses what is said to be larger.
+/// caller refuses a file that is reported to be larger.
 pub const FILE_BYTES_MAX: u64 = 1 << 50;
 
 /// Decides which bytes next, when, and from where. See the [crate] for how to run it.
 ///
 /// Its methods are of four kinds, all taking the time (which must not go back) where it matters:
 ///
-/// * **Commands**: what there is (`add_*`, `update_*`, `remove_*`, `open`, `set_size`) and what is
-///   wanted (`want`, `promote`, `cancel`, `resize`, `take`, `release`).
-/// * **`handle_*`**: what happened to connections, requests, time.
-/// * **`poll_*`**: what to do, what to report, when to come back.
+/// * **Commands**: servers, files and sources (`add_*`, `update_*`, `remove_*`, `open`, `set_size`)
+///   and wanted ranges (`want`, `promote`, `cancel`, `resize`, `take`, `release`).
+/// * **`handle_*`**: events of connections, requests, time.
+/// * **`poll_*`**: actions, events to report, the time of the next call.
 /// * **`snapshot`**: figures for a report.
 ///
 /// Names it does not know (any more) are ignored: late answers to things long given up are normal.
@@ -51,7 +51,7 @@ pub struct Scheduler {
     pub(crate) wants: BTreeMap<WantId, Want>,
     pub(crate) admission: Admission,
     pub(crate) readahead: Readahead,
-    /// What is to be tried again, and when.
+    /// Chunks and opens to be tried again, and when.
     pub(crate) resting: BTreeMap<(Time, u64), Resting>,
     /// Servers for which there may be something to do.
     pub(crate) awake: BTreeSet<ServerId>,
@@ -140,7 +140,7 @@ pub(crate) struct Request {
     pub connection_mark: Mark,
     pub server_mark: Mark,
     pub pace_mark: Mark,
-    /// With it there was enough in flight to show what the link can do.
+    /// With it there were enough bytes in flight to show the rate of the link.
     pub is_load: bool,
     /// Its file's watch counts it.
     pub is_watched: bool,
@@ -216,7 +216,7 @@ impl Scheduler {
         id
     }
 
-    /// The file can be read at this server. What waits for a source goes there at once.
+    /// The file can be read at this server. Wants that wait for a source go there at once.
     pub fn add_source(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
         self.advance(now);
         let id = self.new_source();
@@ -233,10 +233,10 @@ impl Scheduler {
         id
     }
 
-    /// The file is not to be read there any more (it is redirected elsewhere, say). What was sent
-    /// for is queued again and waits for another source if there is none. The requests concerned
-    /// are cancelled and, as always, still end by `handle_done` or `handle_failed`; that goes for
-    /// one whose answer was the redirection, too.
+    /// The file is not to be read there any more (it is redirected elsewhere, say). Requested bytes
+    /// are queued again and wait for another source if there is none. The requests concerned are
+    /// cancelled and, as always, still end by `handle_done` or `handle_failed`; that goes for one
+    /// whose answer was the redirection, too.
     pub fn remove_source(&mut self, now: Time, source: SourceId) {
         self.advance(now);
         let Some(file) = self.sources.remove(&source) else { return };
@@ -358,7 +358,7 @@ impl Scheduler {
         }
     }
 
-    /// Gives up a request: what it owes is queued again, its answer will be dropped.
+    /// Gives up a request: the bytes that it owes are queued again, its answer will be dropped.
     pub(crate) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(&id) else { return };
         let was_owed = request.is_owed();

@@ -35,7 +35,7 @@ pub fn http() -> ServerTraits {
     ServerTraits { suffix: true, ..ServerTraits::default() }
 }
 
-/// What lies between here and the server.
+/// The link between client and server.
 #[derive(Debug, Clone)]
 pub struct Link {
     pub rtt: Time,
@@ -107,7 +107,7 @@ struct Flow {
     busy_until: Time,
 }
 
-/// What the consumer does with a ready want.
+/// The consumer's treatment of a ready want.
 #[derive(Debug, Clone, Copy)]
 pub enum Consumer {
     Releases,
@@ -337,7 +337,7 @@ impl World {
         self.scheduler.handle_data(self.now, request, range);
     }
 
-    /// The server sends what the window allows.
+    /// The server sends as many bytes as the window allows.
     fn pump(&mut self, connection: ConnectionId) {
         let half = self.link.rtt / 2;
         loop {
