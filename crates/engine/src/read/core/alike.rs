@@ -6,7 +6,7 @@ use rootfile::Array;
 use super::columns::{Batch, datashape};
 use crate::located::unlocated;
 
-/// What becomes of a column that has another type in some of several tables. No entry is rounded:
+/// Treatment of a column that has another type in some of several tables. No entry is rounded:
 /// where a type cannot hold all entries exactly, that is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TypeRule {
@@ -24,7 +24,7 @@ pub enum TypeRule {
 pub struct ColumnTypes {
     rule: TypeRule,
     known: Vec<KnownType>,
-    /// What the present table calls the columns, and whether each has to be converted.
+    /// Names of the columns in the present table, and whether each has to be converted.
     own: Vec<(String, bool)>,
 }
 

@@ -23,7 +23,7 @@ pub struct Batches {
     steps: Option<usize>,
 }
 
-/// A batch, which counts against what is read ahead from the moment it is made.
+/// A batch, whose bytes lower the budget of prefetching from the moment it is made.
 pub(crate) struct AccountedBatch {
     batch: Batch,
     counted: LentMemory,
@@ -113,7 +113,7 @@ impl BatchSender {
         self.sender.capacity() == 0
     }
 
-    /// A batch with what it takes of the memory budget.
+    /// A batch with its share of the memory budget.
     pub fn accounted(&self, batch: Batch) -> AccountedBatch {
         let counted = self.fetcher.hand_out(batch.nbytes() as u64);
         AccountedBatch { batch, counted }
@@ -127,7 +127,7 @@ impl BatchSender {
         true
     }
 
-    /// Records what the consumer waits for, if it does, for the report.
+    /// Records the phase that the consumer waits for, if it does, for the report.
     pub fn waits_for(&mut self, phase: Phase) {
         if self.recorded.replace(phase) != Some(phase) {
             self.activity.enter(phase);

@@ -1,7 +1,6 @@
 //! Select, then read: a predicate over some columns decides which entries of the others are read.
 //!
-//! What the predicate is does not matter here: a closure, or an expression that some language
-//! evaluates.
+//! Any predicate will do: a closure, or an expression that some language evaluates.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,7 +55,7 @@ impl std::fmt::Debug for Cut {
     }
 }
 
-/// What a cut has left of window after window, in entries of the table that listens.
+/// Runs of entries that a cut has left, window after window, in entries of the table that listens.
 pub type SurvivorFeed = mpsc::UnboundedReceiver<Vec<Range<u64>>>;
 
 /// The runs of entries that a mask over `entries` leaves.

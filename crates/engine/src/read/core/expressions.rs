@@ -65,7 +65,7 @@ impl Expressions {
         self.columns
     }
 
-    /// What the columns are called that the caller gets.
+    /// Names of the columns that the caller gets.
     pub fn names(&self) -> Vec<&str> {
         let read = self.columns.names();
         let Some(wanted) = &self.wanted else { return read };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a read would fetch, without reading it.
+/// Ranges that a read would fetch, found without reading them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadFootprint {
     /// The file's address, without secrets, and the table in it.
@@ -13,7 +13,7 @@ pub struct ReadFootprint {
     pub ranges: Vec<Range<u64>>,
 }
 
-/// What would be fetched for one column.
+/// Pieces that would be fetched for one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FootprintColumn {
     pub name: String,

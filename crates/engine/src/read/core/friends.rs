@@ -13,7 +13,7 @@ use remote::Result;
 /// A friend that is open.
 #[derive(Clone)]
 pub struct Friend {
-    /// What comes before the dot in `friend.branch`.
+    /// The name before the dot in `friend.branch`.
     pub name: String,
     pub table: Arc<dyn Table>,
     /// Number of its entry that belongs to the first of the table.

@@ -11,13 +11,13 @@ use super::steps::Step;
 use super::table::Columns;
 use remote::{Error, ErrorKind, Result};
 
-/// The rules beside reading ahead, each of which can be left out to see what it brings: then
-/// neither is what an earlier reader touched believed, nor is what this one touches kept.
+/// The rules beyond prefetching, each of which can be switched off to measure its gain: then the
+/// reader neither uses the access history of an earlier one nor stores its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Learning {
     /// With the first basket, those of all branches come that hold the first entries.
     pub startup: bool,
-    /// What is touched now and then comes together, and before its next time.
+    /// Columns that are touched now and then are fetched together, and before their next time.
     pub together: bool,
 }
 
@@ -44,7 +44,7 @@ pub trait LazyColumns: Send {
 
 /// The entries of columns in batches of which nothing is read before a column is asked for.
 ///
-/// What is asked for in one batch is fetched ahead for the next ones.
+/// Columns that are requested in one batch are prefetched for the next ones.
 pub struct LazyBatches {
     columns: Box<dyn Columns>,
     state: Mutex<State>,
@@ -86,7 +86,7 @@ impl dyn Columns {
 }
 
 impl LazyBatches {
-    /// What the batches are of.
+    /// The columns of the batches.
     pub fn columns(&self) -> &dyn Columns {
         &*self.columns
     }
@@ -102,8 +102,8 @@ impl LazyBatches {
         Some(next.inspect(|entries| state.present = entries.clone()))
     }
 
-    /// The values of the column at a position for some entries. Those of the present batch teach
-    /// what the next ones will need; others are read for themselves.
+    /// The values of the column at a position for some entries. Those of the present batch predict
+    /// the columns that the next ones will need; others are read for themselves.
     ///
     /// # Errors
     /// Whatever goes wrong in fetching and decoding them.

@@ -31,7 +31,7 @@ pub struct NameList {
     by_name: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
-/// What is named.
+/// Kinds of named columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Paths have slashes; dots are parts of names.
@@ -41,7 +41,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// What stands between the names of a path.
+    /// The character between the names of a path.
     pub fn separator(self) -> char {
         match self {
             ColumnKind::Branch => '/',
@@ -154,7 +154,8 @@ impl NameList {
         }
     }
 
-    /// Those that a text means: one, or what a glob matches; none where nothing does.
+    /// Positions of the names that a text means: one, or all that a glob matches; empty where none
+    /// does.
     ///
     /// # Errors
     /// As [`NameList::matching`].

@@ -26,7 +26,7 @@ pub struct ColumnRequest {
 }
 
 impl ColumnRequest {
-    /// What the caller names, as its type says.
+    /// The column that the caller names, as its type says.
     pub fn named(name: impl Into<String>) -> Self {
         ColumnRequest { name: name.into(), optional: false, as_bytes: false, keep: None }
     }

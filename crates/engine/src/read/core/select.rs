@@ -23,7 +23,7 @@ impl Names {
         Names(NameList::new(ColumnKind::Branch, names).of_table(&tree.name))
     }
 
-    /// Names, paths and what is in what, by branch.
+    /// Names, paths and parents, by branch.
     pub fn list(&self) -> &NameList {
         &self.0
     }
@@ -92,7 +92,7 @@ impl Glob {
     /// Reads a glob. Two stars are one, and a bracket that is not closed stands for itself.
     ///
     /// # Errors
-    /// `InvalidArgument` for what cannot be read.
+    /// `InvalidArgument` for a text that cannot be read.
     pub fn new(pattern: &str) -> Result<Self> {
         glob::Pattern::new(&plain(pattern)).map(Glob).map_err(|error| {
             Error::new(ErrorKind::InvalidArgument, format!("the pattern {pattern:?}: {error}"))
@@ -104,8 +104,8 @@ impl Glob {
     }
 }
 
-/// A pattern without what the `glob` crate gives a meaning of its own: `**`, and a bracket that is
-/// not closed.
+/// A pattern without the forms to which the `glob` crate gives a meaning of its own: `**`, and a
+/// bracket that is not closed.
 fn plain(pattern: &str) -> String {
     let mut plain = String::with_capacity(pattern.len());
     let mut rest = pattern;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use remote::{Error, ErrorKind};
 
-/// What a read of many files does where something cannot be read.
+/// The reaction of a read of many files to entries that cannot be read.
 #[derive(Clone, Default)]
 pub enum OnError {
     /// It ends with the error.
     #[default]
     Raise,
-    /// Calls back with what is left out, and goes on behind it.
+    /// Calls back with the entries that are left out, and goes on behind them.
     Report(Arc<dyn Fn(Skipped) + Send + Sync>),
 }
 
@@ -51,7 +51,7 @@ pub struct Skipped {
 pub enum Reach {
     /// The caller's own doing: nothing is left out for it.
     Caller,
-    /// What is at one place in the file: other entries can be read.
+    /// The bytes at one offset of the file: other entries can be read.
     Place,
     /// The file, or its server.
     File,

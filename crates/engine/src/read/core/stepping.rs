@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Bytes that speculation with nothing to go by may cost, before any of them proves right: a round
-/// trip's worth, which is what a wrong single guess would have cost.
+/// trip's worth, the cost of a single wrong guess.
 const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 
 /// The allowance for such speculation on a link that holds so many bytes.

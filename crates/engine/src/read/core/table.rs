@@ -22,7 +22,7 @@ use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
 
-/// What has entries to be read: a tree, an RNTuple, or several of them one after the other.
+/// A table whose entries can be read: a tree, an RNTuple, or several of them one after the other.
 pub trait Table: Any + Send + Sync {
     /// Its file; of several tables, that of the first.
     fn file(&self) -> &File;
@@ -43,7 +43,7 @@ pub trait Table: Any + Send + Sync {
         Vec::new()
     }
 
-    /// What its branches or fields are called; of several tables those of the first.
+    /// Names of its branches or fields; of several tables those of the first.
     fn list(&self) -> &NameList;
 
     /// Whether there is a branch or a field of that path or, of a branch, that last name.
@@ -72,8 +72,8 @@ pub trait Table: Any + Send + Sync {
         Ok(None)
     }
 
-    /// Records for the other files of a chain what was needed to open this table and to find its
-    /// columns.
+    /// Records the metadata that were needed to open this table and to find its columns, for the
+    /// other files of a chain.
     fn add_hints(&self, _hints: &MetadataHints) {}
 }
 
@@ -111,7 +111,7 @@ impl dyn Table {
 
 /// Columns of a table that are read together.
 pub trait Columns: Any + Send + Sync {
-    /// What the columns are of.
+    /// The table of the columns.
     fn of(&self) -> &dyn Table;
 
     /// The same, to keep.
@@ -137,7 +137,7 @@ pub trait Columns: Any + Send + Sync {
     /// Names of the columns.
     fn names(&self) -> Vec<&str>;
 
-    /// What is fetched of them at a time: baskets, pages.
+    /// The unit of fetching, for messages: baskets or pages.
     fn pieces(&self) -> &'static str {
         "pieces"
     }
@@ -226,8 +226,9 @@ pub trait Columns: Any + Send + Sync {
         ready(Err(not_one(self.path(), self.file()))).boxed()
     }
 
-    /// What reading entries would fetch of each table: of the table itself and then of its friends,
-    /// of a chain file after file. Of a friend whose entries are looked up it is what all take.
+    /// The ranges that reading entries would fetch of each table: of the table itself and then of
+    /// its friends, of a chain file after file. Of a friend whose entries are looked up they are
+    /// those of all entries.
     ///
     /// # Errors
     /// Those of planning; of RNTuples also those of reading page lists, of a chain those of opening
@@ -270,7 +271,7 @@ pub trait Columns: Any + Send + Sync {
         None
     }
 
-    /// Goes through entries in steps of so many, reading what is looked at.
+    /// Goes through entries in steps of so many, reading the columns that are looked at.
     ///
     /// # Errors
     /// Of RNTuples those of reading page lists.

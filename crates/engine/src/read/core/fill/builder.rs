@@ -197,10 +197,10 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// That there is memory for what objects of so many bytes become. They are added value by
-    /// value, and their columns grow by as much as they have.
+    /// Checks that there is memory for the decoded objects of so many bytes. They are added value
+    /// by value, and their columns grow by as much as they have.
     fn check_growth(&self, bytes: usize) -> Result<()> {
-        /// Less than this is never what lacks.
+        /// Fewer bytes than these are always there.
         const FREE: usize = 32 << 20;
         /// A byte may be a list, which has an offset.
         const GROWTH: usize = size_of::<i64>();
@@ -232,8 +232,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends what `fill` appends to an array of this type: it sees those entries only that it has
-    /// added itself, where the items before them are.
+    /// Appends the entries that `fill` appends to an array of this type: it sees those entries only
+    /// that it has added itself, where the items before them are.
     pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
         self.ready.stop();
         let (Array::List { offsets, content }, false) =

@@ -24,7 +24,7 @@ struct State {
     next: u64,
     /// `None` while a decoder fills it.
     column: Option<ColumnBuilder>,
-    /// What came early, by its position.
+    /// Entries that were decoded early, by their position.
     early: BTreeMap<u64, (u64, Array)>,
 }
 
@@ -111,7 +111,7 @@ impl ColumnAssembler {
         Ok(bytes)
     }
 
-    /// Puts the column back, with what came early and now has its turn.
+    /// Puts the column back, with the early entries that now have their turn.
     fn close_gap(&self, mut column: ColumnBuilder, mut next: u64) -> Result<()> {
         loop {
             let mut state = self.state.lock();

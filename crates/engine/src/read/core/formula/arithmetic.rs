@@ -194,7 +194,7 @@ fn bools(left: Side<'_>, right: Side<'_>, each: fn(bool, bool) -> bool) -> Compu
     Ok(truths(left.truths().zip(&right.truths(), each)))
 }
 
-/// Integers are compared as they are, whatever their types; beside floats as what both become.
+/// Integers are compared exactly, whatever their types; with floats in the common type of both.
 fn compared(operation: Binary, left: Side<'_>, right: Side<'_>) -> Vec<bool> {
     fn of<T: Cast>(operation: Binary, left: Side<'_>, right: Side<'_>) -> Vec<bool> {
         let (left, right) = (T::cast(left), T::cast(right));
@@ -237,7 +237,7 @@ fn is_whole(side: Side<'_>) -> bool {
     }
 }
 
-/// What operators do with integers, which wrap around at the ends of their type.
+/// Operators on integers, which wrap around at the ends of their type.
 pub(super) trait Whole: Cast {
     fn whole(
         operation: Binary,
@@ -248,7 +248,7 @@ pub(super) trait Whole: Cast {
     fn signed(operation: Unary, one: Self) -> Self;
 }
 
-/// What operators do with floats.
+/// Operators on floats.
 trait Float: Cast {
     fn float(
         operation: Binary,

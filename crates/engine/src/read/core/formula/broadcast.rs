@@ -8,7 +8,7 @@ use rootfile::{Array, Numbers};
 
 use super::numbers::{Computed, Side};
 
-/// What an expression comes to: constants of Python, or one value an entry.
+/// The value of an expression: constants of Python, or one value an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Int(i128),
@@ -36,7 +36,7 @@ pub(super) enum Leaf<'a> {
     Strings(&'a [i64], &'a [u8]),
 }
 
-/// What is done below all lists.
+/// The operation below all lists.
 pub(super) type Kernel<'a> = &'a dyn Fn(&[Leaf<'_>]) -> Computed<Numbers>;
 
 /// A side on the way down through lists.
@@ -290,7 +290,7 @@ pub(super) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// `None` of what has none outermost.
+    /// `None` for an array whose outermost dimension is no list.
     pub fn of(array: &'a Array) -> Option<Self> {
         match array {
             Array::List { offsets, content } => {

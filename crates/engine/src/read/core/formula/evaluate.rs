@@ -10,7 +10,7 @@ use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
 use super::{constants, of_root};
 
-/// What an expression is computed from.
+/// Columns and numbers that an expression is computed from.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     /// In the order of the names.
@@ -21,7 +21,7 @@ pub(super) struct Entries<'a> {
     pub numbers: Option<&'a dyn Fn() -> Vec<u64>>,
     /// How many the table has, where it is known.
     pub total: Option<u64>,
-    /// Whether integers of ROOT's grammar stay what they are.
+    /// Whether integers of ROOT's grammar stay integers.
     pub keeps_integers: bool,
     /// The expression whose values are counted.
     pub formula: &'a Node,
@@ -106,7 +106,7 @@ impl Entries<'_> {
         items::indexed(array, &axes).map(Value::Array)
     }
 
-    /// What indices say of each dimension.
+    /// The part of each dimension that indices select.
     fn axes(&self, indices: &[Node], dimensions: usize) -> Computed<Vec<Axis>> {
         let mut axes = Vec::new();
         for index in indices {

@@ -6,7 +6,7 @@ use rootfile::{Array, Numbers};
 use super::broadcast::{Lists, listed, taken};
 use super::numbers::{Cast, Computed, Side};
 
-/// What an index says of one dimension.
+/// The part of one dimension that an index selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Axis {
     /// First, last (half open) and how far from one to the next.

@@ -55,9 +55,9 @@ pub use program::{Operand, Program};
 /// The language of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grammar {
-    /// Of what users write.
+    /// Of formulas that users write.
     Python,
-    /// Of what files have: `TTreeFormula`'s.
+    /// Of formulas in files: `TTreeFormula`'s.
     Root,
 }
 
@@ -76,7 +76,7 @@ impl Formula {
     /// used.
     ///
     /// # Errors
-    /// `InvalidArgument` saying what cannot be understood.
+    /// `InvalidArgument` naming the part that cannot be understood.
     pub fn parse(text: &str) -> Result<Formula> {
         Formula::parse_in(text, Grammar::Python)
     }
@@ -123,7 +123,7 @@ impl Cut {
     /// found out when it is used.
     ///
     /// # Errors
-    /// `InvalidArgument` saying what cannot be understood.
+    /// `InvalidArgument` naming the part that cannot be understood.
     pub fn parse(text: &str) -> Result<Cut> {
         let program = Formula::of_columns(text)?;
         Ok(Cut::new(program.columns().to_vec(), program))
@@ -203,7 +203,7 @@ impl Expression {
         })
     }
 
-    /// Its values; what is behind the point is left out, as ROOT does.
+    /// Its values, truncated to integers, as ROOT does.
     ///
     /// # Errors
     /// `InvalidArgument` where it cannot be computed.

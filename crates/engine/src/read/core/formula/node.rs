@@ -2,8 +2,8 @@
 
 use remote::{Error, ErrorKind};
 
-/// An operator as it is written; of items `[]`, with `slice` and `tuple` for what is in it. Those
-/// of ROOT's grammar begin with `@`.
+/// An operator as it is written; of items `[]`, with `slice` and `tuple` for its indices. Those of
+/// ROOT's grammar begin with `@`.
 pub(super) type Operator = &'static str;
 
 /// An expression over columns.

@@ -11,7 +11,7 @@ pub(super) type Computed<T> = Result<T, String>;
 /// One side of an operation on numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Side<'a> {
-    /// Python's number, which takes the type of what is beside it.
+    /// Python's number, which takes the type of the other side.
     Int(i128),
     Float(f64),
     Bool(bool),

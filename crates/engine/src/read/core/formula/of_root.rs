@@ -1,7 +1,7 @@
 //! Operators and functions of ROOT's grammar, with the rules of `TTreeFormula`.
 //!
-//! All is computed in floats of 64 bits; integers of an index stay what they are as long as they
-//! are added, subtracted and multiplied. Of lists beside each other come the items that all have.
+//! All is computed in floats of 64 bits; integers of an index stay integers as long as they are
+//! added, subtracted and multiplied. Of lists beside each other come the items that all have.
 
 use rootfile::{Array, Numbers};
 
@@ -96,7 +96,7 @@ fn kernel(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
     }
 }
 
-/// Constants as floats, which do not depend on what is beside them.
+/// Constants as floats, which do not depend on the type of the other side.
 fn wide(side: Side<'_>) -> Side<'_> {
     match side {
         Side::Int(one) => Side::Float(one as f64),
@@ -228,13 +228,14 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
     Ok(Numbers::F64(side.map(each)))
 }
 
-/// As C++ converts on the machines that ROOT runs on: what does not fit is the least integer.
+/// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least
+/// integer.
 fn long(x: f64) -> i64 {
     let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
     if fits { x as i64 } else { i64::MIN }
 }
 
-/// Of what is too large for it, none.
+/// A number that is too large for it has no bits.
 fn bits(x: f64) -> u64 {
     match x {
         x if x < 2f64.powi(63) => long(x) as u64,

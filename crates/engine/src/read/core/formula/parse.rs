@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         Ok(Node::Apply(name, arguments))
     }
 
-    /// What is between quotes.
+    /// The text between quotes.
     fn text(&mut self) -> Parsed<String> {
         let quote = if self.take("'") { '\'' } else { self.expect("\"").map(|()| '"')? };
         let (mut text, mut letters) = (String::new(), self.rest.chars());
@@ -325,7 +325,7 @@ fn is_text(node: &Node) -> bool {
     matches!(node, Node::Text(_))
 }
 
-/// What to write for an operator of C++, or a word of Python's, that arrays do not have.
+/// The error, with the spelling for arrays, for an operator of C++ or a word of Python's.
 fn spelt(found: &str) -> String {
     let (instead, example) = match found {
         "&&" | "and" => ("&", "(a > 1) & (b > 2)"),

@@ -33,7 +33,7 @@ pub struct Program {
     depth: usize,
 }
 
-/// What programs are computed from, and those that have been.
+/// Columns that programs are computed from, and the values of programs computed so far.
 struct Run<'a> {
     columns: &'a Batch,
     count: usize,
@@ -93,7 +93,7 @@ impl Program {
         }
     }
 
-    /// Whole numbers, one an entry; what is behind the point is left out.
+    /// Whole numbers, one an entry; floats are truncated.
     ///
     /// # Errors
     /// As [`Program::array`].
@@ -158,7 +158,7 @@ impl Program {
             formula: &self.formula.root,
         };
         let value = entries.value(&self.formula.root).and_then(|value| match value {
-            // What ROOT computes has a type, constants too.
+            // Values of ROOT's grammar have a type, constants, too.
             value if self.formula.grammar == Grammar::Root && !run.keeps_integers => {
                 value.into_array(run.count).map(Value::Array)
             }

@@ -18,8 +18,8 @@ const DEPTH_MAX: u32 = 40;
 /// The same of operators.
 const OPERATORS_MAX: u32 = 256;
 
-/// An operator as it is written, what it is in the expression, and whether a row of them is
-/// computed from the left.
+/// An operator as it is written, its name in the expression, and whether a row of them is computed
+/// from the left.
 struct Level {
     written: &'static str,
     operator: Operator,
@@ -59,8 +59,7 @@ const SIGNS: [&str; 29] = [
     "*", "/", "^", "?", ":", "!", "(", ")", "[", "]", ",", "@",
 ];
 
-/// Functions as they are written, what they are in the expression, and how many arguments they
-/// take.
+/// Functions as they are written, their names in the expression, and how many arguments they take.
 pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("abs", "@abs", 1),
     ("acos", "@acos", 1),
@@ -209,7 +208,7 @@ fn tokens(text: &str) -> Parsed<Vec<Token>> {
             });
             rest = &rest[sign.len()..];
         } else if let Some(member) = rest.strip_prefix('.') {
-            // Of what stands before an index.
+            // A member of the value in front of the point.
             let end = name_end(member);
             token = Token::Name(format!(".{}", &member[..end]));
             rest = &member[end..];
@@ -307,7 +306,7 @@ impl Parser {
         node.ok_or_else(|| self.unexpected())
     }
 
-    /// What stands behind an operator, which may have a sign.
+    /// The operand behind an operator, which may have a sign.
     fn part(&mut self, at: usize) -> Parsed<Node> {
         if at > MINUS && self.take("-") {
             return Ok(Node::Apply("@neg", vec![self.deeper(|parser| parser.part(at))?]));

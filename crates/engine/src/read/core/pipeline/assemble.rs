@@ -31,7 +31,7 @@ impl<S: Source> Pipeline<S> {
         };
         let left_out = self.left_out.all();
         let batch = Batch { entries, survivors, columns, left_out };
-        // It counts as handed out before what it was made of ceases to count.
+        // It counts as handed out before the memory of its items ceases to count.
         let accounted = output.accounted(batch);
         for at in items {
             if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
@@ -42,7 +42,7 @@ impl<S: Source> Pipeline<S> {
         Ok(accounted)
     }
 
-    /// What has survived of the items of a batch, column by column.
+    /// The surviving entries of the items of a batch, column by column.
     fn join(
         &mut self,
         number: usize,

@@ -1,9 +1,9 @@
 //! Decisions of a cut: which items are read at all.
 //!
 //! Deciding columns are read ahead. Where all of them are here for a window of entries, the
-//! predicate is called on a decoding thread, and what survives of the other columns is asked for
-//! at once, long before the consumer comes to it: only the first window's decision is a wait that
-//! nothing hides.
+//! predicate is called on a decoding thread, and the surviving entries of the other columns are
+//! requested at once, long before the consumer comes to it: only the first window's decision is a
+//! wait that nothing hides.
 //!
 //! The predicate may also be evaluated by a reader of other tables, which then sends the survivors
 //! of each window.
@@ -138,7 +138,7 @@ impl<S: Source> Pipeline<S> {
         self.settle(number, runs)
     }
 
-    /// Takes in what a cut that is decided elsewhere has left of the next window.
+    /// Takes in the entries of the next window that a cut decided elsewhere has left.
     pub(super) fn take_survivors(&mut self, runs: Vec<Range<u64>>) -> Result<()> {
         let next = self.undecided.as_ref().map(|undecided| undecided.decided);
         next.map_or(Ok(()), |number| self.settle(number, runs))
@@ -231,7 +231,7 @@ impl<S: Source> Pipeline<S> {
         self.plan.windows_of(batch).end <= undecided.decided
     }
 
-    /// What has survived of a batch, once; `None` where there is no cut.
+    /// The surviving entries of a batch, once; `None` where there is no cut.
     pub(super) fn survivors_of(&mut self, batch: usize) -> Option<Vec<Range<u64>>> {
         let windows = self.plan.windows_of(batch);
         let undecided = self.undecided.as_mut()?;

@@ -2,8 +2,8 @@
 //!
 //! One task a read. It holds no thread while it waits, starts decoding an item (a basket of a
 //! branch, the pages of a field in a cluster) when its last byte is here, and hands batches out in
-//! order. What holds it back is the memory budget (reservations live until a batch is handed out)
-//! and the consumer (a batch waits until the one before has been taken).
+//! order. It is held back by the memory budget (reservations live until a batch is handed out) and
+//! the consumer (a batch waits until the one before has been taken).
 //!
 //! Most reads ask for everything at once. Two kinds of items come later: those that a cut decides
 //! about (`deciding.rs`), and counts for baskets that turn out to lack their entry offsets, which
@@ -35,7 +35,7 @@ use remote::fetch::RemoteFile;
 pub use run::{Pipeline, start};
 use slot::Counts;
 
-/// How a read stands among others, and what it reads with.
+/// Priority of a read among others, and the file and threads that it reads with.
 #[derive(Clone)]
 pub struct Job {
     pub remote: Arc<RemoteFile>,
@@ -47,7 +47,7 @@ pub struct Job {
 
 /// Columns of a table as something to be decoded, item by item.
 pub trait Source: Sized + Send + 'static {
-    /// What an item is in the file.
+    /// Identity of an item in the file.
     type Locator: Send + 'static;
 
     /// Whether a cut leaves items to be [planned](Source::plan_survivors), instead of some of those
@@ -70,7 +70,7 @@ pub trait Source: Sized + Send + 'static {
         array: &mut Array,
     );
 
-    /// Whether a column that this version cannot read is left out of what is handed out.
+    /// Whether a column that this version cannot read is left out of the batches.
     fn may_leave_out(&self, _column: usize) -> bool {
         false
     }
@@ -78,11 +78,11 @@ pub trait Source: Sized + Send + 'static {
     /// The bytes of an item, piece by piece, where none are to be fetched.
     fn at_hand(&self, item: &Item<Self::Locator>) -> Option<Vec<Bytes>>;
 
-    /// What decodes an item.
+    /// The decoder of an item.
     fn decoder(&self, item: &mut Item<Self::Locator>) -> Decoder;
 
-    /// Plans what is read of the entries up to `until`, of which a cut has left `runs` since the
-    /// last time.
+    /// Plans the items for the entries up to `until`, of which a cut has left `runs` since the last
+    /// time.
     ///
     /// # Errors
     /// `Corrupt` and `Unsupported`.
@@ -94,7 +94,7 @@ pub trait Source: Sized + Send + 'static {
         Ok(Vec::new())
     }
 
-    /// Adds to the plan what decoding is known to take, before anything is asked for.
+    /// Adds items to the plan that decoding is known to need, before any range is requested.
     ///
     /// # Errors
     /// `Corrupt` and `Unsupported`.
@@ -115,7 +115,7 @@ pub trait Source: Sized + Send + 'static {
 /// Decodes one item on a decoding thread.
 pub type Decoder = Box<dyn FnOnce(Arrived, &mut Codecs) -> Result<Decoded> + Send>;
 
-/// What an item is decoded from, and where to.
+/// Bytes and counts that an item is decoded from, and its destinations.
 pub struct Arrived {
     /// By piece.
     pub bytes: Vec<Bytes>,
@@ -124,7 +124,7 @@ pub struct Arrived {
     pub places: Option<Vec<Destination>>,
 }
 
-/// What came of decoding.
+/// Result of decoding.
 pub enum Decoded {
     /// It is where it goes, and takes so many bytes there.
     Put(usize),

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Windows by which deciding columns are fetched before the others.
 pub const DECIDED_AHEAD: usize = 2;
 
-/// What is decoded at one time: a basket of a branch, or the pages of a field in a cluster.
+/// The unit of decoding: a basket of a branch, or the pages of a field in a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item<P> {
     /// Position in the columns of the plan.
@@ -18,9 +18,9 @@ pub struct Item<P> {
     pub decoded: u64,
     /// The batches that need it.
     pub batches: Range<usize>,
-    /// What it is in the file: a basket by its number, or pages.
+    /// Its identity in the file: a basket by its number, or pages.
     pub locator: P,
-    /// What a cut has left of it, where that was known when it was planned.
+    /// Entries that a cut has left of it, where these were known when it was planned.
     pub survivors: Option<Survivors>,
 }
 
@@ -65,8 +65,8 @@ pub struct Plan<P> {
     /// In the order in which they are needed.
     pub items: Vec<Item<P>>,
     pub batches: Vec<BatchPlan>,
-    /// Where a cut is decided, in order of their entries; empty without a cut. What is then
-    /// fetched of the columns that do not decide is less than the plan says.
+    /// Where a cut is decided, in order of their entries; empty without a cut. Of the columns that
+    /// do not decide, fewer pieces are then fetched than the plan has.
     pub windows: Vec<Window>,
 }
 
@@ -100,8 +100,8 @@ impl<P> Plan<P> {
     }
 
     /// As [`Plan::with_items`], with a cut that is decided window by window. Items of those columns
-    /// where `decides` says so come a little before the others of the same entries, so that what
-    /// survives is known when its turn comes.
+    /// where `decides` says so come a little before the others of the same entries, so that the
+    /// surviving entries are known when their turn comes.
     pub fn with_windows(mut self, starts: &[u64], decides: &[bool], items: Vec<Item<P>>) -> Self {
         let batch_of = |start: u64| {
             self.batches.partition_point(|batch: &BatchPlan| batch.entries.end <= start)
@@ -149,7 +149,7 @@ impl<P> Plan<P> {
         first..self.windows.partition_point(|window| window.batch <= batch)
     }
 
-    /// What the read needs from the file.
+    /// The pieces of the file that the read needs.
     pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.items.iter().flat_map(|item| &item.pieces)
     }

@@ -2,7 +2,7 @@
 //!
 //! A list of a class that the file does not describe can be read as long as it is empty. Where the
 //! caller did not name such a column, it is left out of the whole read: the first batch decides.
-//! What was handed out once cannot be taken back, so a later batch of which a column turns out to
+//! A batch that was handed out cannot be taken back, so a later one of which a column turns out to
 //! be unreadable is an error, which names the column.
 
 use super::Source;

@@ -21,7 +21,7 @@ use remote::fetch::ledger::Phase;
 use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
 
-/// What decoding threads have done.
+/// Results of decoding threads.
 pub(super) enum Work {
     Decoded {
         item: usize,
@@ -52,9 +52,9 @@ pub struct Pipeline<S: Source> {
     wanted: Vec<(usize, usize)>,
     /// Wants that have not come.
     open: usize,
-    /// What has become of each item.
+    /// The state of each item.
     pub slots: Vec<Slot>,
-    /// What is filled where nothing has to be decided.
+    /// The columns that are filled where no cut has to be decided.
     pub(super) assembly: Assembly,
     pub(super) undecided: Option<Undecided>,
     pub(super) left_out: LeftOutColumns,
@@ -64,8 +64,8 @@ pub struct Pipeline<S: Source> {
     pub(super) absent: Vec<usize>,
     /// The next batch to be assembled.
     next: usize,
-    /// Batches before this one are waited for: they are demands, and what is decoded for them
-    /// counts as the consumer's.
+    /// Batches before this one are waited for: they are demands, and items decoded for them count
+    /// as the consumer's.
     awaited: usize,
     pub(super) done: mpsc::UnboundedSender<Work>,
 }
@@ -122,7 +122,7 @@ impl<S: Source> Pipeline<S> {
         for at in plan.windows.iter().flat_map(|window| &window.items) {
             slots[*at].undecided += 1;
         }
-        // What a cut leaves is asked for later, and sooner needed.
+        // Entries that a cut leaves are requested later, and needed sooner.
         let wants = match undecided {
             Some(_) => job.remote.want(Vec::new()),
             None => job.remote.want_in_order(Vec::new()),
@@ -148,7 +148,7 @@ impl<S: Source> Pipeline<S> {
         }
     }
 
-    /// Asks for what is certain; returns what is at hand of it.
+    /// Requests the items that are certain; returns those of them that are at hand.
     fn begin(&mut self) -> Result<AtHand> {
         S::prepare(self)?;
         Ok(match self.undecided {
@@ -180,8 +180,8 @@ impl<S: Source> Pipeline<S> {
                 },
                 slot = output.sender.reserve(), if self.is_complete(self.next) => {
                     let Ok(slot) = slot else { return Ok(()) };
-                    // Assembled only now: until it can be handed out, what a batch is made of
-                    // counts against the budget.
+                    // Assembled only now: until a batch can be handed out, its items count against
+                    // the budget.
                     slot.send(Ok(self.batch(self.next, &output)?));
                     self.next += 1;
                 }
@@ -213,8 +213,8 @@ impl<S: Source> Pipeline<S> {
         }
     }
 
-    /// What the consumer is waiting for, if it is: the batch that is being handed over, or what the
-    /// next one lacks.
+    /// The phase that the consumer waits for, if it does: the handing over of a batch, or the items
+    /// that the next one lacks.
     fn waits_for(&self, handing_over: bool) -> Phase {
         let undecided = !self.is_decided(self.next);
         match (self.absent[self.next], self.lacking[self.next]) {
@@ -279,7 +279,7 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// When an item's turn comes: a number of an entry, so that reads of one table side by side are
-    /// served side by side. What has the same turn is fetched in the order of the file.
+    /// served side by side. Items of the same turn are fetched in the order of the file.
     fn turn(&self, item: &Item<S::Locator>) -> u64 {
         match &self.undecided {
             None => self.plan.batches[item.batches.start].entries.start,
@@ -394,8 +394,8 @@ impl<S: Source> Pipeline<S> {
         self.plan.items[at].batches.start < self.awaited
     }
 
-    /// The consumer waits for the batches before `until`. What they hold is the consumer's, or a
-    /// batch larger than the budget could never be completed.
+    /// The consumer waits for the batches before `until`. Their memory counts as the consumer's,
+    /// else a batch larger than the budget could never be completed.
     fn wait_for(&mut self, until: usize) {
         let until = until.min(self.plan.batches.len());
         let mut late = Vec::new();
@@ -456,12 +456,12 @@ impl<S: Source> Pipeline<S> {
         let reservation = self.account(at, reservations, array.nbytes());
         self.slots[at].state = State::Held(array, reservation);
         self.count_in(at);
-        // What waited for these counts is decoded.
+        // Items that waited for these counts are decoded.
         self.slots[at].dependents.clone().into_iter().for_each(|at| self.feed(at));
         self.feed_windows(at);
     }
 
-    /// Tells the budget what has become of a decoded item: one share of it stands for that.
+    /// Gives the budget the size of a decoded item: one of its reservations stands for that.
     fn account(
         &self,
         at: usize,

@@ -10,7 +10,7 @@ use crate::read::core::columns::SkippedColumn;
 use remote::Error;
 use remote::fetch::{MemoryReservation, Wants};
 
-/// What has become of an item, and which others need it.
+/// State of an item, and the others that need it.
 #[derive(Default)]
 pub struct Slot {
     pub state: State,

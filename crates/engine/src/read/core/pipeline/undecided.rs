@@ -7,15 +7,15 @@ use super::plan::Plan;
 use crate::read::core::cut::Predicate;
 
 /// Bytes of deciding columns asked for and not yet decided about, at least; on a link that holds
-/// more, twice what it holds.
+/// more, twice the bytes that it holds.
 pub const UNDECIDED_BYTES: u64 = 8 << 20;
-/// Bytes asked for before the first decision: what the link holds, but no less than a handful of
-/// new connections bring in their first flight, and no more than may well be for nothing.
+/// Bytes requested before the first decision: those that the link holds, but no less than a handful
+/// of new connections bring in their first flight, and no more than may well be for nothing.
 const UNSEEN_BYTES: RangeInclusive<u64> = 64 << 10..=1 << 20;
 /// Where at least this part of all bytes has survived, waiting for a decision brings nothing.
 pub const NEARLY_ALL: (u64, u64) = (31, 32);
 
-/// Which windows of a plan are decided, and what that has left.
+/// Which windows of a plan are decided, and the entries that the decisions have left.
 pub struct Undecided {
     /// Positions of the columns that the predicate gets, in its order.
     pub columns: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct Undecided {
     pub decided: usize,
     /// Items that each window lacks to be decided.
     pub lacking: Vec<usize>,
-    /// What each decided window has left.
+    /// Entries that each decided window has left.
     pub survivors: Vec<Option<Vec<Range<u64>>>>,
     /// Bytes of deciding items that were asked for and that some window still needs.
     pub undecided_bytes: u64,
