@@ -8,13 +8,14 @@ use rootfile::{File, Known, Needs, Progress};
 use super::link::LINK;
 use super::remembered::add_needed;
 
-/// What lies further from both ends has nothing to do with how the files begin and end.
+/// Longest reach: metadata further from both ends do not belong to the usual beginning and end of
+/// files.
 const REACH_MAX: u64 = 256 << 10;
 /// Where the metadata lay in the files read before. Copies share it.
 #[derive(Debug, Clone, Default)]
 pub struct MetadataHints {
     shared: Arc<Shared>,
-    /// Few files are opened ahead, and what follows is read of them: else they are only opened.
+    /// Few files are opened ahead, and are then read: else they are only opened.
     is_read: bool,
     /// There is no other file to use the hints.
     is_one: bool,
@@ -35,15 +36,15 @@ impl MetadataHints {
         MetadataHints { is_read: true, is_one: files < 2, ..MetadataHints::default() }
     }
 
-    /// So much is needed of a file of this size, beyond what has come.
+    /// These ranges are needed of a file of this size, beyond the bytes that have arrived.
     pub fn note(&self, needs: &Needs, size: u64) {
         let reaches = needs.required.iter().map(|range| size.saturating_sub(range.start));
         let most = reaches.filter(|reach| *reach <= REACH_MAX.min(size / 2)).max();
         self.shared.reach.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// Leaves those of the wishes that files like this one have turned out to need, and adds what
-    /// they have needed of their beginning.
+    /// Leaves those of the wishes that files like this one have turned out to need, and adds the
+    /// bytes that they have needed of their beginning.
     pub fn choose(&self, needs: &mut Needs, size: u64) {
         let Shared { head, reach, is_set } = &*self.shared;
         let mut reach = reach.load(Ordering::Relaxed);
@@ -60,8 +61,8 @@ impl MetadataHints {
         needs.speculative.push(0..(head + head / 16).min(size));
     }
 
-    /// Finds out what `read` has needed of a file of which `known` is here and the first
-    /// `head_asked` bytes come with the open: of the first one that asks for it.
+    /// Finds out which bytes `read` has needed of a file of which the bytes of `known` are here and
+    /// the first `head_asked` bytes come with the open: of the first file that asks for it.
     pub fn learn(
         &self,
         file: &File,
@@ -70,7 +71,7 @@ impl MetadataHints {
         read: impl Fn(&File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
         let Some(size) = known.size() else { return };
-        // What follows reads all metadata once more.
+        // The steps below read all metadata once more.
         if self.is_one || self.shared.is_set.load(Ordering::Relaxed) {
             return;
         }

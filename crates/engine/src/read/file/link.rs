@@ -5,9 +5,9 @@ use remote::LinkModel;
 use rootfile::header::{HEADER_LEN, Header};
 use rootfile::{Known, RequestSizes};
 
-/// What the link is taken for: with the open comes the beginning of the file (the header and the
-/// top directory's record need about 400 bytes), and its end where the server can answer that
-/// before its size is known (the key list, the streamer information and most trees' records).
+/// The assumed link: with the open comes the beginning of the file (the header and the top
+/// directory's record need about 400 bytes), and its end where the server can answer that before
+/// its size is known (the key list, the streamer information and most trees' records).
 pub const LINK: LinkModel = LinkModel::USUAL;
 
 /// The number of a file that only copies of it share (`fUUID`), from its first bytes.

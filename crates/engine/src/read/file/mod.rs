@@ -45,8 +45,8 @@ pub(crate) enum Speculation {
     /// The same for a file whose bytes clients read. uproot reads a list of keys with the
     /// [`BEHIND`] bytes that follow it.
     EagerForClients,
-    /// Other files are read meanwhile, so that bytes are what costs: only what the files before
-    /// needed is fetched early.
+    /// Other files are read meanwhile, so that bytes are the main cost: only ranges that the files
+    /// before needed are fetched early.
     Learned(MetadataHints),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     profiles: Profiles,
     file: rootfile::File,
     pub(crate) known: Arc<Mutex<Known>>,
-    /// Bytes of objects among what is known.
+    /// Bytes of objects among the known bytes.
     pub(crate) kept_bytes: AtomicU64,
     /// Those that have been looked into, by the offset of their records.
     pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
@@ -73,7 +73,7 @@ pub(crate) struct Inner {
 /// A file whose server has answered, and of which nothing has been understood yet.
 pub(crate) struct OpenBytes {
     pub remote: Arc<RemoteFile>,
-    /// The bytes of metadata that have come; what is read of them later is added.
+    /// The bytes of metadata that have arrived; metadata read later are added.
     pub known: Arc<Mutex<Known>>,
     cached: Option<CachedMetadata>,
     pub profiles: Profiles,
@@ -134,10 +134,10 @@ impl OpenBytes {
 }
 
 impl File {
-    /// Reads what an open ROOT file says of itself.
+    /// Reads the header, key list and streamer information of an open ROOT file.
     ///
     /// # Errors
-    /// `Corrupt` or `Unsupported` for what is no ROOT file, an empty one included; those of
+    /// `Corrupt` or `Unsupported` for a file that is no ROOT file, an empty one included; those of
     /// fetching.
     pub(crate) async fn of_bytes(bytes: OpenBytes, decoders: &Decoders) -> Result<Self> {
         let OpenBytes { remote, known, speculation, classes, .. } = &bytes;
@@ -164,8 +164,8 @@ impl File {
         Ok(File::new(bytes, decoders, file))
     }
 
-    /// Takes a file for what is remembered of it, so that it can be read from before it is open;
-    /// `None` where too little is remembered.
+    /// Presumes that a file still has its cached metadata, so that it can be read from before it is
+    /// open; `None` where too few are cached.
     pub(crate) async fn open_speculatively(
         fetcher: &Fetcher,
         decoders: &Decoders,
@@ -214,7 +214,8 @@ impl File {
         self.inner.remote.url()
     }
 
-    /// Where it is, to find what it names: the first of its places.
+    /// Its address, relative to which the files that it names are found: the first of its
+    /// addresses.
     pub(crate) fn place(&self) -> Result<&Address> {
         self.inner
             .remote
@@ -238,8 +239,8 @@ impl File {
         &self.inner.file
     }
 
-    /// Whether the file was never closed: then it has what had been saved before, and the report
-    /// says so.
+    /// Whether the file was never closed: then it has the objects that had been saved before, and
+    /// the report says so.
     pub fn is_recovered(&self) -> bool {
         self.inner.file.is_recovered
     }
@@ -288,8 +289,8 @@ impl File {
         &self.inner.decoders
     }
 
-    /// Every key of the file, each directory followed by what is in it; `recursive` off stays at
-    /// the top. A corrupt directory says so in its own key, and does not hide the others.
+    /// Every key of the file, each directory followed by its content; `recursive` off stays at the
+    /// top. A corrupt directory says so in its own key, and does not hide the others.
     pub async fn keys(&self, recursive: bool) -> Result<Vec<KeyInfo>> {
         let directories = if recursive {
             self.reading(|file, known| file.directories(known)).await?
@@ -326,7 +327,8 @@ impl File {
         Ok(found)
     }
 
-    /// Adds what `read` has needed of this file to what is expected of the other files of a chain.
+    /// Adds the bytes that `read` has needed of this file to those expected of the other files of a
+    /// chain.
     pub(crate) fn add_hints(
         &self,
         hints: &MetadataHints,
@@ -335,7 +337,7 @@ impl File {
         hints.learn(&self.inner.file, &self.known(), LINK.head(), read);
     }
 
-    /// Remembers for the next time what `read` needs.
+    /// Stores the bytes that `read` needs for the next time.
     pub(crate) fn learn(
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
@@ -345,7 +347,7 @@ impl File {
         }
     }
 
-    /// Calls a reading function until it has what it needs.
+    /// Calls a reading function until it has the bytes that it needs.
     pub(crate) async fn reading<T>(
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
@@ -378,7 +380,8 @@ impl SpeculativeOpen {
     }
 }
 
-/// Supplies what `read` lacks until it is ready. What comes is there for others at once.
+/// Supplies the ranges that `read` lacks until it is ready. Bytes that arrive are there for others
+/// at once.
 pub(crate) async fn progress<T>(
     remote: &RemoteFile,
     known: &Mutex<Known>,

@@ -32,7 +32,7 @@ impl Profiles {
         Profiles { notes: Notes::new(store, "profiles") }
     }
 
-    /// Where they are kept, for what else is remembered of a shape.
+    /// Where they are stored, for other notes about a shape.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }

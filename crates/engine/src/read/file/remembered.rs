@@ -14,7 +14,7 @@ use remote::store::{Entry, Store};
 /// Number of bytes behind metadata that are read and stored with them where clients read the file.
 pub(super) const BEHIND: u64 = 8;
 
-/// What a function that reads metadata says.
+/// Result of a function that reads metadata.
 type Read = rootfile::Result<Progress<()>>;
 
 /// One file's place in the store.
@@ -26,7 +26,7 @@ pub struct CachedMetadata {
     /// As it was found, until it has been held against the file.
     found: Mutex<Option<Entry>>,
     knows: bool,
-    /// The entry is the present file's, and what is learnt is added to it.
+    /// The entry is the present file's, and further metadata are added to it.
     is_true: AtomicBool,
     /// Bytes of metadata that there were when the entry was last up to date.
     bytes_then: AtomicU64,
@@ -51,7 +51,7 @@ impl CachedMetadata {
         self.knows
     }
 
-    /// What is remembered, not yet held against anything.
+    /// The cached metadata, not yet compared with anything.
     pub fn speculative(&self) -> Option<(FileInfo, Known)> {
         let found = self.found.lock();
         let entry = found.as_ref()?;
@@ -60,8 +60,8 @@ impl CachedMetadata {
         Some((entry.info.clone(), known))
     }
 
-    /// Adds what is remembered to the bytes that came with the open, if they and the server's
-    /// answer say that it is the same file; returns whether they do.
+    /// Adds the cached metadata to the bytes that came with the open, if these and the server's
+    /// answer show that it is the same file; returns whether they do.
     pub fn recall(&self, remote: &RemoteFile, info: &FileInfo, known: &mut Known) -> bool {
         let Some(entry) = self.found.lock().take() else { return false };
         if !is_same(&entry, info, known) {
@@ -78,8 +78,8 @@ impl CachedMetadata {
         true
     }
 
-    /// Remembers what opening the file takes and then what `read` needs, unless it is remembered.
-    /// Nothing is understood anew: `read` says where the bytes are.
+    /// Stores the bytes that opening the file and then `read` need, unless they are stored. Nothing
+    /// is parsed anew: `read` says where the bytes are.
     pub fn learn(
         &self,
         remote: &RemoteFile,
@@ -90,7 +90,7 @@ impl CachedMetadata {
         // Of a server that does not say when a file changed, its size alone says too little.
         let is_told_apart = !remote.info().says_only_size();
         let bytes_now = known.held_bytes();
-        // What has not been held against the file yet may be another one's.
+        // An entry that has not been compared with the file yet may be another one's.
         let is_presumed = self.found.lock().is_some();
         if is_presumed
             || !is_told_apart
@@ -98,7 +98,7 @@ impl CachedMetadata {
         {
             return;
         }
-        // What has come without TLS is not remembered of places that are reached within it.
+        // Bytes that arrived without TLS are not stored for origins that are reached within it.
         let Some(origin) = self.origin.as_ref().filter(|o| remote.origin().as_ref() == Some(*o))
         else {
             return;
@@ -135,7 +135,8 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
 }
 
 /// Adds to `needed` the bytes without which the file cannot be opened and read from, with
-/// [`BEHIND`] each where these are known: less than what was fetched, which had speculation in it.
+/// [`BEHIND`] each where these are known: fewer than were fetched, which included speculative
+/// ranges.
 pub(crate) fn add_needed(
     file: &File,
     known: &Known,

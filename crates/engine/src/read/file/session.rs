@@ -76,13 +76,13 @@ impl Session {
         self.open_at(locations, Speculation::EagerForClients).await
     }
 
-    /// Takes a file for what is remembered of it; `None` where that is too little.
+    /// Presumes that a file still has its cached metadata; `None` where these are too few.
     pub async fn open_speculatively(&self, address: &str) -> Result<Option<SpeculativeOpen>> {
         self.open_speculatively_for(address, (CacheUse::Usual, false)).await
     }
 
     /// The same for clients as those of [`Session::open_bytes`]; `None` also where there is a
-    /// cache, which itself knows what it has of the file.
+    /// cache, which itself knows the ranges that it has of the file.
     pub async fn open_bytes_speculatively(
         &self,
         address: &str,

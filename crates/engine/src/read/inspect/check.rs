@@ -1,4 +1,4 @@
-//! Whether a whole file is what writers of ROOT files promise each other.
+//! Checks whether a whole file keeps the promises of writers of ROOT files to each other.
 
 use std::ops::Range;
 

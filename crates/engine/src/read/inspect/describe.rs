@@ -76,7 +76,7 @@ pub struct DescribedColumn {
 }
 
 impl dyn Table {
-    /// What is in it: of the branches or fields those that `patterns` name, or all.
+    /// Its content: of the branches or fields those that `patterns` name, or all.
     ///
     /// # Errors
     /// `NotInFile` for a name that nothing has; of an RNTuple those of reading page lists.

@@ -12,13 +12,13 @@ use remote::address::{self, Address};
 use remote::source::diagnose::{Finding, Step, fault, fine};
 use remote::{ErrorKind, Result};
 
-/// What a ROOT file begins with.
+/// First bytes of a ROOT file.
 const MAGIC: &[u8] = b"root";
 
-/// What has been found.
+/// Kinds of content that were found.
 enum Content {
     Root(String),
-    /// Another kind of file, which may be what its user wants to copy.
+    /// Another kind of file, which a user may want to copy.
     Other(String),
     Damaged(String),
 }
@@ -36,7 +36,8 @@ pub(crate) async fn examine(session: &Session, address: &str) -> Result<Vec<Find
     Ok(findings)
 }
 
-/// Looks for what every read needs: the header, the list of keys, and the end of the file.
+/// Looks for the parts that every read needs: the header, the list of keys, and the end of the
+/// file.
 async fn examine_content(session: &Session, address: &Address) -> Finding {
     let begun = Instant::now();
     let content = content(session, address).await;

@@ -25,7 +25,7 @@ use crate::Engine;
 /// Decoded bytes of one batch.
 const BATCH_BYTES: u64 = 16 << 20;
 
-/// What is read.
+/// The columns and events to read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exercise {
     /// The part of the stored bytes whose branches are read in each event: above 0, at most 1.
@@ -42,7 +42,7 @@ pub struct Exercise {
 pub enum Form {
     /// Batches of columns that are named beforehand.
     Columns,
-    /// Event by event, without saying what will be looked at.
+    /// Event by event, without naming the columns beforehand.
     Events(Learning),
 }
 
@@ -55,7 +55,7 @@ pub struct Choice {
     pub fraction: f64,
 }
 
-/// What an exercise has come to.
+/// Result of an exercise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     pub events: u64,
@@ -214,7 +214,7 @@ fn of_batch(batch: &Batch) -> u64 {
     batch.columns.iter().map(|(_, array)| content(array)).sum()
 }
 
-/// Bytes of numbers and texts, without what says where entries begin.
+/// Bytes of numbers and texts, without offsets of entries.
 fn content(array: &Array) -> u64 {
     match array {
         Array::Numbers { numbers, .. } => numbers.nbytes() as u64,

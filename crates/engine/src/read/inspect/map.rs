@@ -1,8 +1,8 @@
 //! The layout of a file: every record that its lists name.
 //!
 //! Keys come from the directories' key lists, baskets from the trees' own tables, pages from page
-//! lists: a few round trips, however many records there are. What none of these names (what was
-//! deleted, above all) is what lies between.
+//! lists: a few round trips, however many records there are. The gaps between them are bytes that
+//! none of these names (deleted records, above all).
 
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ impl File {
     }
 }
 
-/// What is corrupt or unknown has no records of its own; what could not be fetched is an error.
+/// A corrupt or unknown object has no records of its own; a failure to fetch is an error.
 fn unless_lost(error: crate::Error) -> Result<Vec<Record>> {
     use crate::ErrorKind::{Corrupt, LimitReached, Unsupported};
     match error.kind() {
@@ -147,7 +147,7 @@ pub(crate) fn factor(content: u64, stored: u64) -> Option<f64> {
     (stored > 0).then(|| content as f64 / stored as f64)
 }
 
-/// By offset; what two lists name (a basket of two cycles of a tree) once.
+/// By offset; a record that two lists name (a basket of two cycles of a tree) once.
 pub(crate) fn with_gaps(mut records: Vec<Record>, size: u64) -> Vec<Record> {
     records.sort_by_key(|record| (record.offset, record.stored_bytes));
     records.dedup_by(|b, a| (a.offset, a.stored_bytes) == (b.offset, b.stored_bytes));

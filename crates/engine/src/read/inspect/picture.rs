@@ -1,8 +1,8 @@
-//! A picture of a file: where the baskets or pages of chosen columns lie, and what has been fetched
-//! (after ROOT's `TFile::DrawMap`, which draws the first).
+//! A picture of a file: where the baskets or pages of chosen columns lie, and which bytes have been
+//! fetched (after ROOT's `TFile::DrawMap`, which draws the first).
 //!
 //! The file is laid out like a text: in rows of equal length, from left to right and from top to
-//! bottom. Below what lies in a row, a thin line shows what of it has been fetched.
+//! bottom. Below the records of a row, a thin line shows the bytes of it that have been fetched.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -18,7 +18,8 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 92.0;
-/// From one row to the next; what lies there, and below it what has been fetched.
+/// Distance from one row to the next; height of the records, and below them of the line of fetched
+/// bytes.
 const PITCH: f64 = 13.0;
 const BAND: f64 = 8.0;
 const FETCHED: (f64, f64) = (8.5, 11.0);
@@ -38,8 +39,8 @@ const METADATA: &str = "#777";
 const FETCHED_COLOUR: &str = "#111";
 
 impl dyn Columns {
-    /// Draws where these columns' baskets or pages lie in the file, and what of it has been fetched
-    /// so far, as SVG.
+    /// Draws where these columns' baskets or pages lie in the file, and which bytes of it have been
+    /// fetched so far, as SVG.
     ///
     /// # Errors
     /// As [`Columns::footprints`] and [`crate::read::file::File::map`].
@@ -53,7 +54,7 @@ impl dyn Columns {
     }
 }
 
-/// What has come of the file, in its order.
+/// Ranges of the file that have been fetched, in its order.
 fn fetched(columns: &dyn Columns) -> Vec<Range<u64>> {
     let remote = columns.file().remote();
     let records = remote.trace().records();
@@ -232,7 +233,7 @@ fn shortened(text: &str, most: usize) -> String {
     front.iter().chain(&['…']).chain(back).collect()
 }
 
-/// What is drawn whatever the columns.
+/// Draws the part of the legend that does not depend on the columns.
 fn keys(drawing: &mut Drawing) {
     let style = Style { size: 11.0, ..PLAIN };
     let mut x = LEFT;

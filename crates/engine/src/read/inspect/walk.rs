@@ -1,8 +1,8 @@
 //! The layout of a file, from the headers of its records.
 //!
-//! Each record begins with its key, which says how long it is, of what class, and how much its
-//! content was compressed. What no list names is walked from key to key, all such places at once: a
-//! few round trips, unless very many long records lie beside each other that no list names.
+//! Each record begins with its key, which has its length, its class, and the compression of its
+//! content. Ranges that no list names are walked from key to key, all of them at once: a few round
+//! trips, unless very many long records lie beside each other that no list names.
 
 use std::ops::Range;
 
@@ -22,9 +22,9 @@ const LOOK: Range<u64> = 512..1 << 20;
 const KEY_LEN_MAX: u64 = 64 << 10;
 
 impl File {
-    /// As [`File::map`], with what the keys of the records say: of each basket its own compression,
-    /// and beside what the lists name everything that has a key, such as key lists, free space
-    /// (`free`) and what was written over.
+    /// As [`File::map`], with facts from the keys of the records: of each basket its own
+    /// compression, and in addition to the records that the lists name every other one with a key,
+    /// such as key lists, free space (`free`) and records that were written over.
     ///
     /// # Errors
     /// As [`File::map`], and those of fetching the keys.
@@ -112,7 +112,7 @@ impl Gap {
             let Some(next) = step(&rest, self.at, self.end) else {
                 let seen = seen_end - self.at;
                 if seen_end < self.end && seen < KEY_LEN_MAX {
-                    // The key goes on behind what is here.
+                    // The key goes on behind the bytes that are here.
                     break;
                 }
                 self.at = self.end;

@@ -11,7 +11,7 @@ use crate::located::Located;
 use crate::read::core::names::no_such;
 use remote::{Error, ErrorKind, Result};
 
-/// The version of what the fields mean that is known.
+/// The known version of the meaning of the fields.
 const SCHEMA_MAJOR: u16 = 1;
 
 /// An attribute set, open. Cheap to clone.
@@ -53,7 +53,7 @@ impl AttributeSet {
         &self.ntuple
     }
 
-    /// Major and minor version of what its fields mean.
+    /// Major and minor version of the meaning of its fields.
     pub fn schema_version(&self) -> [u16; 2] {
         self.schema_version
     }

@@ -78,7 +78,7 @@ impl File {
     /// The RNTuple at `path` (`directory/name` or `directory/name;cycle`).
     ///
     /// # Errors
-    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    /// `NotFound` with the names that there are; `Unsupported` for an object of another class.
     pub async fn ntuple(&self, path: &str) -> Result<RNTuple> {
         let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
         Ok(RNTuple::new(self.clone(), path, metadata))

@@ -1,9 +1,9 @@
-//! A reader that does not say beforehand which fields it reads.
+//! A reader that does not name the fields that it reads beforehand.
 //!
-//! It goes through an RNTuple in steps and touches columns as it likes. What it touches once is
-//! read on from there, cluster by cluster and as far ahead as the memory budget goes, until a whole
-//! cluster has passed in which the caller did not touch it. Two rules keep the round trips few
-//! where nothing is known yet, those of [`crate::read::tree::learn`]:
+//! It goes through an RNTuple in steps and touches columns as it likes. A column that it touches
+//! once is read on from there, cluster by cluster and as far ahead as the memory budget goes, until
+//! a whole cluster has passed in which the caller did not touch it. Two rules keep the round trips
+//! few where nothing is known yet, those of [`crate::read::tree::learn`]:
 //!
 //! * **Startup**: with the first column, the others come for the first step, the smallest first,
 //!   up to an allowance of bytes.
@@ -23,7 +23,8 @@ use crate::read::core::stepping::{Steps, allowance};
 use crate::read::core::steps::ReadPriority;
 use remote::Result;
 
-/// Goes through an RNTuple step by step, fetching what is touched and what will be.
+/// Goes through an RNTuple step by step, fetching the columns that are touched and those that will
+/// be.
 pub(crate) struct Prefetcher {
     ntuple: RNTuple,
     columns: Vec<FieldColumn>,
@@ -35,7 +36,7 @@ pub(crate) struct Prefetcher {
     present: Range<u64>,
     /// The window in which the present step begins.
     window: usize,
-    /// What is read of each column, if anything.
+    /// The read of each column, if there is one.
     read: Vec<Option<Read>>,
     learning: Learning,
     begun: bool,
@@ -43,7 +44,7 @@ pub(crate) struct Prefetcher {
     crowd: usize,
 }
 
-/// What is read of a column.
+/// The read of a column.
 struct Read {
     batches: Batches,
     /// The windows that `batches` brings from now on.
@@ -114,7 +115,7 @@ impl Prefetcher {
         loop {
             let lacking = read.coming.start < windows.end;
             if read.coming.is_empty() && read.coming.end < self.starts.len() - 1 {
-                // What was read in case it is needed ends here; now it is.
+                // The read that was begun in case the column is needed ends here; now it is needed.
                 let starts = &self.starts[read.coming.start..];
                 let column = &self.columns[column];
                 read.batches = self.ntuple.follow(column, &self.clusters, starts, lacking)?;
@@ -150,7 +151,7 @@ impl Prefetcher {
         })
     }
 
-    /// Begins to read a column, and what may be touched beside it.
+    /// Begins to read a column, and those that may be touched with it.
     fn begin(&mut self, column: usize, windows: &Range<usize>) -> Result<()> {
         let all = windows.start..self.starts.len() - 1;
         self.read[column] = Some(self.reading(column, all, true)?);
@@ -198,7 +199,8 @@ impl Prefetcher {
         self.clusters[windows.clone()].iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Gives back what lies before an entry, and what was not touched since the window before.
+    /// Gives back batches before an entry, and columns that were not touched since the window
+    /// before.
     fn let_go(&mut self, start: u64) {
         for each in &mut self.read {
             let Some(read) = each else { continue };

@@ -77,7 +77,7 @@ impl RNTuple {
         };
         let list = NameList::new(ColumnKind::Field, names.all().iter().map(name).collect())
             .of_table(&ntuple.schema.name);
-        // What is in front of a slash may have a cycle of its own.
+        // The directories in front of a slash may have cycles of their own.
         let name_at = path.rfind('/').map_or(0, |at| at + 1);
         let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
         let (asked, path) = (path.into(), path[..end].into());
@@ -141,7 +141,7 @@ impl RNTuple {
         self.field_column(named.path.clone(), how)
     }
 
-    /// A field at the top with those of its fields that are in `keep`, and what is below them.
+    /// A field at the top with those of its fields that are in `keep`, and the fields below them.
     ///
     /// # Errors
     /// As [`RNTuple::column`].
@@ -223,7 +223,7 @@ impl RNTuple {
         }
     }
 
-    /// What reading would fetch.
+    /// The plan of the pages that reading would fetch.
     ///
     /// # Errors
     /// `InvalidArgument` for a first entry behind the last; those of reading page lists.
@@ -335,7 +335,7 @@ impl RNTuple {
             .map_err(|error| error.within(path).located(file.url()))
     }
 
-    /// Reads what is planned.
+    /// Reads the planned pages.
     fn run(&self, columns: Vec<FieldColumn>, plan: RNTuplePlan, rank: ReadPriority) -> Batches {
         pipeline::start(self.job(columns.len(), rank), self.fields(columns), plan, None)
     }
@@ -399,7 +399,8 @@ impl RNTuple {
         Ok(all.filter(within).cloned().collect())
     }
 
-    /// Reads it and the page lists of groups again, for those who want to know what that takes.
+    /// Reads it and the page lists of groups again, for callers that want to know the bytes which
+    /// that needs.
     fn again(
         &self,
         format: &rootfile::File,

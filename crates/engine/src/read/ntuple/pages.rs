@@ -24,19 +24,19 @@ pub struct Fields {
     pub path: Arc<str>,
     pub url: String,
     pub columns: Arc<[FieldColumn]>,
-    /// Where a cut says what is read.
+    /// Where a cut decides which entries are read.
     pub shares: Option<Shares>,
 }
 
-/// What is planned at one time where a cut says what is read: the entries of a cluster in a batch,
-/// since nothing less of a collection can be fetched.
+/// The units of planning where a cut decides which entries are read: the entries of a cluster in a
+/// batch, since nothing less of a collection can be fetched.
 pub struct Shares {
     clusters: Vec<Arc<Cluster>>,
     /// First entries of the batches and, last, the end.
     batches: Vec<u64>,
     /// The same of the shares that are not planned.
     starts: std::collections::VecDeque<u64>,
-    /// What is left of these, as far as it is known.
+    /// The surviving entries of these, as far as they are known.
     runs: Vec<Range<u64>>,
     /// Where the next survivor goes: see [`Survivors::position`].
     ///

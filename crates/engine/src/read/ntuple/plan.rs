@@ -46,8 +46,8 @@ pub fn plan(
     Ok(Plan::without_items(starts).with_items(items))
 }
 
-/// Plans reading some runs of the entries of a cluster. Where these are what a cut has left, their
-/// `position` is given as in [`Survivors`].
+/// Plans reading some runs of the entries of a cluster. Where these are the survivors of a cut,
+/// their `position` is given as in [`Survivors`].
 pub fn cluster_items(
     schema: &Schema,
     columns: &[FieldColumn],
@@ -91,7 +91,7 @@ fn pieces(schema: &Schema, uses: &[PageUse]) -> Vec<Piece> {
         let column = &schema.columns[used.column as usize];
         let wide = u64::from(column.bits.max(32)) / 8;
         let mut decoded = u64::from(used.page.elements) * wide;
-        // The first piece stands for what all decode to.
+        // The first piece carries the decoded bytes of all.
         let piece = |range: &Range<u64>| Piece {
             range: range.clone(),
             decoded: std::mem::take(&mut decoded),

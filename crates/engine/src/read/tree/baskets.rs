@@ -16,13 +16,13 @@ use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::slot::Counts;
 use crate::read::core::pipeline::{Arrived, Decoded, Decoder, Pipeline, Source};
 
-/// What a file says of its size is believed up to so many times its stored bytes; beyond that,
-/// arrays grow as they are filled.
+/// The size that a file states for it is believed up to so many times its stored bytes; beyond
+/// that, arrays grow as they are filled.
 const EXPANSION_TRUSTED: u64 = 32;
 
 /// Columns of a tree. An item is the basket of a number.
 pub struct Baskets {
-    /// What came with the metadata; baskets in it are not fetched again.
+    /// Bytes that came with the metadata; baskets in them are not fetched again.
     pub known: Known,
     pub tree: Arc<Tree>,
     pub tree_path: Arc<str>,
@@ -138,8 +138,8 @@ impl OneBasket<'_> {
         Ok(decoded.unwrap_or(Decoded::LacksCounts(bytes)))
     }
 
-    /// What `decode` makes of the basket and the entries of the tree that it holds; `None` where it
-    /// lacks counts.
+    /// The result of `decode` for the basket and the entries of the tree that it holds; `None`
+    /// where it lacks counts.
     fn with_basket<T>(
         &self,
         bytes: &Bytes,
@@ -170,7 +170,7 @@ impl OneBasket<'_> {
         })
     }
 
-    /// An empty column with room for what a basket holds.
+    /// An empty column with room for the entries of a basket.
     fn room_for(&self, basket: &Basket<'_>) -> Array {
         let mut array = self.column.interpretation.empty();
         array.reserve(basket.entries, basket.data.len());

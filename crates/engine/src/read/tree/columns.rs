@@ -100,7 +100,7 @@ impl File {
     /// The tree at `path` (`directory/name` or `directory/name;cycle`).
     ///
     /// # Errors
-    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    /// `NotFound` with the names that there are; `Unsupported` for an object of another class.
     pub async fn tree(&self, path: &str) -> Result<Tree> {
         let metadata = self.reading(|file, known| file.tree(known, path)).await?;
         self.learn(|file, known| file.has_record(known, path));

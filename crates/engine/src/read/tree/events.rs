@@ -1,4 +1,4 @@
-//! Entry by entry: a reader that need not say what it will look at.
+//! Entry by entry: a reader that need not name the branches that it will look at.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use remote::{Error, ErrorKind, Result};
 
 /// A tree's entries, one after the other.
 ///
-/// Nothing is declared: what is looked at in one event is fetched ahead for the next ones, what is
-/// looked at now and then comes together, and nothing is waited for longer than its first time.
+/// Nothing is declared: branches that are looked at in one event are prefetched for the next ones,
+/// those that are looked at now and then are fetched together, and only the first access to a
+/// branch waits.
 ///
 /// ```no_run
 /// # async fn example(tree: farroot_engine::Tree) -> farroot_engine::Result<()> {
@@ -39,7 +40,7 @@ impl Tree {
         self.events_with(entries, Learning::default())
     }
 
-    /// As [`Tree::events`], with some rules left out: for measuring what they bring.
+    /// As [`Tree::events`], with some rules left out: for measuring their gain.
     pub fn events_with(&self, entries: Range<u64>, learning: Learning) -> Events {
         Events { learner: AccessPredictor::new(self, [], entries, 1, learning) }
     }
@@ -74,7 +75,7 @@ impl Event<'_> {
         self.entry
     }
 
-    /// What a branch has for this event.
+    /// The value of a branch for this event.
     ///
     /// # Errors
     /// `Unsupported` for a branch that cannot be read; whatever goes wrong in fetching it.
@@ -89,7 +90,8 @@ impl Event<'_> {
     }
 }
 
-/// What one branch has for one event: a place in a decoded basket, which lives as long as this.
+/// The value of one branch for one event: a position in a decoded basket, which lives as long as
+/// this.
 #[derive(Debug, Clone)]
 pub struct EntryValue {
     array: Arc<Array>,

@@ -177,8 +177,8 @@ impl Tree {
     /// The columns that `patterns` name.
     ///
     /// # Errors
-    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read,
-    /// also where only its data show that: see [`Batch::left_out`].
+    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over branches that cannot
+    /// be read, also where only their data show that: see [`Batch::left_out`].
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<Column>> {
         let mut columns: Vec<Column> = Vec::new();
         let branches = self.inner.names.select(patterns)?;
@@ -252,7 +252,7 @@ impl Tree {
         self.columns(&["*".to_owned()]).unwrap_or_default()
     }
 
-    /// What reading would fetch.
+    /// The plan of the baskets that reading would fetch.
     pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<TreePlan> {
         forwards(&entries)?;
         plan::in_steps(&self.inner.tree, columns, entries, step)

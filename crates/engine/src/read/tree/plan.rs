@@ -112,7 +112,7 @@ pub(crate) fn step_entries(tree: &Tree, columns: &[Column], step: Step, total: u
     step.entries(total, || columns.iter().map(|column| decoded_bytes_per_entry(tree, column)).sum())
 }
 
-/// What a column takes in memory, as the branch's own totals say; offsets take eight bytes an
+/// Bytes of memory per entry of a column, from the branch's own totals; offsets take eight bytes an
 /// entry here and four in the file.
 pub(crate) fn decoded_bytes_per_entry(tree: &Tree, column: &Column) -> f64 {
     let branch = &tree.branches[column.branch.0 as usize];
@@ -166,7 +166,7 @@ fn column_items(
     Ok(())
 }
 
-/// Where a basket is in the file, and what it decodes to: no less than it takes there.
+/// The range of a basket in the file, and its decoded bytes: no fewer than its stored ones.
 pub(super) fn pieces_of(basket: &BasketRef, decoded: u64) -> (Vec<Piece>, u64) {
     match &basket.place {
         BasketPlace::Embedded(_) => (Vec::new(), decoded),

@@ -9,13 +9,13 @@ use super::{AccessPredictor, KNOWN_AFTER, Key};
 use remote::fetch::Urgency;
 
 /// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple
-/// of what it holds. How much of it is really sent for is the scheduler's choice.
+/// of the bytes that it holds. How much of it is really sent for is the scheduler's choice.
 const AHEAD_BYTES: u64 = 32 << 20;
 const AHEAD_PIPES: u64 = 4;
-/// What comes regularly is fetched for two to this power of its next times at most.
+/// A branch that is touched regularly is fetched for two to this power of its next times at most.
 const REGULAR_AHEAD_MAX: u32 = 5;
 
-/// What of a branch comes next.
+/// The next part of a branch to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Coming {
     /// The basket of this number, of a branch that is touched steadily.
@@ -25,7 +25,7 @@ enum Coming {
 }
 
 impl AccessPredictor {
-    /// A branch has been touched: what follows for the next steps is worked out at the next
+    /// A branch has been touched: the consequences for the next steps are worked out at the next
     /// one.
     pub(super) fn expect_again(&mut self, branch: usize) {
         let is_new = match self.regular(branch) {
@@ -98,8 +98,9 @@ impl AccessPredictor {
         self.low_water = known.then_some(bytes_max / 4 * 3);
     }
 
-    /// What comes next of each branch that is expected. What comes steadily and what comes
-    /// regularly go by the same entries: none of them takes the room of what is needed before it.
+    /// The next part of each branch that is expected. Parts of branches touched steadily and
+    /// regularly are ordered by the same entries: none of them takes the budget of one that is
+    /// needed before it.
     fn next_of_each(&mut self) -> BinaryHeap<Reverse<(u64, usize, Coming)>> {
         let start = self.window(self.step).start;
         let mut nearest = BinaryHeap::new();
@@ -124,7 +125,7 @@ impl AccessPredictor {
         nearest
     }
 
-    /// What was asked for ahead and has not come is not wanted.
+    /// Gives up the baskets of a branch that were requested ahead and have not arrived.
     fn give_up(&mut self, branch: usize, start: u64) {
         let late: Vec<Key> = self
             .handles

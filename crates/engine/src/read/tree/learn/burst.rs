@@ -1,9 +1,9 @@
 //! Neighbours that are fetched with a branch that is touched for the first time.
 //!
 //! Where one such branch is touched, more may follow, each of which would cost a round trip of its
-//! own. So it brings as many bytes as the link delivers in half a round trip; that is less than
-//! what a guess saves if it is right, and not much where it is wrong. The next one in the same step
-//! brings twice as many, and so on. Where nothing followed, the next burst is half as large.
+//! own. So it brings as many bytes as the link delivers in half a round trip; that costs less than
+//! a right guess saves, and not much where the guess is wrong. The next one in the same step brings
+//! twice as many, and so on. Where nothing followed, the next burst is half as large.
 
 /// How many bytes of branches never touched before come with one of them.
 #[derive(Debug, Default)]

@@ -45,14 +45,14 @@ pub enum Order {
     },
 }
 
-/// What the task is to do.
+/// Commands to the task.
 enum Command {
     Ask(Vec<(Order, oneshot::Sender<Result<Held>>)>),
     Promote(usize),
     GiveUp(usize),
 }
 
-/// What came of decoding.
+/// Result of decoding.
 enum Outcome {
     Array(Arc<Array>),
     /// The basket leaves its entry offsets to be computed from counts.

@@ -1,18 +1,19 @@
-//! A reader that does not say beforehand what it reads.
+//! A reader that does not name the branches that it reads beforehand.
 //!
 //! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
-//! What it touches in one step it mostly touches in the next ones ([`stats`]), so that their
-//! baskets are fetched ahead, as far as the byte budget goes; how sure the guess is decides how
+//! Branches that it touches in one step it mostly touches in the next ones ([`stats`]), so that
+//! their baskets are prefetched, as far as the byte budget goes; how sure the guess is decides how
 //! far. Three more rules keep the round trips few where the guess has nothing to go by:
 //!
 //! * **Startup**: with the first basket, those of all branches come that hold the first entries,
 //!   the smallest first, up to an allowance of bytes.
 //! * **Together**: a branch that was not expected brings along those that were touched with it the
 //!   last time: one request for the baskets of the entries concerned, and no more of them.
-//! * **Regularity**: what is touched every fiftieth step is fetched before the next fiftieth.
+//! * **Regularity**: a branch that is touched every fiftieth step is fetched before the next
+//!   fiftieth.
 //!
-//! What a reader touched is kept for the next one of such a tree ([`crate::read::file::profile`]),
-//! which then needs none of the three.
+//! The access history of a reader is stored for the next one of such a tree
+//! ([`crate::read::file::profile`]), which then needs none of the three.
 //!
 //! [`cache`] fetches and decodes; this module decides.
 
@@ -53,7 +54,7 @@ const BURST_PART: usize = 4;
 /// Branch and basket, by number.
 type Key = (usize, usize);
 
-/// Goes through a tree step by step, fetching what is touched and what will be.
+/// Goes through a tree step by step, fetching the branches that are touched and those that will be.
 pub(crate) struct AccessPredictor {
     tree: Tree,
     cache: BasketCache,
@@ -76,7 +77,7 @@ pub(crate) struct AccessPredictor {
     allowance: u64,
     burst: ColdStartBurst,
     learning: Learning,
-    /// What the last reader touched.
+    /// The access history of the last reader.
     profile: Option<Profile>,
 }
 
@@ -215,8 +216,8 @@ impl AccessPredictor {
         }
     }
 
-    /// What was touched with it the last time will be waited for next: asked for one by one, each
-    /// would be a round trip.
+    /// The reader will wait next for the branches that were touched with it the last time:
+    /// requested one by one, each would be a round trip.
     fn promote_co_accessed(&mut self, step: u64) {
         let entries = self.window(self.step);
         for branch in self.stats.last_touched_at(step).collect::<Vec<_>>() {
@@ -273,7 +274,7 @@ impl AccessPredictor {
         found
     }
 
-    /// Gives back what lies before an entry.
+    /// Gives back baskets before an entry.
     fn let_go(&mut self, start: u64) {
         while let Some((end, key)) = self.ends.first().copied().filter(|(end, _)| *end <= start) {
             self.ends.remove(&(end, key));
@@ -321,8 +322,8 @@ impl AccessPredictor {
         }
     }
 
-    /// What is needed at the same time has the same rank, so that it is fetched in the fewest
-    /// pieces: the cluster, or where the file knows of none the step.
+    /// Baskets that are needed at the same time have the same rank, so that they are fetched in the
+    /// fewest pieces: the cluster, or where the file knows of none the step.
     fn rank(&self, entry: u64) -> u64 {
         let entry = entry.max(self.window(self.step).start);
         match &self.tree.metadata().cluster_starts[..] {
@@ -398,7 +399,7 @@ impl AccessPredictor {
     }
 }
 
-/// Puts what the last reader touched into the statistics.
+/// Puts the access history of the last reader into the statistics.
 fn remember(stats: &mut AccessStats, tree: &Tree, profile: Option<&Profile>) {
     let Some(Profile { steady, rare }) = profile else { return };
     for (names, prior) in [(steady, Prior::Steady), (rare, Prior::Rare)] {
@@ -411,7 +412,7 @@ fn remember(stats: &mut AccessStats, tree: &Tree, profile: Option<&Profile>) {
 }
 
 impl Drop for AccessPredictor {
-    /// Keeps what was touched for the next reader, where that is known.
+    /// Stores the access history for the next reader, where it is known.
     fn drop(&mut self) {
         if self.stats.steps() < KNOWN_AFTER || self.learning != Learning::default() {
             return;

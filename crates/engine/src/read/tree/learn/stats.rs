@@ -3,7 +3,8 @@
 
 /// Steps that are remembered one by one.
 const REMEMBERED: u64 = 64;
-/// What the last reader touched steadily and this one has not after so many steps, it will not.
+/// Steps after which a branch that the last reader touched steadily is not expected any more, if
+/// this one has not touched it.
 const PRIOR_HOLDS: u64 = 8;
 /// Below so many steps even a single touch counts.
 const EARLY: u64 = 2;
@@ -32,7 +33,7 @@ struct BranchAccess {
     prior: Option<Prior>,
 }
 
-/// What the last reader of such a tree made of a branch.
+/// How the last reader of such a tree used a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prior {
     /// Touched in nearly every step.
@@ -47,7 +48,7 @@ impl AccessStats {
         AccessStats { branches, steps: 0, touched: Vec::new(), has_prior: false }
     }
 
-    /// What the last reader made of a branch.
+    /// Sets how the last reader used a branch.
     pub fn set_prior(&mut self, branch: usize, prior: Prior) {
         self.branches[branch].prior = Some(prior);
         self.has_prior = true;
@@ -62,7 +63,7 @@ impl AccessStats {
         self.has_prior
     }
 
-    /// What this reader has made of each branch that it touched.
+    /// How this reader has used each branch that it touched.
     pub fn made_of(&self) -> impl Iterator<Item = (usize, Prior)> + '_ {
         self.touched.iter().map(|at| {
             let steady = self.branches[*at].touches.saturating_mul(2) >= self.steps;
@@ -161,7 +162,7 @@ impl AccessStats {
 mod tests {
     use super::*;
 
-    /// The statistics of so many steps, in which `touches` says what is touched.
+    /// The statistics of so many steps, in which `touches` tells whether a branch is touched.
     fn after(steps: u64, touches: impl Fn(u64, usize) -> bool) -> AccessStats {
         let mut stats = AccessStats::new(3);
         for step in 0..steps {
