@@ -40,8 +40,8 @@ use crate::write::skim::parquet::ParquetLibrary;
 use crate::write::skim::{SkimOptions, SkimReport, skim, skim_to_parquet};
 use crate::write::{FileOutput, WriteOptions};
 
-/// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
-/// can be read as long as one of its clones lives.
+/// Owns the connections, the threads and the one memory budget. Cheap to clone; files that it has
+/// opened can be read as long as one of its clones lives.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -320,7 +320,8 @@ impl Engine {
         in_formula(&self.inner.session, scope, name).await
     }
 
-    /// What is at a path of a file. Objects of `opaque` classes are left as bytes.
+    /// The table, directory or object at a path of a file. Objects of `opaque` classes are left as
+    /// bytes.
     ///
     /// # Errors
     /// As [`File::object`] and [`Engine::table_in`].
@@ -328,7 +329,7 @@ impl Engine {
         content_in(&self.inner.session, file, path, opaque).await
     }
 
-    /// What is at each of these paths, as they are taken.
+    /// The content at each of these paths, as they are taken.
     ///
     /// # Errors
     /// Those of fetching directories.
@@ -390,38 +391,38 @@ impl Engine {
         skim_to_parquet(&self.inner.session, (library, output), sources, options, progress)
     }
 
-    /// Goes the way to a file step by step, and says what was found, also whether it is a whole
+    /// Checks the path to a file step by step, and reports the findings, also whether it is a whole
     /// ROOT file; of several addresses of one file, for each.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is no address. Faults on the way are findings.
+    /// `InvalidArgument` for a text that is no address. Faults on the way are findings.
     pub async fn examine(&self, address: &str) -> Result<Vec<Finding>> {
         examine(&self.inner.session, address).await
     }
 
-    /// Reads a whole file and says what writers of ROOT files should not have done: lists that
-    /// contradict what they list, stretches that are free and in use, records that nothing leads
-    /// to. Nothing for a right file. The file is held in memory meanwhile.
+    /// Reads a whole file and reports the faults of its writers: lists that contradict the records
+    /// that they list, stretches that are free and in use, records that nothing leads to. No
+    /// finding for a right file. The file is held in memory meanwhile.
     ///
     /// # Errors
-    /// Why the file cannot be read; `Unsupported` where memory does not hold it. What is no ROOT
-    /// file is a finding.
+    /// Why the file cannot be read; `Unsupported` where memory does not hold it. A file that is no
+    /// ROOT file is a finding.
     pub async fn check(&self, address: &str) -> Result<Vec<check::Finding>> {
         check::check_file(&self.inner.session, address).await
     }
 
-    /// Begins a ROOT file at an address: a local path. Under its name there is nothing, or what was
-    /// there before, until [`FileOutput::finish`].
+    /// Begins a ROOT file at an address. Under its name there is no file, or the previous one,
+    /// until [`FileOutput::finish`].
     ///
     /// # Errors
-    /// As [`Remote::create`]; `InvalidArgument` for what a file cannot say of itself.
+    /// As [`Remote::create`]; `InvalidArgument` for options that a file cannot have.
     pub async fn create(&self, address: &str, options: WriteOptions) -> Result<FileOutput> {
         FileOutput::create(&self.inner.session, address, options).await
     }
 
-    /// Opens a ROOT file to write it further: what is new goes behind its end, with the file's own
-    /// compression, and its header is replaced at the end. Whatever happens on the way, the file
-    /// has its old content or the new one.
+    /// Opens a ROOT file to write it further: new records go behind its end, with the file's own
+    /// compression, and its header is replaced last. Whatever happens on the way, the file has its
+    /// old content or the new one.
     ///
     /// # Errors
     /// As [`Remote::append_to`] and [`Engine::open`]; `Unsupported` for files that were never
@@ -430,7 +431,7 @@ impl Engine {
         FileOutput::update(&self.inner.session, address, options).await
     }
 
-    /// What was asked of whom, and when, by everything that this engine has read.
+    /// All requests of this engine's reads, with their servers and times.
     pub fn trace(&self) -> &fetch::trace::Trace {
         self.remote().trace()
     }

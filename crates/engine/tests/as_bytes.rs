@@ -1,7 +1,7 @@
 //! One branch is read as values and as the bytes of its entries, by several readers at once.
 //!
-//! The way of reading was once kept in the tree: a selection of bytes changed what all other
-//! readers of the same tree got, and a cut on such a branch decided by values or by bytes,
+//! The way of reading was once kept in the tree: a selection of bytes changed the columns of all
+//! other readers of the same tree, and a cut on such a branch decided by values or by bytes,
 //! whichever had been selected last.
 
 use farroot_engine::{

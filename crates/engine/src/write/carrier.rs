@@ -11,7 +11,7 @@ use super::options::WriteOptions;
 /// a few hundred bytes.
 const TOLD_BYTES: usize = 1 << 20;
 
-/// Runs until the file has ended. Of a file that was there before, what is appended is safe before
+/// Runs until the file has ended. Of a file that was there before, appended bytes are synced before
 /// the header is replaced, and the header before any directory.
 pub async fn carry(flow: Arc<Flow>, upload: Upload, options: WriteOptions, is_update: bool) {
     let ending = Ending(flow);
@@ -60,7 +60,7 @@ async fn run(
     }
 }
 
-/// What has to be safe before what, for a crash to leave a file that can be read.
+/// The order in which writes have to be synced, for a crash to leave a file that can be read.
 struct Order {
     is_update: bool,
     has_checkpoints: bool,
@@ -74,11 +74,11 @@ impl Order {
     fn needs_sync(&mut self, offset: u64, len: u64) -> bool {
         let replaced = (offset < len).then_some(offset);
         match (std::mem::replace(&mut self.last, replaced), replaced) {
-            // What is new before what leads to it; the header before directories.
+            // New records before the fields that lead to them; the header before directories.
             (None | Some(0), Some(_)) => self.is_update || self.has_checkpoints,
             // The top directory before old records are marked as free.
             (Some(last), Some(offset)) => self.has_checkpoints && offset > last,
-            // A checkpoint before what follows it.
+            // A checkpoint before the writes that follow it.
             (Some(_), None) => self.has_checkpoints,
             (None, None) => false,
         }

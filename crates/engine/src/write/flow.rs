@@ -37,7 +37,7 @@ pub struct Flow {
     threads: usize,
 }
 
-/// What is under the lock.
+/// The state under the lock.
 pub struct FlowState {
     pub file: FileWriter,
     pub parts: Parts,
@@ -47,7 +47,7 @@ pub struct FlowState {
     writes: VecDeque<Write>,
     /// Bytes of the writes that the place has not taken, those that the carrier holds included.
     write_bytes: usize,
-    /// Bytes, before compression, of what threads encode.
+    /// Bytes, before compression, of the work that threads encode.
     encoding_bytes: usize,
     /// Threads that encode.
     threads: usize,
@@ -56,14 +56,14 @@ pub struct FlowState {
 
 enum Stage {
     Open,
-    /// Nothing further comes; what is left is encoded and carried away.
+    /// The caller adds nothing further; the remaining work is encoded and written.
     Closing,
     /// The carrier is to leave nothing behind.
     Broken(Error),
     Ended(Result<Written>),
 }
 
-/// What the carrier does next.
+/// The carrier's next step.
 pub enum Next {
     Write(VecDeque<Write>),
     Finish,
@@ -163,7 +163,7 @@ impl Flow {
         Some(result.located(&self.url))
     }
 
-    /// Looks at the state, or changes what no caller and no task waits for.
+    /// Reads the state, or changes a part that no caller and no task waits for.
     pub fn with<T>(&self, look: impl FnOnce(&mut FlowState) -> T) -> T {
         look(&mut self.state.lock())
     }
@@ -198,7 +198,8 @@ impl Flow {
         self.go_on(state);
     }
 
-    /// Moves on what can be moved on after a change, and wakes who waits for it.
+    /// Moves work on that can be moved on after a change, and wakes the callers and tasks that wait
+    /// for it.
     fn go_on(self: &Arc<Self>, mut state: MutexGuard<'_, FlowState>) {
         if let Err(error) = state.advance() {
             state.break_off(error.located(&*self.url));
@@ -220,7 +221,7 @@ impl Flow {
         }
     }
 
-    /// What a thread does as long as there is work.
+    /// A thread's loop, as long as there is work.
     fn encode(self: &Arc<Self>) {
         let encode = |encoders: &mut Encoders| while self.encode_some(encoders) {};
         let done = caught("a thread that encodes", || {
@@ -349,7 +350,7 @@ impl FlowState {
         matches!(self.stage, Stage::Open | Stage::Closing)
     }
 
-    /// Whether a thread may take work: half of the memory is for what is under way.
+    /// Whether a thread may take work: half of the memory is for work in threads and its results.
     fn may_begin(&self, memory_bytes: usize) -> bool {
         let under_way = self.under_way();
         self.is_alive() && (under_way == 0 || under_way < memory_bytes / 2)

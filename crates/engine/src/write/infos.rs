@@ -1,4 +1,4 @@
-//! The streamer infos that go with what is copied out of a file.
+//! The streamer infos that go with objects and tables copied out of a file.
 
 use rootfile::streamer::StreamerInfo;
 

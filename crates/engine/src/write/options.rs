@@ -25,11 +25,11 @@ pub struct WriteOptions {
     /// Writes no time and no number of its own into the file, as ROOT's option of that name: the
     /// same entries give the same bytes. So does the variable `SOURCE_DATE_EPOCH`, with its time.
     pub reproducible: bool,
-    /// Each time that a new file has grown by so many bytes, what is written of it so far can be
-    /// read. It has no name of its own until it is finished: a crash leaves it beside its place,
-    /// as `.NAME.*.part`, and there readers find all clusters up to the last checkpoint. Give it
-    /// another name then: the next writer of that file removes what others have left. A checkpoint
-    /// waits until its bytes are safe.
+    /// Each time that a new file has grown by so many bytes, the part written so far can be read.
+    /// It has no name of its own until it is finished: a crash leaves it beside its place, as
+    /// `.NAME.*.part`, and there readers find all clusters up to the last checkpoint. Give it
+    /// another name then: the next writer of that file removes the files that others have left. A
+    /// checkpoint waits until its bytes are safe.
     pub checkpoint: Option<u64>,
     /// Is told how far the file is, after each piece that has been handed to its place.
     pub progress: Option<Arc<dyn Fn(WriteProgress) + Send + Sync>>,
@@ -66,7 +66,7 @@ const MEMORY_BYTES: usize = 144 << 20;
 const PLAIN_MEMORY_BYTES: usize = 48 << 20;
 
 impl WriteOptions {
-    /// Bytes held at the most: what the caller says, or the usual ones for the compression.
+    /// Bytes held at the most: the caller's limit, or the usual one for the compression.
     pub(super) fn memory(&self) -> usize {
         let usual = if self.compression.level == 0 { PLAIN_MEMORY_BYTES } else { MEMORY_BYTES };
         self.memory_bytes.unwrap_or(usual)

@@ -30,9 +30,9 @@ use crate::read::threads::decoders::Decoders;
 /// A file that is being written. Dropped without [`FileOutput::finish`] it is given up, and nothing
 /// of it is kept.
 ///
-/// What is added to it has its place in the file in the order of the calls, and so the same calls
-/// give the same bytes. Calls wait while [`WriteOptions::memory_bytes`] are held; they may come
-/// from any thread.
+/// Objects and entries added to it are placed in the file in the order of the calls, and so the
+/// same calls give the same bytes. Calls wait while [`WriteOptions::memory_bytes`] are held; they
+/// may come from any thread.
 pub struct FileOutput {
     flow: Arc<Flow>,
 }
@@ -192,7 +192,7 @@ impl FileOutput {
     /// Takes an object that an updated file had before out of its directory, by its path and cycle.
     ///
     /// # Errors
-    /// `Unsupported` for directories, and for what the file did not have before; else as
+    /// `Unsupported` for directories, and for objects that the file did not have before; else as
     /// [`FileOutput::put`].
     pub async fn remove(&self, path: &str, cycle: u16) -> Result<()> {
         let (directory, name) = self.split(path)?;
@@ -200,8 +200,8 @@ impl FileOutput {
         self.flow.once(|_, _| true, remove).await
     }
 
-    /// Puts a table at a path, as [`FileOutput::put`] does an object. Entries are added to what
-    /// this returns.
+    /// Puts a table at a path, as [`FileOutput::put`] does an object. Entries are added to the
+    /// returned output.
     ///
     /// # Errors
     /// As [`FileOutput::put`].

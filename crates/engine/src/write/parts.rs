@@ -181,7 +181,7 @@ impl Line {
 }
 
 impl Counts {
-    /// Adds entries to a table, and to what is counted.
+    /// Adds entries to a table, and to the counts.
     pub fn extend(
         &mut self,
         file: &mut FileWriter,

@@ -44,7 +44,7 @@ pub struct TableReport {
     pub entries: u64,
 }
 
-/// What is counted on the way.
+/// Counts of a write.
 #[derive(Debug)]
 pub struct Counts {
     begun: Duration,
@@ -75,7 +75,7 @@ impl Counts {
         }
     }
 
-    /// What is held and whether anything is under way, from this moment on.
+    /// Notes the bytes that are held, and whether any work is under way, from this moment on.
     pub fn note(&mut self, held: usize, is_busy: bool, now: Duration) {
         self.held_bytes_max = self.held_bytes_max.max(held);
         match (is_busy, self.idle_since) {

@@ -3,11 +3,11 @@
 use remote::clock::seconds_since_1970;
 use remote::{Error, ErrorKind, Result};
 
-/// The variable by which builds that are to be repeated say what time it is
+/// The variable with the time of builds that are to be reproducible
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 const VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// What is the same in all records of a file.
+/// Values that are the same in all records of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// `fUUID`; 0 where files are to be the same.

@@ -1,7 +1,8 @@
 //! Columns as Arrow's arrays.
 //!
-//! Numbers, offsets and texts keep the memory that they were decoded into. Bits and what may be
-//! missing are laid out differently in Arrow: copies. Only what may be missing is nullable.
+//! Numbers, offsets and texts keep the memory that they were decoded into. Bits and values that may
+//! be missing are laid out differently in Arrow: copies. Only values that may be missing are
+//! nullable.
 
 use std::ops::Range;
 use std::sync::Arc;

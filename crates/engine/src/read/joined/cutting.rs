@@ -1,8 +1,9 @@
-//! Select, then read: the columns that decide about entries come first, window by window, whichever
-//! table they are of, and of the others what survives.
+//! Select, then read: the columns that decide about entries are read first, window by window,
+//! whichever table they are of, and of the others the surviving entries.
 //!
-//! Deciding goes on ahead of what the consumer waits for; what is decided and not handed out is
-//! bounded here, and what is fetched for it by the engine's budget, as anything.
+//! Deciding runs ahead of the batches that the consumer waits for; windows that are decided and not
+//! handed out are bounded here, and the bytes fetched for them by the engine's budget, as all
+//! others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use remote::{Error, ErrorKind, Result};
 /// budget, of which they are.
 const WAITING_BYTES: u64 = 32 << 20;
 const WAITING_PART: u64 = 8;
-/// What each window counts for beside them: a read that has been begun.
+/// Bytes that each window counts in addition, for a read that has been started.
 const WINDOW_BYTES: u64 = 64 << 10;
 
 /// A read with a cut.
@@ -36,9 +37,9 @@ struct Cutting {
     predicate: Arc<dyn Predicate>,
     /// Where the columns come from that are handed out.
     shown: Vec<(String, Source)>,
-    /// For each part the names of what its entries are looked up by.
+    /// For each part the names of the columns by which its entries are looked up.
     keys: Vec<Vec<(String, Source)>>,
-    /// Of each column that decides whether it is needed later, and what it is without entries.
+    /// Of each column that decides whether it is needed later, and the column without entries.
     kept: Vec<bool>,
     empty: Vec<Array>,
     /// First entries of the batches and, last, the end; and the same of the windows.
@@ -49,9 +50,9 @@ struct Cutting {
 /// Where values come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// From what decided.
+    /// From a column that decided.
     Decided(usize),
-    /// From what is read of entries that are left.
+    /// From a column of which only surviving entries are read.
     Rest(Place),
 }
 
@@ -63,11 +64,11 @@ struct Listener {
     runs: mpsc::UnboundedSender<Vec<Range<u64>>>,
 }
 
-/// What is left of a batch: entries, and columns that decided, where they are needed.
+/// The rest of a batch: surviving entries, and columns that decided, where they are needed.
 struct Left {
     runs: Vec<Range<u64>>,
     decided: Vec<Array>,
-    /// What it holds of the budget.
+    /// Its share of the memory budget.
     _counted: Vec<LentMemory>,
 }
 
@@ -81,9 +82,9 @@ struct Taken {
 /// A window about which all is decided.
 struct Window {
     runs: Vec<Range<u64>>,
-    /// Columns that decided and are needed, what has survived of them.
+    /// Surviving entries of columns that decided and are needed.
     decided: Vec<Option<Array>>,
-    /// Its share of [`WAITING_BYTES`], and what it holds of the budget.
+    /// Its share of [`WAITING_BYTES`], and of the memory budget.
     room: OwnedSemaphorePermit,
     counted: LentMemory,
 }
@@ -248,7 +249,7 @@ impl Cutting {
 }
 
 impl Cutting {
-    /// What is left of a window.
+    /// The surviving entries of a window.
     async fn window(&self, batch: Batch, room: OwnedSemaphorePermit) -> Result<Window> {
         let entries = batch.entries.clone();
         let columns = batch.columns.iter().zip(&self.kept);
@@ -266,7 +267,7 @@ impl Cutting {
         Ok(Window { runs, decided, room, counted })
     }
 
-    /// What the predicate says, on a decoding thread.
+    /// The predicate's decision, made on a decoding thread.
     async fn mask(&self, batch: Batch) -> Result<Vec<bool>> {
         let (said, mask) = oneshot::channel();
         let predicate = self.predicate.clone();

@@ -11,7 +11,7 @@ use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::table::Columns;
 use remote::Result;
 
-/// Watches what is touched of each table. All go in the same steps.
+/// Watches which columns of each table are touched. All tables are read in the same steps.
 pub struct LazyJoined {
     parts: Vec<LazyTable>,
     shown: Vec<Place>,

@@ -1,9 +1,9 @@
 //! Columns of a table and of its friends, entry by entry.
 //!
 //! Each is read by a pipeline of its own, in the same steps; they are served side by side, since
-//! what is wanted is ordered by its entry (`joined/run.rs`). A friend with an index is read where
-//! the numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut
-//! decides window by window, and each pipeline receives the survivors (`joined/cutting.rs`).
+//! wants are ordered by their entries (`joined/run.rs`). A friend with an index is read where the
+//! numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut decides
+//! window by window, and each pipeline receives the survivors (`joined/cutting.rs`).
 
 mod alignment;
 mod columns;
@@ -30,7 +30,7 @@ use remote::Result;
 pub struct Joined {
     /// The table itself, and then those of its friends that something is read of.
     parts: Vec<JoinedTable>,
-    /// What is read: which of a part.
+    /// The columns to read, and the part of each.
     columns: Vec<JoinedColumn>,
 }
 
@@ -56,11 +56,11 @@ struct Place {
     at: usize,
 }
 
-/// Names of the table's columns that say which entries of a friend are meant, and where they are
-/// among what is read of it.
+/// Names of the table's columns that say which entries of a friend are meant, and their positions
+/// among the columns that are read of the table.
 type Keys = Vec<(String, usize)>;
 
-/// What is read of each part.
+/// The columns that are read of each part.
 type Lists = Vec<Box<dyn Columns>>;
 
 impl Joined {
@@ -94,7 +94,7 @@ impl Joined {
         self.columns.iter().map(|column| (column.name.clone(), self.empty_of(column.place)))
     }
 
-    /// What reading entries would fetch of each table.
+    /// The ranges that reading entries would fetch of each table.
     async fn outlines_of(&self, entries: Range<u64>) -> Result<Vec<ReadFootprint>> {
         let entries = self.within(entries);
         let mut footprints = Vec::with_capacity(self.parts.len());
@@ -174,7 +174,7 @@ impl Joined {
         Ok((lists, places))
     }
 
-    /// As [`Joined::lists`], with what the entries of each part are looked up by.
+    /// As [`Joined::lists`], with the columns by which the entries of each part are looked up.
     fn lists_with_keys(&self) -> Result<(Lists, Vec<Place>, Vec<Keys>)> {
         let (mut lists, places) = self.lists()?;
         let mut keys = vec![Keys::new(); lists.len()];

@@ -14,7 +14,7 @@ use crate::read::core::table::Columns;
 use remote::fetch::ledger::Phase;
 use remote::{Error, ErrorKind, Result};
 
-/// What is read of one part.
+/// The read of one part.
 pub struct Reading {
     pub part: JoinedTable,
     pub columns: Box<dyn Columns>,
@@ -112,7 +112,7 @@ impl Reading {
         Ok(columns)
     }
 
-    /// The columns for entries that are looked up, if they are: by what `keys` give for `count`
+    /// The columns for entries that are looked up, if they are: by the values of `keys` for `count`
     /// entries.
     pub async fn looked_up(
         &self,

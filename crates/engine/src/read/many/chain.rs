@@ -31,7 +31,8 @@ use remote::{Error, ErrorKind, Result};
 /// Which part of the memory budget the metadata of files may take that were opened to be counted.
 const MEMORY_PART: u64 = 8;
 
-/// Tables of many files, one after the other: a `TChain`, or what is read as one. Cheap to clone.
+/// Tables of many files, one after the other: a `TChain`, or tables that are read as one. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Chain {
     inner: Arc<Inner>,
@@ -39,7 +40,7 @@ pub struct Chain {
 
 struct Inner {
     session: Session,
-    /// What it is called.
+    /// Its name.
     name: Arc<str>,
     aliases: Vec<(String, String)>,
     friends: FriendList,
@@ -47,7 +48,7 @@ struct Inner {
     links: Vec<TableLocation>,
     /// First entries of the tables and, last, the end.
     starts: Vec<u64>,
-    /// The first of the tables, which says what columns there are.
+    /// The first of the tables, which decides the columns.
     lead: Arc<dyn Table>,
 }
 
@@ -96,7 +97,7 @@ async fn linked(
     friends: FriendList,
     mut links: Vec<TableLocation>,
 ) -> Result<Chain> {
-    // The first one says what columns there are.
+    // The first one has the columns of the chain.
     let wanted = |(at, place): &(usize, &TableLocation)| *at == 0 || place.count.is_none();
     let unknown: Vec<usize> = links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
     let mut opens =
@@ -162,12 +163,12 @@ impl Chain {
         Chain::new(session, table.path(), Vec::new(), friends, links, table.clone())
     }
 
-    /// Where the chain is in its file or, where it is in none, what its first table is called.
+    /// The path of the chain in its file or, where it is in none, the name of its first table.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The first of the tables, which says what columns there are.
+    /// The first of the tables, which decides the columns.
     pub fn lead(&self) -> &Arc<dyn Table> {
         &self.inner.lead
     }
@@ -192,7 +193,7 @@ impl Chain {
         })
     }
 
-    /// Chooses columns, by what the first table has.
+    /// Chooses columns, by those of the first table.
     pub(crate) fn columns(&self, wanted: &ColumnSpec) -> Result<ChainColumns> {
         Ok(self.chosen(Vec::new(), wanted, self.inner.lead.select(wanted)?))
     }
@@ -333,7 +334,7 @@ impl ChainColumns {
         columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await
     }
 
-    /// What reading entries would fetch of each table.
+    /// The ranges that reading entries would fetch of each table.
     async fn all_outlines(&self, entries: Range<u64>) -> Result<Vec<ReadFootprint>> {
         let places = self.places(&self.within(entries));
         let footprints = async |(_, place): &(u64, TableLocation)| {
@@ -585,7 +586,7 @@ impl Whole {
         if let (Some(survivors), Some(runs)) = (&mut self.survivors, batch.survivors) {
             runs.into_iter().for_each(|run| crate::read::core::cut::add(survivors, run));
         }
-        // What is left out is so from the first batch on.
+        // Columns are left out from the first batch on.
         let left = |name: &String| batch.left_out.iter().any(|column| column.column == *name);
         self.empty.retain(|(name, _)| !left(name));
         self.left_out = batch.left_out;

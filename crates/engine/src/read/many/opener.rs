@@ -12,8 +12,8 @@ use crate::read::core::table::{Columns, Table};
 use crate::read::file::{File, Speculation};
 use remote::Result;
 
-/// Opens tables of any kind and resolves names in them: what the floor `open` does for its users,
-/// for those below it.
+/// Opens tables of any kind and resolves names in them: the work of the floor `open` for its users,
+/// for the floors below it.
 pub(crate) trait Opener {
     /// The table at a path of a file; without a path, the only one there is.
     fn open_table<'a>(

@@ -45,7 +45,7 @@ pub struct TableLocation {
 /// A friend beside a table.
 #[derive(Clone)]
 pub struct FriendLocation {
-    /// What comes before the dot in `friend.branch`.
+    /// The name before the dot in `friend.branch`.
     pub name: String,
     pub place: TableLocation,
     /// Number of its entry that belongs to the first of the table.
@@ -79,7 +79,7 @@ impl TableLocation {
         Ok(table)
     }
 
-    /// Whether a table is what it is said to be.
+    /// Checks that a table is the expected one.
     ///
     /// # Errors
     /// `Corrupt` where it has another number of entries.
@@ -125,7 +125,7 @@ impl TableLocation {
     }
 }
 
-/// What is read of every table.
+/// Columns and entries to read of every table.
 #[derive(Debug, Clone)]
 pub struct ScanRequest {
     pub wanted: ColumnSpec,
@@ -212,7 +212,7 @@ pub struct ScanBatches {
     hints: MetadataHints,
 }
 
-/// What has become of opening a file.
+/// Result of opening a file.
 enum Begun {
     Started(Box<Started>),
     /// It cannot be read, and the others are.
@@ -331,7 +331,7 @@ impl ScanBatches {
 }
 
 impl Started {
-    /// What is left out where none of it can be read with the other files.
+    /// The report of a file of which nothing can be read with the other files.
     fn skipped(&self, error: Error) -> Skipped {
         let path = Some(self.source.columns().path().to_owned());
         Skipped { file: self.file, url: self.url.clone(), path, entries: None, error }
@@ -384,7 +384,7 @@ impl Started {
         }
     }
 
-    /// Leaves out what an error concerns, where that is wished.
+    /// Leaves out the entries that an error concerns, if the caller wants that.
     ///
     /// # Errors
     /// The error itself where nothing is to be left out.
@@ -398,7 +398,7 @@ impl Started {
             return Ok(());
         }
         let step = match reach {
-            // Behind what is stored there is no step that can be read.
+            // Behind the stored entries there is no step that can be read.
             Reach::Place if self.left.start >= *self.source.columns().entries_stored().start() => {
                 Ok(None)
             }
@@ -502,8 +502,9 @@ async fn start(
     Ok(Started { file, url, source, left, batches, searching, metadata_bytes, opening_took, turn })
 }
 
-/// Begins to read before the file is open, where it is remembered: what is wanted first is asked
-/// for together with the open. Nothing is handed on unless the file is the one that was remembered.
+/// Begins to read before the file is open, where its metadata are stored: the ranges needed first
+/// are requested together with the open. No batch is handed on unless the file is the one whose
+/// metadata were stored.
 async fn start_speculatively(
     session: &Session,
     place: &TableLocation,

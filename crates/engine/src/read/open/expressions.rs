@@ -14,7 +14,7 @@ use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
 use remote::{Error, ErrorKind, Result};
 
-/// What formulas are read for: columns, each once.
+/// Columns that formulas read, each once.
 #[derive(Default)]
 pub(super) struct FormulaReads(Vec<ColumnRequest>);
 

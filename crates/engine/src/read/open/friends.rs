@@ -91,7 +91,7 @@ pub(crate) async fn some_friends(
     join_all(wanted.iter().map(friend)).await.into_iter().collect()
 }
 
-/// What is a friend of the tree at `own`, in its file.
+/// The table that is a friend of the tree at `own`, in its file.
 async fn found(
     session: &Session,
     own: &str,

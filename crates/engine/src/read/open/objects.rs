@@ -26,17 +26,18 @@ const KEPT_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of objects, as they are stored and decompressed, that are asked for before they are taken.
 const AHEAD_BYTES: u64 = 64 << 20;
 
-/// A part of a record that is here is worth joining to what is not from here on: one of so many.
+/// Present bytes of a record are worth joining to the fetched ones if they are at least this part
+/// of it: one of so many.
 const KNOWN_PART_MIN: u64 = 16;
 
-/// What is at a path of a file.
+/// The content at a path of a file.
 pub enum Content {
     Table(Arc<dyn Table>),
     Directory,
     Object(Objects),
 }
 
-/// What is at many paths of a file, in their order; all of it is asked for ahead.
+/// The content at many paths of a file, in their order; all of it is requested ahead.
 pub struct Contents {
     session: Session,
     file: File,
@@ -53,7 +54,7 @@ pub struct Contents {
     here: BTreeMap<usize, (Bytes, MemoryReservation)>,
 }
 
-/// What is at a path of a file. Objects of `opaque` classes are left as bytes.
+/// The content at a path of a file. Objects of `opaque` classes are left as bytes.
 pub(crate) async fn content_in(
     session: &Session,
     file: &File,
@@ -89,7 +90,7 @@ async fn content_of(
 }
 
 impl Contents {
-    /// What is at each of these paths, as they are taken.
+    /// The content at each of these paths, as they are taken.
     pub(crate) async fn start(
         session: &Session,
         file: &File,
@@ -291,7 +292,7 @@ impl File {
             own = known.without_bytes();
         }
         let lacking = own.missing(record_range(key));
-        // What is shared would be copied as soon as more comes.
+        // Shared bytes would be copied as soon as more arrive.
         drop(known);
         for (offset, bytes) in remote.fetch(&lacking).await? {
             own.supply(offset, bytes);

@@ -76,7 +76,7 @@ pub(super) async fn select(
 pub struct ResolvedColumn {
     /// The friend that has it; `None` where it is the table's own.
     pub friend: Option<String>,
-    /// What has it: a tree or an RNTuple, of a chain the first.
+    /// The table that has it: a tree or an RNTuple, of a chain the first.
     pub table: Arc<dyn Table>,
     /// Its position in [`Table::list`].
     pub column: usize,
@@ -128,7 +128,7 @@ pub(crate) async fn resolve(
     };
     let no_such = || table.list().no_such(text, below).with_url(table.file().url());
     let Some((friend, column)) = found else {
-        // Each table of a chain has friends of its own; the first says what they are called.
+        // Each table of a chain has friends of its own; the first has their names.
         let Some(chain) = table.downcast_ref::<Chain>() else { return Err(no_such()) };
         let lead = NameScope { table: chain.lead(), ..scope };
         return Box::pin(resolve(session, lead, text)).await;
@@ -217,7 +217,7 @@ impl<'a> NameResolver<'a> {
         let places = match friends_named.places() {
             Ok(places) if places.is_empty() => return Ok(resolver),
             Ok(places) => places,
-            // What reads nothing of friends is not concerned.
+            // A read of no friend's columns is not concerned.
             Err(error) => {
                 let concerned = unknown.any(|name| name.contains('.'));
                 return if concerned { Err(error) } else { Ok(resolver) };

@@ -91,8 +91,8 @@ impl Decoders {
         self.pool.as_ref().map_or(0, |pool| pool.current_num_threads())
     }
 
-    /// Runs what is no decoding on some thread. A panic ends `work` alone: channels whose senders
-    /// it owns are closed.
+    /// Runs work other than decoding on some thread. A panic ends `work` alone: channels whose
+    /// senders it owns are closed.
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
         // A panic that reaches the pool ends the process. The hook has printed it already.
         let work = || drop(catch_unwind(AssertUnwindSafe(work)));
@@ -102,10 +102,10 @@ impl Decoders {
         }
     }
 
-    /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for
-    /// a thread, the lowest `place` comes first: bytes come in any order, but those that are behind
-    /// others in a column can be decoded to where they go, and need not be copied there, when these
-    /// have been. A panic ends `work` alone, as in [`Decoders::spawn`].
+    /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of the work that
+    /// waits for a thread, the lowest `place` is first: bytes come in any order, but those that are
+    /// behind others in a column can be decoded to where they go, and need not be copied there,
+    /// when these have been. A panic ends `work` alone, as in [`Decoders::spawn`].
     pub fn run(&self, file: u32, place: u64, work: impl FnOnce(&mut Codecs) + Send + 'static) {
         let trace = self.trace.clone();
         let timed = move |codecs: &mut Codecs| {

@@ -48,7 +48,7 @@ fn step(ahead: &mut Range<usize>) -> bool {
 #[derive(Default)]
 pub struct Ready {
     until: usize,
-    /// What the thread is populating before that. The array stays where it is meanwhile.
+    /// Memory that the thread is populating before that. The array stays where it is meanwhile.
     ahead: Option<Ahead>,
     prefault: Option<PrefaultThread>,
 }
@@ -84,7 +84,7 @@ impl Ready {
         }
     }
 
-    /// What is not ready of the memory that the next `bytes` go to, and some more.
+    /// The part of the memory for the next `bytes` that is not populated, and some more.
     fn lacking(&self, free: &Range<usize>, bytes: usize) -> (usize, usize) {
         let needed = free.end.min(free.start.saturating_add(bytes));
         let is_ours = (free.start..=free.end).contains(&self.until);

@@ -86,8 +86,7 @@ impl Arrivals {
         self.ready.push_back(Arrival { index, bytes, ways, _reservations: Vec::new() });
     }
 
-    /// A range in parts, from its first byte on; what is absent is asked for with
-    /// [`Arrivals::ask`].
+    /// A range in parts, from its first byte on; absent parts are requested with [`Arrivals::ask`].
     pub(super) fn add_parts(&mut self, index: usize, start: u64, parts: Vec<Part>) -> Vec<Want> {
         let (parts_here, reservations) = (Vec::new(), Vec::new());
         let mut incomplete =
@@ -125,7 +124,7 @@ impl Arrivals {
         wants
     }
 
-    /// Asks for what is absent of all ranges.
+    /// Requests the absent parts of all ranges.
     pub(super) fn ask(&mut self, wants: Vec<Want>) {
         self.wants.add(wants);
     }
@@ -166,7 +165,7 @@ impl Arrivals {
         }
         while let Poll::Ready(Some(delivery)) = self.wants.poll_next_unpin(context) {
             let delivery = delivery?;
-            // The client waits for it: what others wait for must not wait for the client.
+            // The client waits for it: bytes for others must not wait for this client.
             delivery.reservation.hand_over();
             let owner = self.owners[delivery.index].clone();
             let ways = ways_of(&delivery);

@@ -52,11 +52,11 @@ enum State {
     /// No two chunks are adjacent so far.
     Unproven,
     Proven,
-    /// Too much of what was fetched ahead was not read.
+    /// Too many of the prefetched bytes were not read.
     Refuted,
 }
 
-/// What one client has read.
+/// Baskets and pages that one client has read.
 #[derive(Debug, Default)]
 struct Chunk {
     /// The numbers of baskets or pages by column.

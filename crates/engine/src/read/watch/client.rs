@@ -1,4 +1,4 @@
-//! One client of a watched file: what it reads goes to a predictor for each table.
+//! One client of a watched file: its reads go to a predictor for each table.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use super::table_reader::TableReader;
 
 /// A single range as long as this is of a client that copies the file.
 const COPY_BYTES: u64 = 1 << 20;
-/// Ranges that are remembered until it is known what is in them.
+/// Maximum number of ranges that are kept until the baskets in them are known.
 const EARLY_MAX: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Client {
         &self.shared
     }
 
-    /// If the file's metadata are here, fetches what clients of such files begin with.
+    /// If the file's metadata are here, fetches the ranges that clients of such files read first.
     pub fn begin(&self) {
         // Without predictors, no read of the client is followed.
         let places = self.shared.places().filter(|_| !self.only_reads);
@@ -169,7 +169,7 @@ impl Reader {
     }
 }
 
-/// Ranges with those that touch made one: a server may divide what a client asks for.
+/// Ranges with those that touch made one: a server may divide a client's request.
 fn joined(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -220,7 +220,7 @@ impl Drop for Answering {
 }
 
 impl Drop for Client {
-    /// Keeps what was read for the next file like this one, and nothing that was not.
+    /// Keeps the ranges that were read for the next file like this one, and no others.
     fn drop(&mut self) {
         let reader = self.reader.get_mut();
         let Shared { habits, notes, chunks, .. } = &*self.shared;

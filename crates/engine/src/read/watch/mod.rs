@@ -1,4 +1,4 @@
-//! Far files that clients read as ranges of bytes, without saying what is in them.
+//! Far files that clients read as ranges of bytes, without naming their content.
 //!
 //! Such a client (ROOT, uproot, a copy) asks for a few ranges, waits, computes, and asks again. All
 //! clients of one address share one open file; clients that arrive during the open share its
@@ -200,8 +200,8 @@ impl Watched {
         self.client.shared().set_stale();
     }
 
-    /// Asks for ranges that a client waits for; what another client has asked for and is on its way
-    /// is not asked for again. A range that reaches beyond the end is an error.
+    /// Requests ranges that a client waits for; bytes in flight for another client are not
+    /// requested again. A range that reaches beyond the end is an error.
     pub fn read(&self, ranges: Vec<Range<u64>>) -> Arrivals {
         let shared = self.client.shared();
         shared.tally.read(ranges.len());
@@ -227,7 +227,7 @@ impl Watched {
         arrivals
     }
 
-    /// What all clients of this address have read since it was opened.
+    /// Bytes that all clients of this address have read since it was opened.
     pub fn used(&self) -> Used {
         self.client.shared().tally.used()
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use remote::fetch::Delivery;
 use tokio::sync::{mpsc, oneshot};
 
-/// What a batch of predicted ranges is asked to do, for one of them.
+/// Orders to a batch of predicted ranges, for one of them.
 #[derive(Debug, Clone, Copy)]
 pub enum PieceOrder {
     /// A client waits for it now.
@@ -44,7 +44,7 @@ enum State {
     Here(Delivery),
 }
 
-/// What happens to a predicted range that has arrived.
+/// Uses of a predicted range that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Clients waited for it and receive it.
@@ -140,9 +140,9 @@ impl Pieces {
         }
     }
 
-    /// Drops what was predicted for a client, unless a client waits for it or it is predicted for
-    /// another one. Returns the bytes of the ranges that no client has read, and the bytes received
-    /// from servers for these.
+    /// Drops ranges that were predicted for a client, unless a client waits for it or it is
+    /// predicted for another one. Returns the bytes of the ranges that no client has read, and the
+    /// bytes received from servers for these.
     pub fn give_up(&mut self, ranges: &[Range<u64>]) -> (u64, u64) {
         let (mut dropped, mut fetched) = (0, 0);
         for range in ranges {

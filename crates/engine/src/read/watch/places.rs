@@ -31,7 +31,7 @@ impl Unit {
     }
 }
 
-/// One table's columns, and what is stored of each, in the order of entries.
+/// One table's columns, and the baskets or pages of each, in the order of entries.
 #[derive(Debug, Clone, Default)]
 pub struct TablePlaces {
     pub names: Vec<String>,
@@ -133,8 +133,8 @@ impl TablePlaces {
 }
 
 impl Places {
-    /// Those of all tables of a file, or of the first where they are many. What of them cannot be
-    /// read has no places.
+    /// Those of all tables of a file, or of the first where they are many. Tables that cannot be
+    /// read have no places.
     ///
     /// # Errors
     /// Those of reading key lists.

@@ -33,12 +33,12 @@ use crate::read::file::{File, SpeculativeOpen};
 
 /// Opens the file that clients will probably open after a watched one.
 pub trait OpenNext: std::fmt::Debug + Send + Sync {
-    /// Opens it on a task of `runtime`, if there is reason to think so, and fetches what such
-    /// clients begin with.
+    /// Opens it on a task of `runtime`, if there is reason to think so, and fetches the ranges that
+    /// such clients read first.
     fn open(&self, runtime: &Handle);
 }
 
-/// What the watched files of an engine share. A clone shares it.
+/// State that the watched files of an engine share. A clone shares it.
 #[derive(Debug, Clone, Default)]
 pub struct EngineShared {
     pub opens: OpenTally,
@@ -73,7 +73,7 @@ pub struct Shared {
     /// One a table; empty until the baskets and pages of the tables are known.
     pub chunks: Mutex<Vec<Chunks>>,
     pieces: Mutex<Pieces>,
-    /// What was fetched with the open, for the first client.
+    /// Ranges that were fetched with the open, for the first client.
     first_fill: Mutex<Vec<Range<u64>>>,
     /// Predictions so far.
     batches: AtomicU64,
@@ -85,13 +85,14 @@ pub struct Shared {
     /// `None` after its only use.
     next: Mutex<Option<Box<dyn OpenNext>>>,
     runtime: Handle,
-    /// What goes on beside the reads; it ends with this.
+    /// Tasks beside the reads; they end with this file.
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl Shared {
     /// Opens a file, and begins to read its metadata. With `is_guess` no client has asked for it.
-    /// Where its metadata are stored, what clients of such files begin with leaves with the open.
+    /// Where its metadata are stored, requests for the ranges that clients of such files read first
+    /// leave with the open.
     ///
     /// # Errors
     /// Why the file cannot be opened.
@@ -134,8 +135,8 @@ impl Shared {
         Ok(shared)
     }
 
-    /// Waits for the server of a file whose metadata are stored; requests meanwhile what clients
-    /// begin with. `None` where the server has another file.
+    /// Waits for the server of a file whose metadata are stored; requests meanwhile the ranges that
+    /// clients read first. `None` where the server has another file.
     async fn open_stored(
         stored: SpeculativeOpen,
         tally: &Tally,
@@ -201,7 +202,7 @@ impl Shared {
         client
     }
 
-    /// Fetches what clients of files like this one begin with, before there is a client.
+    /// Fetches the ranges that clients of files like this one read first, before there is a client.
     fn begin(self: &Arc<Self>, places: Places) {
         self.set_places(places);
         let mut fetch = Vec::new();
@@ -216,8 +217,8 @@ impl Shared {
         self.fetch(predicted);
     }
 
-    /// What was fetched with the open, once: the first client drops it when it has predictions of
-    /// its own, which keep the same ranges.
+    /// Ranges that were fetched with the open, once: the first client drops it when it has
+    /// predictions of its own, which keep the same ranges.
     pub fn take_first_fill(&self) -> Vec<Range<u64>> {
         std::mem::take(&mut *self.first_fill.lock())
     }
@@ -284,7 +285,7 @@ impl Shared {
         parts
     }
 
-    /// A range of which nothing is predicted, in parts: metadata that are here, and what is absent.
+    /// A range of which nothing is predicted, in parts: metadata that are here, and absent bytes.
     fn without_metadata(&self, range: Range<u64>, known: &Known) -> Vec<Part> {
         let (mut parts, mut at) = (Vec::new(), range.start);
         for gap in known.missing(range.clone()).into_iter().chain([range.end..range.end]) {
@@ -305,9 +306,9 @@ impl Shared {
         parts
     }
 
-    /// Records what is predicted, and drops what was predicted in vain. The caller holds the lock
-    /// of the client or of the chunks that `advice` is from: a read between the two would neither
-    /// find the prediction nor end it.
+    /// Records the predicted ranges, and drops those that were predicted in vain. The caller holds
+    /// the lock of the client or of the chunks that `advice` is from: a read between the two would
+    /// neither find the prediction nor end it.
     pub fn expect(&self, advice: Advice) -> Predicted {
         let Advice { mut fetch, drop } = advice;
         let (sender, orders) = mpsc::unbounded_channel();
@@ -321,7 +322,7 @@ impl Shared {
         Predicted { ranges, orders }
     }
 
-    /// Fetches what is predicted.
+    /// Fetches predicted ranges.
     pub fn fetch(self: &Arc<Self>, predicted: Predicted) {
         let Predicted { ranges, orders } = predicted;
         if ranges.is_empty() {
@@ -368,8 +369,8 @@ impl Drop for Shared {
     }
 }
 
-/// Reads what a file says of itself and of its tables, as opening them does. A file that cannot be
-/// understood is still one with bytes.
+/// Reads the metadata of a file and of its tables, as opening them does. A file that cannot be
+/// parsed still has bytes to serve.
 async fn read_metadata(file: impl Future<Output = Result<File>>, shared: Weak<Shared>) {
     let Ok(file) = file.await else { return };
     let Ok(places) = Places::of_file(&file).await else { return };
@@ -378,7 +379,7 @@ async fn read_metadata(file: impl Future<Output = Result<File>>, shared: Weak<Sh
     }
 }
 
-/// Waits for what was predicted together, until none of it is needed any more.
+/// Waits for ranges that were predicted together, until none of them is needed any more.
 async fn bring(
     shared: Weak<Shared>,
     mut wants: Wants,

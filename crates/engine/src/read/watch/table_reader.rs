@@ -58,7 +58,7 @@ impl TableReader {
         }
     }
 
-    /// The client waits for what it reads. Returns the ranges to fetch and to drop meanwhile.
+    /// The client waits for its read. Returns the ranges to fetch and to drop meanwhile.
     pub fn asked(&mut self, chunks: &Chunks, now: Duration, way: Way) -> Advice {
         let mut advice = Advice { fetch: Vec::new(), drop: self.choose(chunks) };
         // The read itself ends one of the two predictions.
@@ -153,7 +153,7 @@ mod tests {
             client
         }
 
-        /// The ranges that a client reads of baskets, and what to do before their answer.
+        /// The ranges that a client reads of baskets, and the advice before their answer.
         fn ask(
             &mut self,
             client: &mut TableReader,
@@ -170,7 +170,7 @@ mod tests {
             (ranges, client.asked(&self.chunks, self.now, WAY))
         }
 
-        /// What to do before and after the answer to a read of baskets.
+        /// The advice before and after the answer to a read of baskets.
         fn read(&mut self, client: &mut TableReader, baskets: Range<u32>) -> Advice {
             let (_, mut advice) = self.ask(client, baskets);
             self.now += Duration::from_millis(100);
@@ -230,8 +230,8 @@ mod tests {
         assert!(!client.reads_chunk && !fetched.is_empty());
     }
 
-    /// Regression: what was fetched ahead for a client and for chunks, too, was kept after this
-    /// client had read it, until the file was closed.
+    /// Regression: ranges that were prefetched for a client and for chunks, too, were kept after
+    /// this client had read them, until the file was closed.
     #[test]
     fn what_is_fetched_ahead_for_a_client_and_for_chunks_is_not_kept_once_read() {
         let (mut world, mut pieces) = (World::new(), Pieces::default());

@@ -14,9 +14,9 @@ use crate::located::Located;
 const MESSAGES_MAX: usize = 8;
 const MESSAGE_BYTES: usize = 1 << 20;
 
-/// `T` is what counts bytes against the memory budget.
+/// `T` counts bytes against the memory budget.
 enum Message<T> {
-    /// Writes, and what is dropped once the place has taken them.
+    /// Writes, and values to drop once the output has taken them.
     Write(Vec<Write>, Vec<T>),
     Finish,
 }

@@ -8,7 +8,7 @@ use std::slice;
 use super::plan::{CopiedPart, PlannedInput};
 use super::remake::HELD_BYTES;
 
-/// What is read and written in one go.
+/// Maximum bytes that are read and written in one go: of a far input, and of a local one.
 const CHUNK_BYTES: u64 = 4 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Bytes between two baskets that are rather read than skipped.
@@ -30,7 +30,7 @@ pub struct Chunk {
     pub is_taken: bool,
 }
 
-/// What is to be done of an input.
+/// A task of copying an input.
 pub enum Task {
     Copy(Chunk),
     /// New columns: output, branch and basket of each; for the pages of a cluster's, output,
@@ -81,7 +81,7 @@ fn pieces(input: &PlannedInput) -> Vec<CopiedPiece> {
     pieces.collect()
 }
 
-/// Table by table, and of a tree what is held together before what follows it.
+/// Tasks table by table, and of a tree the baskets up to a cut before those behind it.
 pub fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
     let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
     let most = chunk_bytes(input);
@@ -101,7 +101,7 @@ pub fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> 
                 tasks.extend(chunks(before, most, true).into_iter().map(Task::Copy));
                 tasks.push(Task::Add(all.beside(*output, begin..cut)));
                 begin = cut;
-                // What the tree's record has of the input comes with its end.
+                // The input's numbers are added to the tree's record at the input's end.
                 let list = if cut < part.entries { &mut tasks } else { &mut at_end };
                 list.push(Task::Cut(*output, cut));
             }

@@ -41,7 +41,7 @@ const FILLED_BYTES: usize = 1 << 20;
 /// transfers in one round trip.
 const FILES_OPEN: usize = 64;
 
-/// What is done next, in the order of the output.
+/// Steps, in the order of the output.
 enum Step {
     /// The next input begins.
     Begin(usize),
@@ -72,7 +72,7 @@ pub async fn run(
     let remaking = remaking.map(|how| Remaking::new(how, is_alone, session.decoders().clone()));
     let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
     while let Some(step) = source.next(&mut plan, (&mut target.remaking, url)).await? {
-        // What this step takes out of the memory budget until its bytes are written.
+        // This step's reservations of the memory budget, held until its bytes are written.
         let mut counted = Vec::new();
         match step {
             Step::Begin(input) => {
@@ -129,8 +129,8 @@ pub async fn run(
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
 }
 
-/// Fills the branches that an input lacks; hands over what is made now and then, as it may be more
-/// than fits into memory. Where these branches have items that one of the input's own branches
+/// Fills the branches that an input lacks; hands over finished baskets now and then, as they may be
+/// more than fit into memory. Where these branches have items that one of the input's own branches
 /// counts, that one is read.
 async fn fill(
     (session, carrier): (&Session, &mut Carrier),
@@ -246,7 +246,7 @@ impl InputFiles {
                 break;
             }
         }
-        // The chunks share what is under way.
+        // The chunks share the requests in flight.
         self.ahead = None;
         poll_fn(|context| {
             if let Some(remaking) = remaking {
@@ -257,7 +257,7 @@ impl InputFiles {
         .await
     }
 
-    /// The first step, or what has arrived of a later chunk that does not depend on the steps
+    /// The first step, or the arrived part of a later chunk that does not depend on the steps
     /// before it.
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Step>>> {
         let mut cuts = 0;
@@ -394,7 +394,7 @@ impl InputFiles {
 struct Target {
     encoders: Encoders,
     records: u64,
-    /// What is added to the numbers of processes in the present input's baskets.
+    /// The number that is added to those of processes in the present input's baskets.
     processes: u16,
     /// Where baskets and pages are made anew.
     remaking: Option<Remaking>,
@@ -566,7 +566,7 @@ impl Target {
         ntuple.place_beside((part, cluster), &mut plan.writer, *directory)
     }
 
-    /// Makes anew what is held of a tree, up to an entry of the present input.
+    /// Rewrites the held baskets of a tree, up to an entry of the present input.
     fn cut(&mut self, plan: &mut MergePlan, output: usize, entry: u64) {
         if let Some(remaking) = &mut self.remaking {
             remaking.cut(output);

@@ -51,7 +51,7 @@ pub struct Decided {
     pub ahead: Option<AheadBaskets>,
 }
 
-/// New columns of an input, for what its table is.
+/// New columns of an input, for the kind of its table.
 pub enum Beside {
     Tree(BesideTree),
     NTuple(BesideNTuple),
@@ -184,7 +184,7 @@ struct Computing {
     entries: u64,
 }
 
-/// Encodes new columns as what the input's table is.
+/// Encodes new columns for the kind of the input's table.
 enum Writer {
     Tree(BesideWriter),
     NTuple(BesideNTupleWriter),

@@ -110,7 +110,7 @@ pub enum ItemContent {
     /// An object that is added to those of the other inputs.
     Sum(Box<CopiedObject>),
     Object(Box<CopiedObject>),
-    /// What cannot be copied, and why.
+    /// An object that cannot be copied, and why.
     Left(Error),
 }
 
@@ -124,7 +124,8 @@ impl ItemContent {
         }
     }
 
-    /// Counts what a cut leaves of a table's clusters; without a cut, all are copied.
+    /// Counts a table's clusters by the entries that a cut leaves of them; without a cut, all are
+    /// copied.
     pub fn clusters(&self, survivors: Option<&Survivors>) -> ClusterCounts {
         let ends: Vec<u64> = match self {
             ItemContent::Tree(tree) => ends_of_clusters(&tree.tree),
@@ -306,7 +307,7 @@ async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<ItemConte
 /// The object of a key of the file at `url`.
 ///
 /// # Errors
-/// Where its record has not been read. What cannot be copied is [`ItemContent::Left`].
+/// Where its record has not been read. An object that cannot be copied is [`ItemContent::Left`].
 pub fn object(
     (format, url): (&rootfile::File, &str),
     known: &Known,
@@ -322,7 +323,7 @@ pub fn object(
     }
 }
 
-/// What all bytes are here for.
+/// The result of a function that has all its bytes.
 fn there<T>(progress: Progress<T>) -> Result<T> {
     match progress {
         Progress::Ready(value) => Ok(value),

@@ -1,4 +1,4 @@
-//! Several files as one, without decoding what they hold.
+//! Several files as one, without decoding their tables.
 //!
 //! ```text
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
@@ -82,7 +82,7 @@ pub(crate) async fn merge(
     }
 }
 
-/// What the inputs' patterns match, in their order.
+/// The addresses that the inputs' patterns match, in their order.
 async fn addresses(
     session: &Session,
     inputs: Vec<String>,

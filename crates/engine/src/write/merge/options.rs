@@ -15,7 +15,7 @@ use crate::read::core::define::Definition;
 const CUT_BASKET_BYTES: u64 = 256 << 10;
 const CUT_ALONE_BYTES: u64 = 16 << 10;
 
-/// A part of what the inputs have.
+/// A part of the inputs.
 #[derive(Debug, Clone)]
 pub struct Only {
     /// The path of a table.
@@ -52,7 +52,7 @@ pub struct MergeOptions {
     pub without_tables: bool,
     /// Leaves out inputs that are not there or cannot be read, with a note.
     pub skip_bad: bool,
-    /// Of what is not copied as it is: objects and trees' metadata.
+    /// Compression of records that are not copied as they are: objects and trees' metadata.
     pub compression: Compression,
     /// Compresses baskets and pages anew.
     pub recompress: Option<Compression>,
@@ -60,7 +60,7 @@ pub struct MergeOptions {
     pub basket_bytes: Option<u64>,
     /// The same inputs give the same bytes, with no time in them.
     pub reproducible: bool,
-    /// A part of what the inputs have; `None` takes all.
+    /// The part of the inputs to take; `None` takes all.
     pub only: Option<Only>,
 }
 
@@ -133,7 +133,7 @@ pub struct InputEntries {
     pub clusters: ClusterCounts,
 }
 
-/// What became of a merge.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeReport {
     pub inputs: usize,
@@ -147,7 +147,7 @@ pub struct MergeReport {
     /// Baskets and pages that were copied as they are, and their bytes.
     pub records: u64,
     pub copied_bytes: u64,
-    /// What a user should know: what was not the same in all inputs.
+    /// Notes for the user: differences between the inputs.
     pub notes: Vec<String>,
     pub written: Written,
     pub time: Duration,

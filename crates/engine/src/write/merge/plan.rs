@@ -73,11 +73,11 @@ pub enum OutputContent {
     Object(Box<CopiedObject>),
     /// Objects, none of which has been read.
     Later,
-    /// What the first input has cannot be copied.
+    /// The first input's object cannot be copied.
     Left,
 }
 
-/// What is copied of an input.
+/// The parts of an input that are copied.
 pub struct PlannedInput {
     pub address: String,
     pub url: String,
@@ -86,13 +86,13 @@ pub struct PlannedInput {
     pub tables: Vec<(usize, CopiedPart)>,
     /// Number of outputs that this input and those before it have.
     outputs: usize,
-    /// What is added to the numbers of processes in its baskets.
+    /// The number that is added to those of processes in its baskets.
     pub processes: u16,
     /// Of the table that is wanted alone, or its first.
     pub entries: InputEntries,
 }
 
-/// What is copied of a table.
+/// The part of a table that is copied.
 pub enum CopiedPart {
     Tree(TreePart),
     NTuple(NTuplePart),
@@ -212,7 +212,8 @@ impl MergePlan {
         Ok(())
     }
 
-    /// Says what readers find in references to objects of other processes than the first ones.
+    /// Adds a note on where readers find that references to objects of other processes than the
+    /// first ones lead.
     fn note_references(&mut self, at: usize, content: &ItemContent, input: (u16, &str)) {
         let (processes, url) = input;
         let text = match content {
@@ -325,7 +326,8 @@ impl MergePlan {
         Ok(())
     }
 
-    /// Adds an input's table to an output; returns what is copied of it, `None` if it is left out.
+    /// Adds an input's table to an output; returns the part of it that is copied, `None` if it is
+    /// left out.
     fn add_table(
         &mut self,
         at: usize,
@@ -444,8 +446,8 @@ impl PlannedInput {
 }
 
 impl CopiedPart {
-    /// Every range that is copied, with two numbers that say what it is: branch and basket, or
-    /// cluster and place.
+    /// Every range that is copied, with two numbers that identify it: branch and basket, or cluster
+    /// and place.
     pub fn ranges(&self) -> Vec<(usize, usize, Range<u64>)> {
         match self {
             CopiedPart::Tree(part) => {

@@ -1,7 +1,7 @@
 //! The processes that references between objects name (ROOT: `TProcessID`, for `TRef`).
 //!
 //! A reference says the number of a process, counted in its file: the object `ProcessID<n>` of the
-//! top directory. A basket says in its key what is to be added to the numbers in it.
+//! top directory. A basket's key has the number that is to be added to those in it.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ pub fn number(directory: &str, key: &Key) -> Option<u16> {
     key.name.strip_prefix(NAME).filter(|_| is_process)?.parse().ok()
 }
 
-/// What the process of a number is called.
+/// The name of the process of a number.
 pub fn name(number: u16) -> String {
     format!("{NAME}{number}")
 }
 
-/// Adds the processes of a further file; what is to be added to numbers in it.
+/// Adds the processes of a further file; returns the number that is to be added to those in it.
 ///
 /// # Errors
 /// `Limit` for more than 65,536 processes.

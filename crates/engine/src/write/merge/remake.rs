@@ -36,7 +36,7 @@ const JOBS_BYTES: usize = 48 << 20;
 /// Maximum bytes of the decoded entries that threads take from pages not placed yet.
 const DECODED_BYTES: u64 = 64 << 20;
 
-/// What is held, and what the threads have.
+/// Baskets and pages that are held, and those that the threads have.
 pub struct Remaking {
     remake: Remake,
     /// Nothing else is written meanwhile: whether baskets are placed sooner or later, they get the
@@ -72,7 +72,7 @@ pub struct Taken {
     pub kept: Option<Box<[Range<u32>]>>,
 }
 
-/// What is done in turn.
+/// Work that is done in turn.
 enum Item {
     Take(Job<Vec<Taken>>),
     /// Baskets that are held from now on.
@@ -81,14 +81,15 @@ enum Item {
     Cut(usize),
 }
 
-/// A page of an RNTuple: its cluster and place there, its bytes, and what is in them.
+/// A page of an RNTuple: its cluster and place there, its bytes, and the description of its
+/// content.
 pub struct Page {
     pub place: (usize, usize),
     pub bytes: Vec<u8>,
     pub content: (usize, bool),
 }
 
-/// What a thread makes of `bytes` stored bytes.
+/// The result that a thread makes of `bytes` stored bytes.
 struct Job<T> {
     output: usize,
     bytes: usize,
@@ -102,7 +103,7 @@ struct CutBranch {
     made: Made,
 }
 
-/// What threads make of pages.
+/// Results that threads make of pages.
 enum MadePages {
     Pages(Vec<Page>),
     /// Entries for the output's cluster `group`; `cluster` counts the clusters of all inputs.
@@ -317,8 +318,8 @@ impl Remaking {
         Ok(false)
     }
 
-    /// Does what needs no waiting: passes baskets on whose entries have been taken, and where
-    /// nothing else is written places those that are made.
+    /// Does the work that needs no waiting: passes baskets on whose entries have been taken, and
+    /// where nothing else is written places those that are made.
     pub fn poll_ready(
         &mut self,
         plan: &mut MergePlan,
@@ -438,7 +439,7 @@ fn thread_failed() -> Error {
     Error::new(ErrorKind::Io, text).with_advice("please report it")
 }
 
-/// Places what a thread has made of a branch's baskets.
+/// Places the baskets that a thread has made of a branch's baskets.
 fn place_made(
     plan: &mut MergePlan,
     branch: (usize, usize),

@@ -1,4 +1,4 @@
-//! Chunks that have been requested, and what has arrived of them.
+//! Chunks that have been requested, and their parts that have arrived.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl RequestedChunk {
         self.open == 0 && self.kept.is_empty() && self.arrived.is_empty()
     }
 
-    /// Hands out what has arrived: the whole chunk, or the next part of one that is taken.
+    /// Hands out arrived bytes: the whole chunk, or the next part of one that is taken.
     ///
     /// # Errors
     /// Those of reading the file.

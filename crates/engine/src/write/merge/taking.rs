@@ -137,7 +137,7 @@ impl TakenFields {
     }
 }
 
-/// What is copied of an input's RNTuple.
+/// The part of an input's RNTuple that is copied.
 ///
 /// # Errors
 /// `Corrupt` where the output is no RNTuple.

@@ -12,8 +12,8 @@ use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
 
-/// What a skim keeps of tables, in their order: the columns of the tables, then the new columns. A
-/// batch may have no entries.
+/// Entries that a skim keeps of tables, in their order: the columns of the tables, then the new
+/// columns. A batch may have no entries.
 pub struct SkimBatches {
     pub first: First,
     session: Session,

@@ -107,7 +107,7 @@ impl SkimTarget for ParquetFile {
     }
 }
 
-/// The columns of the output: what the input's are called and say about themselves.
+/// The columns of the output, with the names and titles of the input's.
 fn table_columns(
     names: &[String],
     arrays: &[rootfile::Array],

@@ -1,4 +1,4 @@
-//! The first table of a skim, which decides what is written.
+//! The first table of a skim, which decides the columns and the form of the output.
 
 use std::sync::Arc;
 

@@ -32,8 +32,8 @@ use first::First;
 pub use options::{SkimOptions, SkimReport, TableFormat};
 use parquet::{ParquetFile, ParquetLibrary};
 
-/// Writes what is kept of tables to a new file; `sources` are addresses and patterns, each with
-/// `:path` behind it where its file has several tables.
+/// Writes the kept columns and entries of tables to a new file; `sources` are addresses and
+/// patterns, each with `:path` behind it where its file has several tables.
 pub(crate) async fn skim(
     session: &Session,
     output: &str,
@@ -71,13 +71,13 @@ pub(crate) async fn skim(
 
 /// How columns come into the output.
 enum Way {
-    /// As stored, or as entries taken out of what is stored: columns as [`Only::columns`].
+    /// As stored, or as entries taken out of stored baskets or pages: columns as [`Only::columns`].
     Copied(Vec<String>),
     /// Encoded anew; the reason, where the table would otherwise be copied.
     Encoded(Option<String>),
 }
 
-/// Notes on what columns that are encoded anew do not keep.
+/// Notes on the facts that columns which are encoded anew do not keep.
 fn notes_of(first: &First, why: Option<String>, is_tree: bool) -> Vec<String> {
     let path = &first.path;
     let kept = "types, titles and counters are those that farroot gives them";

@@ -9,10 +9,10 @@ use crate::read::core::cut::Cut;
 use crate::read::core::define::Definition;
 use crate::write::merge::ClusterCounts;
 
-/// What a table is written as.
+/// Kinds in which a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableFormat {
-    /// As what it is in the first input.
+    /// The kind that it has in the first input.
     #[default]
     Same,
     Tree,
@@ -30,7 +30,7 @@ impl TableFormat {
     }
 }
 
-/// What to keep, and how.
+/// The columns and entries to keep, and how to write them.
 #[derive(Debug, Clone)]
 pub struct SkimOptions {
     /// Names, paths and globs; all columns where there are none.
@@ -63,7 +63,7 @@ impl Default for SkimOptions {
     }
 }
 
-/// What became of a skim.
+/// Result of a skim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkimReport {
     /// The table's path in the output.

@@ -36,8 +36,8 @@ fn entries(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Each write fails in turn. What was safe, also with a later write before earlier ones, has all
-/// entries of the last checkpoint.
+/// Each write fails in turn. The synced bytes, also with a later write before earlier ones, have
+/// all entries of the last checkpoint.
 #[tokio::test]
 async fn a_crash_leaves_what_the_last_checkpoint_had() {
     let write = async |place: Place| {

@@ -180,11 +180,11 @@ pub fn doubles(numbers: Vec<f64>) -> Arc<Array> {
     Arc::new(Array::Numbers { numbers: Numbers::F64(numbers), shape: Vec::new() })
 }
 
-/// What has become of a file at a place.
+/// State of a file at a place.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub bytes: Vec<u8>,
-    /// What was safe last.
+    /// The bytes at the last sync.
     pub safe: Vec<u8>,
     /// The last write after that.
     pub unsafe_write: Option<(usize, Bytes)>,

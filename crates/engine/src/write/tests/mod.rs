@@ -163,8 +163,8 @@ async fn a_part_that_is_lacking_ends_the_file() {
     assert_eq!(file.finish().await.unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
-/// A place that takes one piece now and then: what is held stays within the memory and the arrays
-/// of one call, and all comes through.
+/// A place that takes one piece now and then: the bytes held stay within the memory and the arrays
+/// of one call, and all are written.
 #[tokio::test]
 async fn a_slow_place_holds_up_the_callers() {
     let gate = Arc::new(Semaphore::new(0));
@@ -320,8 +320,8 @@ fn a_file_on_a_disk_is_read_again() {
     });
 }
 
-/// Each write of an update fails in turn, and what is there is what a crash would leave: the old
-/// content or, from the header on, directory by directory the new.
+/// Each write of an update fails in turn, and the file has the content that a crash would leave:
+/// the old one or, from the header on, directory by directory the new.
 #[tokio::test]
 async fn an_update_that_breaks_off_leaves_the_old_content_or_the_new() {
     let place = Place::default();

@@ -1,12 +1,12 @@
 //! Prediction of the bytes that a client reads next. Pure: reads go in, ranges come out.
 //!
 //! A client's reads between two moments at which it waits for nothing are a *fill*: one basket of a
-//! client without a cache, the vectors of a TTreeCache, which holds some clusters. What comes next
-//! is taken to be more of the same: the next baskets of the columns of the last fill, and of those
-//! that were read in several fills and are due later. Where each fill reads one column (as coffea
-//! reads a chunk), a column that is read again begins the next *round*: the columns that were read
-//! since its last turn follow, in their order. ROOT may fill its cache with all branches at first,
-//! to learn; so the first fill proves nothing where the second one has fewer columns.
+//! client without a cache, the vectors of a TTreeCache, which holds some clusters. The next fill is
+//! expected to be alike: the next baskets of the columns of the last fill, and of those that were
+//! read in several fills and are due later. Where each fill reads one column (as coffea reads a
+//! chunk), a column that is read again begins the next *round*: the columns that were read since
+//! its last turn follow, in their order. ROOT may fill its cache with all branches at first, to
+//! learn; so the first fill proves nothing where the second one has fewer columns.
 //!
 //! Predictions are only counted until one has been right. Then ranges are fetched: as much as the
 //! client reads during a request (`pace`), and beyond one fill no more than was predicted rightly
@@ -29,12 +29,12 @@ const STEADY: u32 = 3;
 const AHEAD_MIN: u64 = 64 << 10;
 /// Predictions are judged by the last of them, bytes; and from so many on.
 const JUDGED: Range<u64> = 1 << 20..64 << 20;
-/// Of what is judged, at most one part in so many may be unused.
+/// Of the judged bytes, at most one part in so many may be unused.
 const UNUSED_PART: u64 = 20;
 /// Right predictions that are needed after the client has been found to jump, at most.
 const PROOFS_MAX: u32 = 8;
 
-/// What to do before the client asks.
+/// Ranges to fetch and to drop before the client's next request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Advice {
     /// Fetch these, most urgent first.
@@ -95,7 +95,7 @@ struct Cursor {
     is_usual: bool,
 }
 
-/// What has been read since the client last waited for nothing.
+/// Baskets that were read since the client last waited for nothing.
 #[derive(Debug, Default)]
 struct Fill {
     units: u32,
@@ -185,10 +185,10 @@ impl Predictor {
         was_expected && self.is_proven()
     }
 
-    /// The client waits for the ranges of this fill. Returns what to fetch meanwhile, where they
-    /// were expected; an expected fill also is the last missing proof. Where some of its bytes are
-    /// fetched only now, over the same link, no more is added than would be late if requested after
-    /// them.
+    /// The client waits for the ranges of this fill. Returns the ranges to fetch meanwhile, where
+    /// they were expected; an expected fill also is the last missing proof. Where some of its bytes
+    /// are fetched only now, over the same link, no more is added than would be late if requested
+    /// after them.
     pub fn asked(&mut self, now: Duration, way: Way) -> Advice {
         let Fill { bytes, right, wrong, .. } = self.fill;
         if bytes > 0 {
@@ -227,7 +227,7 @@ impl Predictor {
         is_next_of_round || self.fill.units > 1 && self.followed.iter().all(is_read)
     }
 
-    /// The client has received all ranges of this fill. Returns what to fetch and to drop.
+    /// The client has received all ranges of this fill. Returns the ranges to fetch and to drop.
     pub fn answered(&mut self, now: Duration, way: Way) -> Advice {
         if self.fill.units == 0 {
             return Advice::default();
@@ -303,7 +303,7 @@ impl Predictor {
         &self.table
     }
 
-    /// The client has gone: what had been fetched for it, if anything was.
+    /// The client has gone. Returns the ranges that were fetched for it and not read.
     pub fn end(&mut self) -> Vec<Range<u64>> {
         let expected = self.expect_nothing();
         if self.is_proven() { expected } else { Vec::new() }
@@ -318,8 +318,8 @@ impl Predictor {
         expected
     }
 
-    /// What the next client of a file like this one will probably begin with: columns, and bytes
-    /// of them. `None` where this one has not read in order.
+    /// The probable first reads of the next client of a file like this one: columns, and bytes of
+    /// them. `None` where this one has not read in order.
     pub fn habit(&self) -> Option<(Vec<u32>, u64)> {
         let is_read_on = |cursor: &Cursor| {
             cursor.fill == self.fills || self.is_steady(cursor) || self.is_in_round(cursor)
@@ -340,7 +340,7 @@ impl Predictor {
 
     /// Columns whose next baskets are expected after a fill.
     fn to_follow(&self, fill: &Fill) -> Vec<u32> {
-        // What the first fill says is only counted.
+        // Predictions from the first fill are only counted.
         let is_vector = fill.units > 1 && (self.fills > 1 || !self.is_proven());
         let (low, high) = fill.entries.unwrap_or_default();
         let is_followed = |(column, cursor): (&u32, &Cursor)| {
@@ -363,7 +363,7 @@ impl Predictor {
         self.columns.iter().filter_map(is_followed).collect()
     }
 
-    /// Expects no longer what lies behind the client, and what is of columns that it has left.
+    /// Ends predictions of baskets behind the client, and of columns that it has left.
     fn pass_over(&mut self) -> Vec<Range<u64>> {
         let Predictor { columns, followed, .. } = self;
         let is_behind = |(column, number): &(u32, u32)| {

@@ -26,7 +26,7 @@ fn table() -> Arc<TablePlaces> {
     Arc::new(TablePlaces { names, columns, cluster_starts })
 }
 
-/// A client, and what has been fetched for it.
+/// A client, and the ranges that were fetched for it.
 struct World {
     table: Arc<TablePlaces>,
     predictor: Predictor,
