@@ -176,11 +176,13 @@ fn the_rule_can_fail_for_python() {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
         python_circles(&files.collect())
     };
-    let (a, b) = (("p/a.py", "from .b import (\n    x,\n)\n"), ("p/b.py", "from . import q\n"));
+    let a = ("p/a.py", "from .b import (\n    x,\n)\n");
+    let b = ("p/b.py", "from . import q\n");
     assert!(circles(&[a, b, ("p/q/__init__.py", "")]).is_empty());
     let back = ("p/q/__init__.py", "def f():\n    from ..a import y\n");
     assert_eq!(circles(&[a, b, back])[0].len(), 3);
-    let (core, user) = (("p/core.pyi", ""), ("p/q/__init__.py", "from .. import core, b\n"));
+    let core = ("p/core.pyi", "");
+    let user = ("p/q/__init__.py", "from .. import core, b\n");
     assert_eq!(circles(&[a, b, user, core, ("p/__init__.py", "from .q import x\n")])[0].len(), 2);
     let types = ("p/q/__init__.py", "if TYPE_CHECKING:\n    from ..a import Y\n");
     assert!(circles(&[a, b, types]).is_empty());

@@ -19,7 +19,7 @@ fn findings(path: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words that open a clause in place of a subject: "What a read gives" for "Columns of a read".
+/// Words that open a clause in place of a subject: `What a read gives` for `Columns of a read`.
 const QUESTIONS: [&str; 8] = ["How", "What", "Whatever", "When", "Where", "Which", "Who", "Why"];
 
 /// The first line of a module's documentation, in Rust and in Python.

@@ -1,5 +1,5 @@
-//! Tests and the development build of the Python extension compile the same: what both use is
-//! built once.
+//! Tests and the development build of the Python extension compile the same crates with
+//! the same features, so that each is built once.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -11,7 +11,7 @@ const END: &str = "<!-- end of table -->";
 const PAGES: [&str; 1] = ["docs/performance.md"];
 /// Pages that have such tables beside other figures.
 const WITH_TABLES: [&str; 2] = ["README.md", "docs/performance.md"];
-/// What makes a number a figure.
+/// Units that make a number a figure.
 const UNITS: [&str; 13] = [
     "s",
     "ms",
@@ -27,7 +27,7 @@ const UNITS: [&str; 13] = [
     "GB",
     "round trips",
 ];
-/// What a record has to say of its machine.
+/// Facts of its machine that each record names.
 const FACTS: [&str; 3] = ["\"date\": \"", "\"commit\": \"", "\"cpu\": \""];
 
 /// Figures outside of tables.
@@ -79,7 +79,7 @@ fn unrecorded_tables(path: &str, text: &str) -> Vec<String> {
     findings
 }
 
-/// What a record lacks.
+/// The facts that a record lacks.
 fn lacking_facts(path: &str, text: &str) -> Vec<String> {
     FACTS
         .iter()

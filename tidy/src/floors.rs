@@ -1,5 +1,5 @@
-//! The engine's readers lie in floors: a folder imports only those below it. What writes files
-//! stands beside them, and needs little of them.
+//! The engine's readers lie in floors: a folder imports only those below it. The writers of
+//! files stand beside them, and need little of them.
 
 use crate::repository::report;
 use crate::syntax::{Crate, crates};
@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 8] = [
     &["inspect", "export", "watch"],
 ];
 
-/// What `write` has from the readers: the threads, and files that are to be written further.
+/// The parts of the readers that `write` uses: the threads, and files that are written further.
 const READ_BY_WRITE: [&str; 2] = ["read/threads/", "read/file/"];
 /// Folders of `write` that read files in order to write others: they stand above both.
 const ABOVE: [&str; 2] = ["write/merge/", "write/skim/"];

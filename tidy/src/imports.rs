@@ -18,7 +18,8 @@ const OURS: [&str; 10] = [
     "lab",
 ];
 
-/// What each crate may depend on of ours, and why where the reason is not the general rule.
+/// The crates of ours on which each crate may depend, and the reason where it is not the general
+/// rule.
 const ALLOWED: [(&str, &[&str], &str); 15] = [
     ("crates/xrootd", &[], "a leaf knows none of our crates"),
     ("crates/rootfile", &[], "a leaf knows none of our crates"),
@@ -83,7 +84,7 @@ fn crate_findings(folder: &str, manifest: &str) -> Vec<String> {
         .collect()
 }
 
-/// A folder, a path it must not use, and what to do instead.
+/// A folder, a path it must not use, and its substitute.
 struct Ban {
     folder: &'static str,
     except: &'static [&'static str],

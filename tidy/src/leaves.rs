@@ -67,7 +67,7 @@ fn manifest_findings(leaf: &str, manifest: &str) -> Vec<String> {
     findings
 }
 
-/// What production code of a leaf must not use, and what to use instead.
+/// Names that production code of a leaf must not use, and their substitutes.
 const BANNED_PATHS: [(&str, &str); 5] = [
     ("std::net", "bytes are arguments"),
     ("std::fs", "bytes are arguments"),

@@ -1,7 +1,7 @@
 //! The repository's rules, as tests.
 //!
 //! Each rule is a function from text to findings, so that it can be shown to fail, and one test
-//! that applies it to the checkout. A finding says what to do. The rules look at files that git
+//! that applies it to the checkout. A finding says how to fix it. The rules look at files that git
 //! tracks or would track; tables of exceptions carry their reasons.
 
 #[cfg(test)]
@@ -34,6 +34,8 @@ mod paths;
 mod phrases;
 #[cfg(test)]
 mod prose;
+#[cfg(test)]
+mod ratchets;
 #[cfg(test)]
 mod repository;
 #[cfg(test)]

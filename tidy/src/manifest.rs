@@ -1,5 +1,5 @@
-//! Just enough understanding of `Cargo.toml`: which dependencies a table names, and what a library
-//! is called.
+//! Just enough understanding of `Cargo.toml`: the dependencies of a table, and the name of a
+//! library.
 
 use crate::repository::{files_ending, report, text};
 

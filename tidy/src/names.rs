@@ -17,7 +17,8 @@ fn findings(folder: &str, names: &[String], exceptions: &[(&str, usize)]) -> Opt
     let exception = exceptions.iter().find(|(name, _)| *name == folder);
     let limit = exception.map_or(0, |(_, count)| *count);
     (names.len() != limit).then(|| {
-        let (count, names) = (names.len(), names.join("\n    "));
+        let count = names.len();
+        let names = names.join("\n    ");
         format!(
             "{folder}: {count} names of public types stand for more than one type; \
              tidy/src/names.rs allows {limit}: give each type a name of its own, \

@@ -1,4 +1,4 @@
-//! Words that have no place in what is published.
+//! Words that have no place in published files.
 
 use crate::repository::{files, report, text, tracked};
 use crate::source::has_word;

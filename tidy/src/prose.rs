@@ -39,7 +39,8 @@ fn documents_fit_a_terminal() {
 
 #[test]
 fn the_rule_can_fail() {
-    let (words, cell) = ("word ".repeat(21), "x".repeat(CELL + 1));
+    let words = "word ".repeat(21);
+    let cell = "x".repeat(CELL + 1);
     for bad in [words.clone(), format!("| a | {cell} |"), format!("- {words}")] {
         assert_eq!(findings("x.md", &bad).len(), 1, "{bad}");
     }

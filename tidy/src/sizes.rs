@@ -2,7 +2,7 @@
 
 use crate::repository::{files, report, text};
 
-/// Lines that a file may have, and what to do when it has more. The first matching rule counts.
+/// Lines that a file may have, and the fix for a longer one. The first matching rule counts.
 fn limit(path: &str) -> Option<(usize, &'static str)> {
     let source = [".rs", ".py", ".pyi", ".sh"].iter().any(|end| path.ends_with(end));
     match path {

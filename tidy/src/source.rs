@@ -14,7 +14,8 @@ pub fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Cuts a `//` comment off; one inside a string literal stays.
 fn without_comment(line: &str) -> &str {
     let bytes = line.as_bytes();
-    let (mut in_string, mut at) = (false, 0);
+    let mut in_string = false;
+    let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
             b'\\' if in_string => at += 1,
@@ -43,7 +44,8 @@ fn positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 
 /// by `::`, or at the end of a `use`.
 pub fn uses_path(line: &str, path: &str) -> bool {
     positions(line, path).any(|at| {
-        let (before, after) = (line[..at].trim_end(), line[at + path.len()..].trim_start());
+        let before = line[..at].trim_end();
+        let after = line[at + path.len()..].trim_start();
         let imported =
             before.ends_with("use") && (after.starts_with([';']) || after.starts_with("as "));
         let top = !before.ends_with("::") && !before.ends_with('.');

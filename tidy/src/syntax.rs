@@ -30,7 +30,7 @@ pub fn crates() -> BTreeMap<String, Crate> {
     parsed.collect()
 }
 
-/// One file: the module that it is, and what the paths of others find in it.
+/// One file: the module that it is, and the names that paths of others find in it.
 struct Module {
     file: String,
     syntax: File,
@@ -48,9 +48,14 @@ impl Crate {
         let mut modules = BTreeMap::new();
         for (file, text) in files {
             let syntax = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let (file, defined) = (file.to_owned(), defined(&syntax.items));
-            let (brought, globs) = (BTreeMap::new(), Vec::new());
-            modules.insert(module_path(&file), Module { file, syntax, defined, brought, globs });
+            let module = Module {
+                file: file.to_owned(),
+                defined: defined(&syntax.items),
+                syntax,
+                brought: BTreeMap::new(),
+                globs: Vec::new(),
+            };
+            modules.insert(module_path(file), module);
         }
         let mut tables = Crate { modules };
         let brought: Vec<_> = tables
@@ -101,6 +106,19 @@ impl Crate {
         for module in self.modules.values() {
             for name in public_types(&module.syntax.items) {
                 types.entry(name).or_default().push(&module.file);
+            }
+        }
+        types
+    }
+
+    /// Types that a file keeps to itself, by name, each with the files and lines that define it.
+    pub fn private_types(&self) -> BTreeMap<String, Vec<(&str, usize)>> {
+        let mut types: BTreeMap<String, Vec<(&str, usize)>> = BTreeMap::new();
+        let modules = self.modules.values();
+        for module in modules.filter(|module| !module.file.ends_with("tests.rs")) {
+            for name in private_types(&module.syntax.items) {
+                let line = name.span().start().line;
+                types.entry(name.to_string()).or_default().push((&module.file, line));
             }
         }
         types
@@ -255,7 +273,7 @@ fn module_path(file: &str) -> Names {
     names
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Mod(item) => &item.attrs,
         Item::Fn(item) => &item.attrs,
@@ -266,7 +284,7 @@ fn attributes(item: &Item) -> &[Attribute] {
 }
 
 /// `#[cfg(test)]`, `#[cfg(any(test, ...))]` and `#[test]`.
-fn is_for_tests(attribute: &Attribute) -> bool {
+pub fn is_for_tests(attribute: &Attribute) -> bool {
     if attribute.path().is_ident("test") {
         return true;
     }
@@ -299,11 +317,19 @@ fn defined(items: &[Item]) -> BTreeSet<String> {
     items.iter().filter_map(named).map(|(name, _)| name.to_string()).collect()
 }
 
-fn public_types(items: &[Item]) -> Vec<String> {
+fn types_of(items: &[Item]) -> impl Iterator<Item = (&syn::Ident, &Visibility)> {
     let is_type = |item: &&Item| {
         matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_) | Item::Trait(_))
     };
-    let public = items.iter().filter(is_type).filter_map(named);
-    let public = public.filter(|(_, seen)| !matches!(seen, Visibility::Inherited));
+    items.iter().filter(is_type).filter_map(named)
+}
+
+fn public_types(items: &[Item]) -> Vec<String> {
+    let public = types_of(items).filter(|(_, seen)| !matches!(seen, Visibility::Inherited));
     public.map(|(name, _)| name.to_string()).collect()
+}
+
+fn private_types(items: &[Item]) -> impl Iterator<Item = &syn::Ident> {
+    let private = types_of(items).filter(|(_, seen)| matches!(seen, Visibility::Inherited));
+    private.map(|(name, _)| name)
 }
