@@ -6,7 +6,7 @@
 //! that is given as such stays in this process, and the address has its number here. So do the
 //! tokens, signatures and passwords of an address that goes to other processes.
 //!
-//! Only what a caller writes is looked at for them; what servers and files name is not.
+//! Only addresses that a caller writes are searched for them, none that servers and files name.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -29,26 +29,26 @@ const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
 const LEFT_OUT: &str = "farroot.left_out";
 const NAMES: [&str; 7] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT];
-/// Stands for the password of an address among what is left out.
+/// Stands for the password of an address among the names of the parts that are left out.
 const PASSWORD: &str = "password";
 
-/// What a parameter's value may hold as it is.
+/// Characters that a parameter's value may hold unescaped.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 
-/// What the caller of one open says about credentials. What is not said is looked for in the usual
-/// places.
+/// The credentials that the caller of one open chose. Those that it left open are searched for in
+/// the usual places.
 #[derive(Debug, Clone, Default)]
 pub struct CallAccess {
     /// Which credentials.
     pub choice: Choice,
     /// Whether any server is believed to be the one that it is asked for as.
     pub insecure: bool,
-    /// What another process has left out of the address: the names of parameters.
+    /// Names of the parameters that another process has left out of the address.
     pub left_out: Vec<String>,
 }
 
-/// What may not be written into an address: a token, that servers are not verified, and what an
-/// address was rid of.
+/// Parts that may not be written into an address: a token, the choice not to verify servers, and an
+/// address as it was before its secrets were removed.
 struct Unwritten {
     token: Option<SecretString>,
     insecure: bool,
@@ -84,12 +84,12 @@ impl Unwritten {
 }
 
 impl CallAccess {
-    /// One address with what this says.
+    /// One address with these parameters.
     pub(super) fn attached(&self, address: &str) -> String {
         with(address, &self.parameters())
     }
 
-    /// What tells connections for which this was said from others.
+    /// The parameters of this choice, which tell its connections from others.
     pub(super) fn parameters(&self) -> String {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let Choice { token, proxy, ccache, s3_profile, order } = &self.choice;
@@ -142,7 +142,8 @@ impl CallAccess {
                     choice.token = token.or(choice.token.take());
                     self.insecure = known.insecure;
                 }
-                // Of another process: here the server is verified, and shown what is here.
+                // Of another process: this one verifies the server, and shows it its own
+                // credentials.
                 None if self.left_out.is_empty() => self.left_out.push("token".into()),
                 None => {}
             },
@@ -198,8 +199,8 @@ pub(super) fn left_out(address: &str) -> String {
     format!("{scheme}://{authority}{path}?{}{meant}", query.join("&"))
 }
 
-/// The address of which this is what was left when it went to other processes, with what was said
-/// of credentials since; `None` in those.
+/// The whole address from which secrets were left out when it went to other processes, with the
+/// parameters about credentials that were added since; `None` in those processes.
 pub(super) fn whole(address: &str) -> Option<String> {
     let (_, query) = address.split_once('?')?;
     let said: Vec<&str> = query.split(['&', '#']).collect();
@@ -215,7 +216,7 @@ pub(super) fn whole(address: &str) -> Option<String> {
     Some(with(whole, &since.join("&")))
 }
 
-/// What a caller has written, without parameters about credentials, and these.
+/// The address that a caller has written without its parameters about credentials, and these.
 ///
 /// # Errors
 /// `InvalidArgument` for a value that cannot be understood.

@@ -10,7 +10,8 @@
 //! * [`Way::Mention`]: a ROOT file names another one (a friend of a tree, a file of a chain).
 //!
 //! A pattern is none of them: a listing gives names, which stay in their directory
-//! ([`Address::child`]). What may follow, a row for each scheme that leads and each way:
+//! ([`Address::child`]). The schemes that may follow, a row for each scheme that leads and each
+//! way:
 //!
 //! | from    | way      | local | root  | roots | http  | https | s3    | pelican |
 //! |---------|----------|-------|-------|-------|-------|-------|-------|---------|
@@ -36,7 +37,7 @@
 //! | pelican | replica  |       |       |       |       | yes   |       |         |
 //! | pelican | mention  |       | yes   | yes   |       | yes   |       | yes     |
 //!
-//! What the caller has to show, a token or a certificate, stays with the origin that the caller has
+//! The caller's credential, a token or a certificate, stays with the origin that the caller has
 //! named ([`Address::is_named`]): an address keeps it however far it leads. A Metalink on a local
 //! disk is as good as the caller, a ROOT file is not.
 //!
@@ -91,7 +92,7 @@ impl Address {
     /// relative to this one, and user and password go along to the same server only.
     ///
     /// # Errors
-    /// `Io` for what is no address, or one that may not follow this one.
+    /// `Io` for a text that is no address, or one that may not follow this one.
     pub fn led_to(&self, text: &str, way: Way) -> Result<Self> {
         let refused = |why: String| {
             let by = match way {
@@ -148,13 +149,13 @@ impl Address {
             (true, _) => Some(Arc::from("")),
             (false, _) => Some(self.meant.clone().unwrap_or_else(|| self.origin().into())),
         };
-        // A file that names another server does not give that one what was meant for its own.
+        // A file that names another server does not give that one the credentials for its own.
         let is_own = way != Way::Mention || self.origin() == to.origin();
         Ok(to.meant_for(meant).under(if is_own { &self.access } else { &None }))
     }
 }
 
-/// What the names of all sites of a country end with, before the country.
+/// Endings that the names of all sites of a country share, before the country.
 const OF_COUNTRIES: [&str; 12] =
     ["ac", "co", "com", "edu", "go", "gov", "in", "ne", "net", "or", "org", "res"];
 
@@ -184,7 +185,7 @@ fn domain_of(host: &str) -> Option<&str> {
 }
 
 /// Whether a host is written as this machine, or as an address that is valid on one link only.
-/// Names are not looked up: who answers for a name decides what it leads to in any case.
+/// Names are not looked up: the owner of a name can make it lead to any address in any case.
 fn is_near(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<Ipv6Addr>() {

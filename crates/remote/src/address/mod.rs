@@ -1,11 +1,11 @@
-//! Addresses of files: what a caller writes, what goes over the wire, and what may be shown.
+//! Addresses of files: as a caller writes them, as they go over the wire, and as they may be shown.
 //!
-//! An [`Address`] keeps the text that it was made from, so that what the caller wrote is what
-//! reports and errors say, and beside it what its protocol needs: for a disk a path, for XRootD
-//! the path exactly as written (the protocol escapes nothing), for HTTP a URL with what has to be
-//! percent-encoded encoded. An address is either the caller's own ([`Address::parse`]) or comes
-//! from outside ([`Address::led_to`], in [`follow`]), and an address from outside may not lead
-//! everywhere.
+//! An [`Address`] keeps the text that it was made from, so that reports and errors show the address
+//! as the caller wrote it, and beside it the form that its protocol needs: for a disk a path, for
+//! XRootD the path exactly as written (the protocol escapes nothing), for HTTP a URL with
+//! percent-encoding where it is required. An address is either the caller's own
+//! ([`Address::parse`]) or comes from outside ([`Address::led_to`], in [`follow`]), and an address
+//! from outside may not lead everywhere.
 
 mod access;
 mod follow;
@@ -35,7 +35,8 @@ use crate::display::{MEANT, shown_address as shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 
-/// What a file's name may hold that a segment of a URL's path may not (RFC 3986, section 3.3).
+/// Characters that a file's name may hold and a segment of a URL's path may not (RFC 3986, section
+/// 3.3).
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -54,27 +55,27 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Where a file is, at least one place, and what is known of it beforehand.
+/// Where a file is, at least one location, and the facts known of it beforehand.
 #[derive(Debug, Clone, Default)]
 pub struct FileLocations {
     /// The addresses, best first.
     pub urls: Vec<Address>,
-    /// What a Metalink says of the file.
+    /// Size and checksums of the file, as a Metalink states them.
     pub claims: Claims,
     /// Its bytes are not decoded: they come with checksums where servers offer them.
     pub is_opaque: bool,
     /// Finds in its first bytes the number that only copies of it share, where its format has one.
     pub identify: Option<Identify>,
-    /// What a cache may do for this open.
+    /// How far a cache may serve this open.
     pub cache_use: CacheUse,
     /// No reader has asked for the file: if it cannot be opened, that is not remembered.
     pub is_guess: bool,
 }
 
-/// What a cache may do for one open of a file.
+/// How far a cache may serve one open of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheUse {
-    /// What the settings say.
+    /// As the settings have it.
     #[default]
     Usual,
     /// As the settings say, but the file's server is asked even where the settings believe the
@@ -90,7 +91,7 @@ pub enum CacheUse {
 /// Finds in a file's first bytes the number that no other file has; copies have the same one.
 pub type Identify = fn(&[u8]) -> Option<u128>;
 
-/// What another server says of a file: a source that differs from it is not used.
+/// Another server's statements about a file: a source that differs from them is not used.
 #[derive(Debug, Clone, Default)]
 pub struct Claims {
     /// Bytes.
@@ -102,7 +103,7 @@ pub struct Claims {
 }
 
 impl FileLocations {
-    /// What was said first counts.
+    /// The first statement of each kind counts.
     pub fn add(&mut self, more: FileLocations) {
         self.urls.extend(more.urls);
         self.claims.size = self.claims.size.or(more.claims.size);
@@ -165,10 +166,10 @@ pub struct Address {
     /// As it was written, secrets included.
     text: String,
     target: Target,
-    /// Of one that comes from outside: the origin that the caller has named. What the caller has
-    /// to show is for that one alone.
+    /// Of one that comes from outside: the origin that the caller has named. The caller's
+    /// credentials are for that one alone.
     meant: Option<Arc<str>>,
-    /// What the caller said about credentials, and the text with it.
+    /// The caller's choice of credentials, and the text with it.
     access: Option<Arc<CallAccess>>,
     whole: Option<String>,
 }
@@ -186,10 +187,10 @@ enum Target {
 }
 
 impl Address {
-    /// What a caller has written: a URL, or else a local path.
+    /// Parses a text that a caller has written: a URL, or else a local path.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
+    /// `InvalidArgument` for a text that is neither, `Unsupported` for schemes that are not read.
     pub fn parse(text: &str) -> Result<Self> {
         let split = access::split(text).map_err(|error| error.with_url(shown(text)));
         let (bare, access) = split?;
@@ -321,7 +322,7 @@ impl Address {
         }
     }
 
-    /// What follows `?`, secrets included.
+    /// The text after `?`, secrets included.
     pub fn query(&self) -> Option<&str> {
         match &self.target {
             Target::Local(_) => None,
@@ -392,7 +393,7 @@ impl Address {
         there.meant_for(self.meant.clone()).under(&self.access)
     }
 
-    /// The place without what it says of the one who asks: user, password and query.
+    /// The address without the parts that identify the caller: user, password and query.
     #[must_use]
     pub fn anonymous(&self) -> Self {
         let there = match &self.target {
@@ -419,8 +420,8 @@ impl Address {
         there.meant_for(self.meant.clone())
     }
 
-    /// What of this name is in the same directory; the name may have directories of its own, with
-    /// slashes between.
+    /// The address of this name in the same directory; the name may have directories of its own,
+    /// with slashes between.
     ///
     /// # Errors
     /// As [`Address::child`].
@@ -501,7 +502,7 @@ impl Address {
         there.meant_for(self.meant.clone()).under(&self.access)
     }
 
-    /// What of this name is in this directory of a server, or in what S3 has for one, as its
+    /// The address of this name in this directory of a server, or below this prefix of S3, as its
     /// listing has it.
     ///
     /// # Errors
@@ -555,7 +556,7 @@ impl Address {
                 let what = "a file of this name cannot be asked for over root://, where a ? ends \
                             the name and control characters are not allowed";
                 let named = format!("{}://{}/{}", url.scheme, url.address(), url.path);
-                // Of an address, what follows a ? is not shown.
+                // The part of an address after a ? is not shown.
                 let name = url.path.rsplit('/').next().unwrap_or_default();
                 let error = Error::new(ErrorKind::Unsupported, format!("{name:?}: {what}"));
                 let advice = "give the file another name, or read it another way";
@@ -564,7 +565,7 @@ impl Address {
         }
     }
 
-    /// What makes two addresses the same server.
+    /// A text that is the same for two addresses of one server.
     pub fn server_key(&self) -> String {
         let user = match &self.target {
             Target::Local(_) | Target::Pelican(_) => "",
@@ -573,7 +574,7 @@ impl Address {
             // Each bucket is a server of its own.
             Target::S3(object) => &object.bucket,
         };
-        // A server that the caller has not named is not shown what the caller has.
+        // A server that the caller has not named does not get the caller's credentials.
         let is_shown = self.is_named() || self.scheme() != Scheme::Https;
         let named = if is_shown { "" } else { " by another" };
         let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
@@ -607,7 +608,8 @@ impl Address {
         self.meant.as_ref().is_none_or(|meant| **meant == *self.origin())
     }
 
-    /// The same place, as if the caller had named it: for what a server says who may.
+    /// The same address, as if the caller had named it: for one that a server names which may hand
+    /// credentials on.
     #[must_use]
     pub fn entrusted(self) -> Self {
         self.meant_for(None)
@@ -630,12 +632,12 @@ impl Address {
 }
 
 impl Address {
-    /// What the caller said about credentials.
+    /// The caller's choice of credentials.
     pub fn access(&self) -> Option<&CallAccess> {
         self.access.as_deref()
     }
 
-    /// That a pickle has left out what this address had to show, for the error of a refusal.
+    /// Says that a pickle has left out the credentials of this address, for the error of a refusal.
     pub(crate) fn left_out(&self) -> Option<String> {
         let names = &self.access.as_ref()?.left_out;
         (!names.is_empty()).then(|| {
@@ -656,7 +658,7 @@ impl Address {
         self
     }
 
-    /// What tells this one's connections from those of others to the same server.
+    /// A text that tells this address's connections from those of others to the same server.
     pub(super) fn access_key(&self) -> String {
         self.access.as_ref().map(|access| access.parameters()).unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 use super::{Address, Target, wrong};
 use crate::error::Result;
 
-/// What begins the one parameter that an address of S3 may have.
+/// Begins the one parameter that an address of S3 may have.
 const VERSION: &str = "?versionId=";
 
 /// An object of S3, or with an empty key a bucket.
@@ -18,7 +18,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// What follows `s3://`.
+    /// Parses the text after `s3://`.
     pub(super) fn parse(text: &str, rest: &str) -> Result<Self> {
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.contains('@') {
@@ -47,7 +47,7 @@ impl Object {
         Object { bucket: self.bucket.clone(), key, version: None }
     }
 
-    /// What is before the last slash of the key, with it.
+    /// The key up to its last slash, with it.
     pub(super) fn folder(&self) -> &str {
         self.key.rfind('/').map_or("", |at| &self.key[..=at])
     }

@@ -104,7 +104,7 @@ fn the_same_place_is_the_same_however_it_is_written() {
     assert_ne!(address("root://h//f"), address("root://h//f?x"));
 }
 
-/// Rucio and the sites write `davs://` for what is read over https.
+/// Rucio and the sites write `davs://` for files that are read over https.
 #[test]
 fn one_protocol_has_several_schemes() {
     for (written, scheme, same) in [
@@ -144,7 +144,7 @@ fn a_listed_name_is_a_name() {
     assert_eq!(address("root://h//").child("f").unwrap().as_str(), "root://h//f");
 }
 
-// ---- what may follow ---------------------------------------------------------------------------
+// ---- addresses that may follow -----------------------------------------------------------------
 
 const WAYS: [Way; 3] = [Way::Redirect, Way::Replica, Way::Mention];
 const SCHEMES: [(Scheme, &str); 7] = [
@@ -427,7 +427,7 @@ fn a_root_file_names_no_server_for_the_caller() {
     assert!(!leads("root://a.org//g.root", Way::Mention));
     let led = address("https://b.org/f").led_to("https://a.org/f", Way::Replica).unwrap();
     assert!(led.entrusted().is_named());
-    // Engines open what a file names by its text.
+    // Engines open an address that a file names by its text.
     for named in ["https://a.org/f", "https://a.org/f#named-by=https://a.org:443"] {
         let led = address("https://b.org/f.root").led_to(named, Way::Mention).unwrap();
         assert_eq!(led.to_string(), "https://a.org/f");

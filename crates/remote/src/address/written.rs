@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::expanded;
 use crate::proofs::{is_proof, is_usual};
 
-/// What stands between several addresses of one file.
+/// Stands between several addresses of one file.
 const SEPARATOR: char = '|';
 
 /// The addresses of a file, at least one: several of the same file have a `|` between them.
@@ -25,15 +25,15 @@ pub fn join<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
     addresses.collect::<Vec<_>>().join(&SEPARATOR.to_string())
 }
 
-/// An address, or several with `|` between them, with what a call says of credentials.
+/// An address, or several with `|` between them, with a call's choice of credentials.
 pub fn with_access(address: &str, access: &CallAccess) -> String {
     let each: Vec<String> = parts(address).into_iter().map(|one| access.attached(one)).collect();
     join(each.iter().map(String::as_str))
 }
 
 /// An address, or several with `|` between them, as it may go to other processes and into files:
-/// without passwords, tokens and signatures. In this process and those that it forks it still
-/// leads to the same file; elsewhere, a reader shows the server what that process has.
+/// without passwords, tokens and signatures. In this process and those that it forks it still leads
+/// to the same file; elsewhere, a reader shows the server the credentials of its own process.
 pub fn for_others(address: &str) -> String {
     let each: Vec<String> = parts(address).into_iter().map(left_out).collect();
     join(each.iter().map(String::as_str))
@@ -46,8 +46,8 @@ pub(crate) fn restored(address: &str) -> String {
     join(each.iter().map(String::as_str))
 }
 
-/// A file's name may contain the separator, so it counts only within what has a URL in it, and
-/// where another URL follows or a path that begins with `/`, `./` or `../`.
+/// A file's name may contain the separator, so it counts only within a text that has a URL in it,
+/// and where another URL follows or a path that begins with `/`, `./` or `../`.
 pub(super) fn parts(address: &str) -> Vec<&str> {
     if !address.contains("://") {
         return vec![address];
@@ -198,7 +198,8 @@ mod tests {
         }
     }
 
-    /// What followed the colon of an EOS token was taken for a tree, and printed in an error.
+    /// The text after the colon of an EOS token was taken for the name of a tree, and printed in an
+    /// error.
     #[test]
     fn a_token_in_a_query_is_not_cut() {
         for (address, file, object) in [

@@ -69,7 +69,7 @@ impl Activity {
         trace.ledger(|ledger, now| ledger.belongs(now, *number, file));
     }
 
-    /// The caller waits, as long as what this returns lives.
+    /// The caller waits, as long as the returned guard lives.
     pub fn waiting(&self) -> Waiting {
         let inner = (!self.is_ahead).then(|| self.inner.clone());
         if let Some(Inner { trace, number }) = inner.as_deref() {

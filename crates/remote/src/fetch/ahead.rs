@@ -13,7 +13,7 @@ use super::command::{Urgency, Want};
 /// Bytes on their way from the disk, or waiting for a decoder, at the most: some long requests on
 /// each connection, and some baskets for each thread.
 const BYTES_MAX: u64 = 16 << 20;
-/// Sent for together where there is as much, so that what lies together is read together.
+/// Bytes that are requested together where there are as many, so that neighbours are read together.
 const BYTES_TOGETHER: u64 = 4 << 20;
 
 /// Wants of one read, which are sent for one after the other.
@@ -24,8 +24,8 @@ pub struct Ahead {
     /// Those that follow.
     later: VecDeque<Want>,
     flying: u64,
-    /// Bytes that have come and are not decoded. What waits for something else to come is not
-    /// counted: it holds up nothing.
+    /// Bytes that have come and are not decoded. Bytes that wait for others to arrive are not
+    /// counted: they hold up nothing.
     decoding: u64,
 }
 
@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(come, (0..40).collect::<Vec<_>>());
     }
 
-    /// It was kept until the reservation was gone: all of a file in memory beside what was made of
-    /// it, and no buffer served twice.
+    /// The driver kept the bytes until the reservation was gone: all of a file was in memory beside
+    /// its decoded arrays, and no buffer was used twice.
     #[tokio::test]
     async fn what_has_come_is_kept_by_its_taker_alone() {
         let (_file, remote) = opened(1 << 20).await;
@@ -243,7 +243,7 @@ mod tests {
                 come.push(delivery.index);
             }
         }
-        // What had been sent for when it was given up may come all the same.
+        // Bytes that had been requested before they were given up may arrive all the same.
         come.retain(|index| *index >= 16);
         come.sort_unstable();
         assert_eq!(come, (40..60).collect::<Vec<_>>());

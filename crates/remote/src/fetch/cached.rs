@@ -29,8 +29,8 @@ pub enum Via {
     Filling,
 }
 
-/// The rest of a file is fetched in such pieces, and so many of them at a time: what a demand may
-/// have to wait for is small.
+/// The rest of a file is fetched in such pieces, and so many of them at a time: a demand waits for
+/// few bytes of others.
 const FILL_BYTES: u64 = 512 << 10;
 const FILLS_MAX: u32 = 4;
 /// With the mode `auto` all is kept of files below this.
@@ -38,7 +38,7 @@ const SMALL_BYTES: u64 = 4 << 20;
 /// Bytes that came before the open was answered, and are kept until it is.
 const EARLY_BYTES_MAX: u64 = 32 << 20;
 
-/// What the cache has to do with a file that is being opened.
+/// The cache's part in the open of a file.
 #[derive(Debug)]
 pub struct CacheOpen {
     pub cache: Cache,
@@ -47,8 +47,8 @@ pub struct CacheOpen {
     /// All places that the caller has named for it.
     pub origin: FileOrigin,
     pub identify: Option<Identify>,
-    /// What is held, as far as was known before the open: for a caller that takes the file for
-    /// the one that was there before.
+    /// The cached entry, as far as it was known before the open: for a caller that takes the file
+    /// for the one that was there before.
     pub found: Option<CacheEntry>,
     /// The same, whether it is believed or not: it stays loaded until the open is answered.
     pub loaded: Option<CacheEntry>,
@@ -84,12 +84,11 @@ pub struct Cached {
     pub origin: FileOrigin,
     pub identify: Option<Identify>,
     pub entry: Option<CacheEntry>,
-    /// What was loaded before the open was answered.
+    /// The entry that was loaded before the open was answered.
     pub loaded: Option<CacheEntry>,
     /// The file's server has said in this open that the entry is of the file.
     pub is_confirmed: bool,
-    /// What comes from now on has come without TLS, and the entry has nothing that did: it is not
-    /// kept.
+    /// Bytes from now on arrive without TLS, and the entry has none that did: they are not cached.
     pub is_exposed: bool,
     pub shadow: Option<FileId>,
     /// Shadows that have failed, until the file is closed.
@@ -108,7 +107,8 @@ pub struct Cached {
     /// Bytes that were handed out, from wherever.
     pub seen_bytes: u64,
     pub looked: Time,
-    /// What is fetched for the cache alone, where the mode says so, and pieces of it under way.
+    /// Ranges that are fetched for the cache alone, where the mode says so, and how many are under
+    /// way.
     pub rest: Option<VecDeque<Range<u64>>>,
     pub fills: u32,
 }

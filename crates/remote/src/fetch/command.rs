@@ -39,8 +39,8 @@ impl From<Urgency> for scheduler::Urgency {
 pub struct Want {
     /// Half open, in the file.
     pub range: Range<u64>,
-    /// Bytes of memory that this holds from being asked for until its reservation is dropped:
-    /// what arrives and what becomes of it.
+    /// Bytes of memory that this want holds from its request until its reservation is dropped: the
+    /// bytes that arrive and the decoded values.
     pub cost: u64,
     /// Every demand goes before every hint.
     pub urgency: Urgency,
@@ -61,7 +61,7 @@ impl Want {
     }
 }
 
-/// What handles ask of the driver.
+/// Commands from handles to the driver.
 pub enum DriverCommand {
     Open {
         locations: FileLocations,
@@ -70,7 +70,7 @@ pub enum DriverCommand {
         activity: Activity,
         /// A caller that goes on before the answer is notified as soon as it may add wants.
         early: Option<oneshot::Sender<Begun>>,
-        /// Where there is a cache, what it knows of the file.
+        /// The cache's part in it, where there is a cache.
         cached: Option<Box<CacheOpen>>,
         reply: oneshot::Sender<Result<Opened>>,
     },

@@ -22,7 +22,7 @@ const UNREACHABLE_FOR: Duration = Duration::from_secs(30);
 /// Most failures that are remembered; further ones are not.
 const FAILURES_MAX: usize = 1024;
 
-/// A hash of the complete addresses of a file, with user, query and what the caller has said about
+/// A hash of the complete addresses of a file, with user, query and the caller's choice of
 /// credentials: a server may answer another identity differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpenKey(u64);

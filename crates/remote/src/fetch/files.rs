@@ -22,7 +22,7 @@ use crate::source::{Command, FileInfo, FileLocation, FileRef, Server};
 /// An open that has not been answered.
 pub struct PendingOpen {
     pub reply: oneshot::Sender<Result<Opened>>,
-    /// Records what the caller waits for.
+    /// Records the phases in which the caller waits.
     pub activity: Activity,
     /// The first bytes, which the open brings and others may want as well, of a file that is read
     /// from before it is open.
@@ -35,9 +35,9 @@ pub struct FileState {
     pub store: ByteStore,
     /// None once it is open.
     pub opening: Option<PendingOpen>,
-    /// What each server has said of the file.
+    /// Each server's description of the file.
     pub infos: BTreeMap<ServerId, FileInfo>,
-    /// The server whose answer says what the file is that is read.
+    /// The server whose answer identifies the file that is read.
     pub first: Option<ServerId>,
     pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
     /// Those of them that have to agree with the others.
@@ -63,7 +63,7 @@ pub struct FileState {
     pub touched: Vec<ConnectionId>,
     /// The cache's part in it.
     pub cached: Option<Cached>,
-    /// What the cache says of it, as long as none of its servers has been asked.
+    /// The cache's description of it, until the first request to one of its servers.
     pub believed: Option<FileInfo>,
     /// Of which file it is the part that the cache has: the report knows it as that one.
     pub shadow_of: Option<FileId>,
@@ -84,7 +84,7 @@ impl FileState {
         FileState { opening, ..FileState::default() }
     }
 
-    /// What the cache has of a file.
+    /// The state of a file's cached part.
     pub fn of_shadow(file: FileId) -> Self {
         FileState { shadow_of: Some(file), ..FileState::default() }
     }
@@ -101,7 +101,7 @@ impl FileState {
         self.errors.push((server.to_owned(), error));
     }
 
-    /// Whether what this server has is another file.
+    /// Whether this server has another file.
     pub fn has_rejected(&self, server: ServerId) -> bool {
         self.sources.iter().any(|(source, (of, _))| *of == server && self.rejected.contains(source))
     }
@@ -115,7 +115,7 @@ impl FileState {
         }
     }
 
-    /// What a want or an open comes to that has failed so.
+    /// The error of a want or an open that has failed so.
     pub fn error_of(&self, why: &WantFailure) -> Error {
         let none = || Error::new(ErrorKind::Io, "no server is left that could deliver the bytes");
         let error = match why {
@@ -162,7 +162,7 @@ impl FileState {
         }
     }
 
-    /// What the file is that is read, once that is known.
+    /// Size, time and version of the file that is read, once they are known.
     pub fn info(&self) -> Option<&FileInfo> {
         self.infos.get(&self.first?)
     }
@@ -172,13 +172,13 @@ impl FileState {
     }
 }
 
-/// What is known of where else a file may be.
+/// Other locations that a file may have.
 pub struct Search {
     /// The redirector, as it was named.
     pub origin: Address,
     /// It has sent the read to another server, and accepts a list of those that have been tried.
     pub sends_on: bool,
-    /// What has been named unasked.
+    /// Locations that were named without a request.
     pub named: Vec<FileLocation>,
     /// The hosts that it has named, and why they are not enough, in its own words.
     pub tried: BTreeMap<String, &'static str>,
@@ -196,11 +196,11 @@ pub struct Search {
 pub struct ReplicaCheck {
     pub is_planned: bool,
     pub asked: BTreeSet<SourceId>,
-    /// What all of them must have.
+    /// The checksum that all of them must have.
     pub checksum: Option<Checksum>,
 }
 
-/// What sources say; the first one's counts where none is known yet.
+/// Answers of sources; the first one's counts where no checksum is known yet.
 pub type SourceChecksums = Vec<(SourceId, Checksum)>;
 
 /// A server that has been named by some file.

@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Spells kept for the timeline; sums go on beyond them.
 const SPELLS_KEPT: usize = 20_000;
 
-/// What an activity is doing, in the order in which a read goes through it.
+/// Phases of an activity, in the order in which a read goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -62,7 +62,7 @@ impl Phase {
 pub struct Spell {
     /// Since the engine started.
     pub time: Range<Duration>,
-    /// What was waited for.
+    /// The phase that lasted.
     pub phase: Phase,
     /// The trace's number of the file concerned.
     pub file: Option<u32>,
@@ -111,7 +111,7 @@ impl Spent {
         }
     }
 
-    /// Takes over what an activity has spent before its file was known.
+    /// Adds the time that an activity has spent before its file was known.
     fn join(&mut self, other: &Spent) {
         for (mine, theirs) in self.phases.iter_mut().zip(other.phases) {
             *mine += theirs;
@@ -227,7 +227,7 @@ impl Ledger {
         self.files.len()
     }
 
-    /// What has been spent by all, or on one file.
+    /// The time spent by all, or on one file.
     pub fn spent(&self, file: Option<u32>) -> Spent {
         match file {
             None => self.total.clone(),

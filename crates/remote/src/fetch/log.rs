@@ -17,7 +17,7 @@ pub enum Level {
     Debug = 1,
     /// Opens, redirections, servers that are left and asked again, requests that failed.
     Info = 2,
-    /// What a user should look at, although reading goes on.
+    /// Events that a user should look at, although reading goes on.
     Warning = 3,
     /// Of no line: nothing is kept.
     Off = 4,

@@ -1,8 +1,8 @@
 //! Bytes of files, from wherever they are. Knows ranges, not ROOT.
 //!
 //! One driver task owns the scheduler and every connection of an engine ([`driver`]); everything
-//! else holds handles. [`RemoteFile::want`] asks for ranges and gives them back as each becomes
-//! complete; what is granted is counted against the engine's one memory budget until the
+//! else holds handles. [`RemoteFile::want`] requests ranges and returns each as it becomes
+//! complete; granted bytes are counted against the engine's one memory budget until the
 //! [`MemoryReservation`] is dropped, and that is all the back-pressure there is.
 
 pub mod activity;
@@ -95,7 +95,7 @@ impl MemoryReservation {
         });
     }
 
-    /// Says that the bytes are the consumer's now: they hold back only what is read ahead.
+    /// Reports that the bytes are the consumer's now: they hold back only the prefetch.
     pub fn hand_over(&self) {
         let _ =
             self.commands.send(DriverCommand::HandOver { group: self.group, index: self.index });
@@ -185,7 +185,7 @@ impl Fetcher {
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 
-    /// What was asked of whom, and when.
+    /// The requests, their servers and their times.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -199,7 +199,7 @@ impl Fetcher {
 
     /// Finds a file, which may have several locations, and fetches its first `head` bytes and,
     /// where a server can answer that before its size is known, the last `tail`. The activity
-    /// records what is waited for.
+    /// records the phases of the wait.
     pub async fn open(
         &self,
         locations: FileLocations,
@@ -230,8 +230,8 @@ impl Fetcher {
     }
 
     /// As [`Fetcher::open`], of a file that is taken for the one that `info` describes: it can be
-    /// read from at once, and what is wanted then leaves together with the open. Nothing of it
-    /// counts before the [`Answer`] says the same.
+    /// read from at once, and those requests leave together with the open. None of the data counts
+    /// before the [`Answer`] confirms `info`.
     pub async fn open_early(
         &self,
         locations: FileLocations,
@@ -277,7 +277,7 @@ impl Fetcher {
     ) -> Result<(RemoteFile, Wants)> {
         let origin = self.origin(&locations.urls);
         if self.cache().zip(origin).is_some_and(|(cache, origin)| cache.find(&origin).is_some()) {
-            // What is held of it can be used once its server has answered.
+            // Its cached part can be used once its server has answered.
             let file = self.open(locations, 1, 0, activity).await?;
             let wants = file.read(ranges);
             return Ok((file, wants));
@@ -320,8 +320,8 @@ impl Fetcher {
         Ok(Opening { opened, failed, left_out })
     }
 
-    /// What the cache has to do with a file that is to be opened, for a caller who takes it for
-    /// the one that `info` describes, if any.
+    /// The cache's part in the open of a file, for a caller who takes it for the one that `info`
+    /// describes, if any.
     fn cached(
         &self,
         locations: &FileLocations,
@@ -360,7 +360,7 @@ struct Opening {
     opened: oneshot::Receiver<Result<Opened>>,
     /// Where a failure is remembered; `None` without a cache.
     failed: Option<(FailedOpens, OpenKey)>,
-    /// What the address had in the process that it comes from.
+    /// The parts that the address had in the process that it comes from.
     left_out: Option<String>,
 }
 
@@ -381,7 +381,7 @@ impl Opening {
     }
 }
 
-/// What the open of a file is answered that has been read from meanwhile.
+/// The answer to the open of a file that has been read from meanwhile.
 #[derive(Debug)]
 pub struct Answer {
     opening: Opening,
@@ -389,7 +389,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What the file is, and its first bytes.
+    /// The description of the file, and its first bytes.
     ///
     /// # Errors
     /// Why it cannot be opened.
@@ -511,7 +511,7 @@ impl RemoteFile {
         self.file.0
     }
 
-    /// What came with the open, by offset; once.
+    /// Bytes that came with the open, by offset; once.
     pub fn take_delivered(&mut self) -> Vec<(u64, Bytes)> {
         std::mem::take(&mut self.delivered)
     }
@@ -530,7 +530,7 @@ impl RemoteFile {
         asked
     }
 
-    /// As [`RemoteFile::want`], for what is no data of a table.
+    /// As [`RemoteFile::want`], for bytes that are no data of a table.
     pub fn want_metadata(&self, wants: Vec<Want>) -> Wants {
         self.ask(wants, true)
     }
@@ -553,8 +553,8 @@ impl RemoteFile {
         asked
     }
 
-    /// Bytes that the links to the engine's servers hold, as far as is known: what a round trip
-    /// spent waiting could have brought.
+    /// Bytes that the links to the engine's servers hold, as far as is known: as many as a round
+    /// trip spent waiting could have brought.
     pub fn pipe_bytes(&self) -> u64 {
         self.fetcher.links.pipe_bytes()
     }
@@ -693,8 +693,7 @@ impl Wants {
         self.each_group(positions, |group, indices| DriverCommand::Promote { group, indices });
     }
 
-    /// Withdraws these wants; those that have arrived are not concerned. What is
-    /// given up may still come.
+    /// Withdraws these wants, except those that have arrived. Withdrawn bytes may still arrive.
     pub fn give_up(&mut self, positions: Range<usize>) {
         self.given_up = true;
         if let Some(ahead) = &mut self.ahead {
@@ -721,7 +720,7 @@ impl Wants {
     }
 }
 
-/// What comes of the wants of one group; it ends with the group, and with the driver.
+/// Deliveries of the wants of one group; the stream ends with the group, and with the driver.
 #[derive(Debug)]
 struct GroupDeliveries {
     first: usize,
@@ -730,7 +729,7 @@ struct GroupDeliveries {
 }
 
 impl Stream for GroupDeliveries {
-    /// The first position of the group, its name, and what has come.
+    /// The first position of the group, its name, and the delivery.
     type Item = (usize, u64, WantResult);
 
     fn poll_next(
@@ -754,7 +753,7 @@ impl Stream for Wants {
         }
         let delivery = self.deliveries.poll_next_unpin(context);
         if matches!(delivery, Poll::Ready(None)) && self.ahead.as_ref().is_some_and(Ahead::rests) {
-            // Nothing comes before more of what is here has been decoded.
+            // Nothing arrives before more of the arrived bytes have been decoded.
             return Poll::Pending;
         }
         delivery.map(|delivery| {
@@ -774,7 +773,7 @@ impl Stream for Wants {
             if let Some(keeping) = &self.keeping {
                 keeping.arrived(first + index, &bytes, &self.fetcher);
             }
-            // Not when asked for: what is given up before it comes was no use to anyone.
+            // Not when requested: bytes that are given up before they arrive were of no use.
             let reservation =
                 MemoryReservation { group, index, commands: self.fetcher.commands.clone() };
             let delivery = Delivery { index: first + index, bytes, from, reservation };

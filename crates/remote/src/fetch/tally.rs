@@ -36,7 +36,7 @@ impl Busy {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
-    /// The sum, with what is under way now.
+    /// The sum, with the span that is still running.
     pub fn total(&self, now: Duration) -> Duration {
         let present =
             if self.under_way > 0 { now.saturating_sub(self.since) } else { Duration::ZERO };
@@ -80,7 +80,7 @@ impl Tally {
     }
 }
 
-/// What belongs to a file, whichever server served it.
+/// Counts of a file, whichever server served it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileTally {
     /// With at least one request unanswered.
@@ -190,7 +190,7 @@ impl Tallies {
         let tally = self.of_requests(file, source);
         tally.segments += segments as u64;
         tally.busy.begin(now);
-        // What is asked of the cache is no round trip, and nothing that keeps a link busy.
+        // A request to the cache is no round trip, and keeps no link busy.
         if &**source == CACHE {
             return false;
         }

@@ -38,9 +38,9 @@ pub struct RequestRecord {
     pub source: Arc<str>,
     /// The connection that it was sent on.
     pub connection: u32,
-    /// What it is for.
+    /// The purpose of the request.
     pub kind: RequestKind,
-    /// What was asked for; for an open of a tail, empty.
+    /// The requested ranges; for an open of a tail, empty.
     pub segments: Vec<Range<u64>>,
     /// Since the engine started.
     pub sent: Duration,
@@ -67,7 +67,7 @@ impl RequestRecord {
     }
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// Finds a file and brings one end of it.
@@ -135,7 +135,7 @@ pub struct Records {
     pub waves: u64,
     /// When some thread decoded for which file.
     pub decodings: VecDeque<(u32, Range<Duration>)>,
-    /// What callers waited for.
+    /// The phases in which callers waited.
     pub ledger: Ledger,
     /// The number of ranges in `requests`.
     ranges: usize,
@@ -172,7 +172,7 @@ impl Trace {
         Trace { clock, records: Arc::default(), log: Arc::default() }
     }
 
-    /// What happens, in lines.
+    /// Events, in lines.
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -202,7 +202,7 @@ impl Trace {
         self.look(|records, _| records.clone())
     }
 
-    /// What callers have waited for so far, for one file or for all.
+    /// The time that callers have waited so far, by phase, for one file or for all.
     pub fn spent(&self, file: Option<u32>) -> Spent {
         self.look(|records, _| records.ledger.spent(file))
     }
@@ -224,7 +224,7 @@ impl Trace {
         records.decodings.push_back((file, from..until));
     }
 
-    /// Adds what a user should know; a text that begins with `warning: ` is one.
+    /// Adds an event that a user should know; a text that begins with `warning: ` is one.
     pub fn note(&self, file: Option<u32>, text: String) {
         let warns = text.starts_with("warning: ");
         self.say(if warns { Level::Warning } else { Level::Info }, || {

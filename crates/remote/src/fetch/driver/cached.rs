@@ -1,9 +1,9 @@
 //! Wants that are read from the cache, and ranges of the others that are kept there.
 //!
 //! A file with an entry in the cache has a second file in the scheduler, its *shadow*, whose one
-//! source is a server like that of local files. A want all of whose bytes are held goes to the
+//! source is a server like that of local files. A want all of whose bytes are cached goes to the
 //! shadow, any other one to the file itself. So the budget, the order and the report of a read are
-//! one, and what is known of the link sees nothing of the disk.
+//! one, and the disk does not enter the measurements of the link.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::fetch::files::{FileState, Group, Member, MemberState, ServerState};
 use crate::source::held::{CACHE, HeldServer};
 use crate::source::{FileInfo, FileRef, Server};
 
-/// How often a read looks for what other processes have added to an entry.
+/// How often a read looks for blocks that other processes have added to an entry.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 impl Driver {
@@ -160,7 +160,7 @@ impl Driver {
             cached.come_not(range, member.0, member.1);
         }
         if via == Via::Filling {
-            // What fails for the cache alone is not tried again.
+            // A fetch that fails for the cache alone is not retried.
             cached.rest = Some(VecDeque::new());
         }
     }
@@ -222,7 +222,7 @@ impl Driver {
             cached.entry.as_ref().is_some_and(|e| e.content.id() == entry.content.id())
         };
         if !entry.as_ref().is_some_and(is_same) {
-            // The reader compares the answer, too, and drops what it read early.
+            // The reader compares the answer, too, and drops the data that it read early.
             cached.failed.extend(cached.shadow.take());
         }
         cached.is_confirmed = true;
@@ -263,7 +263,7 @@ impl Driver {
         self.fill(id);
     }
 
-    /// The file is not what it was: nothing more of it is read from the cache, or kept.
+    /// The file has changed: nothing more of it is read from the cache, or cached.
     pub(super) fn drop_entry(&mut self, id: FileId) {
         let Some(cached) = self.files.get_mut(&id).and_then(|file| file.cached.as_mut()) else {
             return;

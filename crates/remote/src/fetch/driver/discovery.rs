@@ -2,9 +2,9 @@
 //! read, and so is a web server that has named other locations (`Link`).
 //!
 //! It is asked once a read has lasted for a while, so that a short one costs it nothing, or as soon
-//! as a server fails; then rarely. First what has been named already is looked at, then it is asked
-//! for all servers that it knows, then for one that has not been tried. What it names are replicas:
-//! they have to agree before anything of them is used.
+//! as a server fails; then rarely. First come the servers that have been named already, then the
+//! redirector is asked for all servers that it knows, then for one that has not been tried. Those
+//! that it names are replicas: they have to agree before any of their bytes are used.
 //!
 //! A redirector of the web may send to an address that is good for a while only. Where a server
 //! says no to it, the redirector is asked for another, be it of the same server.
@@ -40,11 +40,11 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const FAILED: &str = "ioerr";
 const MORE_WANTED: &str = "resel";
 
-/// What has been found out beside the reads.
+/// Results of discovery, beside the reads.
 pub enum Discovered {
     /// Where else a file is.
     Locations(FileId, Result<FileLocations>),
-    /// What its sources have.
+    /// The checksums that its sources have.
     Checksums(FileId, SourceChecksums),
 }
 
@@ -70,7 +70,8 @@ impl Search {
         }
     }
 
-    /// The sooner of this and what was planned; false where that was sooner.
+    /// Plans a try at the sooner of `at` and the planned time; false where the planned time is
+    /// sooner.
     fn plan(&mut self, at: Time) -> bool {
         let sooner = !self.is_running && self.next.is_none_or(|next| at < next);
         if sooner {

@@ -13,10 +13,10 @@ use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
 use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, FileLocation, Role, ServerTraits};
 
-/// Redirections of one open; what XRootD's own client allows.
+/// Redirections of one open, as many as XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
 
-/// What has a checksum of its own.
+/// Bytes of a page, which has a checksum of its own.
 const PAGE_BYTES: u64 = 4096;
 
 impl Driver {
@@ -125,7 +125,7 @@ impl Driver {
         }
     }
 
-    /// What a server allows is known better.
+    /// Learns the limits of a server.
     fn learn_traits(&mut self, connection: ConnectionId, traits: &ServerTraits) {
         let Some(there) = self.connections.get(&connection) else { return };
         if traits.one_range {
@@ -204,7 +204,7 @@ impl Driver {
     fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
         let Some(there) = self.connections.get(&connection) else { return };
         let Some(file) = self.files.get_mut(&file) else { return };
-        // That it has another file says more than what goes wrong there afterwards.
+        // The error that it has another file explains more than failures there afterwards.
         if !file.has_rejected(there.server) {
             file.remember(&there.source, error);
         }
@@ -233,7 +233,7 @@ impl Driver {
         match server {
             Ok(server) => {
                 self.trace.note(Some(state.file.0), format!("redirected to {url}"));
-                // Where another server has said what the file is, this one has to have the same.
+                // Where another server has identified the file, this one has to have the same.
                 let is_known = self.files.get(&state.file).is_some_and(|f| f.first.is_some());
                 let replica = is_known || self.is_replica(state.file, state.source);
                 let from = self.files.get(&state.file).and_then(|f| f.file_ref(state.source));

@@ -62,7 +62,7 @@ pub struct Driver {
     servers: BTreeMap<ServerId, ServerState>,
     /// The one that reads from the cache.
     cache_server: Option<(ServerId, Arc<HeldServer>)>,
-    /// The name of the last group of what is fetched for the cache alone; those of handles count up
+    /// The name of the last group that was fetched for the cache alone; those of handles count up
     /// from zero.
     last_fill: u64,
     server_names: BTreeMap<String, ServerId>,
@@ -564,8 +564,8 @@ impl Driver {
                 let now = self.clock.now();
                 if group.deliver(index, bytes) {
                     // The handle that wants them holds them: kept here as well, they would take
-                    // memory for as long as what is made of them, and their buffers could not serve
-                    // again.
+                    // memory for as long as the values decoded from them, and their buffers could
+                    // not be used again.
                     self.scheduler.take(now, want);
                 } else {
                     self.scheduler.release(now, want);
@@ -634,7 +634,7 @@ impl Driver {
         let source = self.servers.get(&server);
         let source = source.map_or_else(String::new, |state| state.name.to_string());
         let delivered = match &opening.early_head {
-            // What others wait for stays.
+            // Bytes for which others wait stay.
             Some(head) => {
                 let head = head.start..head.end.min(info.size);
                 file.store.get(head.clone()).map(|bytes| (head.start, bytes)).into_iter().collect()
@@ -652,7 +652,7 @@ impl Driver {
     }
 }
 
-/// What an open waits for that has been sent to a server.
+/// The phase of an open that has been sent to a server.
 fn opening(connected: bool) -> Phase {
     if connected { Phase::Opening } else { Phase::Connecting }
 }

@@ -1,8 +1,10 @@
-//! Whether all bytes of a file are of one file: nothing else decides what is used of which source.
+//! Whether all bytes of a file are of one file: nothing else decides which bytes of which source
+//! are used.
 //!
-//! What a server says of a file (size, time, version) has to stay the same as long as it is read,
-//! at every connection that opens it and in every answer ([`FileInfo::is_still`]). Between servers
-//! only sizes have to agree, and what a Metalink says: copies of a file have times of their own.
+//! A server's description of a file (size, time, version) has to stay the same as long as it is
+//! read, at every connection that opens it and in every answer ([`FileInfo::is_still`]). Between
+//! servers only sizes and the statements of a Metalink have to agree: copies of a file have times
+//! of their own.
 //!
 //! Whether they have the same checksum, where they keep one, is asked beside the read, once it has
 //! lasted for a while: a server may have to read the whole file for its answer. The checksum that a
@@ -34,8 +36,8 @@ const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 
 impl Driver {
-    /// A source has said what it has now; whether it is the file that is read. Where it is not,
-    /// nothing more is used of it.
+    /// Whether the file that a source has described is the one that is read. Where it is not, none
+    /// of its bytes are used any more.
     pub(super) fn recognise(&mut self, id: FileId, source: SourceId, info: FileInfo) -> bool {
         let Some(file) = self.files.get_mut(&id) else { return false };
         if file.rejected.contains(&source) {
@@ -58,8 +60,8 @@ impl Driver {
         !self.files.get(&id).is_some_and(|file| file.rejected.contains(&source))
     }
 
-    /// A source that is read from has answered: what the first of them says is what the file is,
-    /// and those that said otherwise before are not used.
+    /// A source that is read from has answered: the answer of the first one identifies the file,
+    /// and sources whose earlier answers differ are not used.
     pub(super) fn settle(&mut self, id: FileId, source: SourceId) {
         let Some(file) = self.files.get_mut(&id).filter(|file| file.first.is_none()) else {
             return;
@@ -121,7 +123,7 @@ impl Driver {
         });
     }
 
-    /// Sources have said what they have.
+    /// Sources have answered with their checksums.
     pub(super) fn take_checksums(&mut self, id: FileId, checksums: SourceChecksums) {
         let Some(file) = self.files.get_mut(&id) else { return };
         file.replica_check.is_planned = false;
@@ -130,7 +132,7 @@ impl Driver {
         }
     }
 
-    /// A source has said what it has; the first one counts.
+    /// A source has answered with its checksum; the first one counts.
     pub(super) fn take_checksum(&mut self, id: FileId, source: SourceId, checksum: Checksum) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let right = file.replica_check.checksum.get_or_insert_with(|| checksum.clone());
