@@ -1,8 +1,8 @@
 //! Buffers for pieces of files that serve again and again.
 //!
-//! What is read from a disk is decoded soon after. Into a buffer that was just decoded the kernel
-//! copies what is still in the cache's reach; fresh memory it has to clear first, page by page,
-//! which takes longer than the copy.
+//! Bytes read from a disk are decoded soon after. A buffer that was just decoded is still in the
+//! processor's cache when the kernel copies into it; fresh memory it has to clear first, page by
+//! page, which takes longer than the copy.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mutex::Mutex;
 
-/// Length of a buffer: longer than nearly all requests. What does not fit gets memory of its own.
+/// Length of a buffer: longer than nearly all requests. A longer request gets memory of its own.
 const BUFFER_BYTES: usize = 5 << 18;
 /// Shorter pieces get memory of their own, or small ones would hold large buffers.
 const PIECE_BYTES_MIN: usize = BUFFER_BYTES / 4;
-/// Buffers that are kept: about what is read ahead of decoding.
+/// Buffers that are kept: about as many as are prefetched ahead of decoding.
 const KEPT_MAX: usize = 16;
 
 /// Buffers not in use.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::error::{Error, ErrorKind};
 
-/// What the server is called.
+/// The name of this server in reports.
 pub const CACHE: &str = "cache";
 
 /// Bytes of a request at the most: a thread is busy with it for some milliseconds.
@@ -28,10 +28,10 @@ const REQUEST_BYTES_MAX: u64 = 8 << 20;
 
 /// Bytes of one file that are held.
 pub trait HeldBytes: Send + Sync + std::fmt::Debug {
-    /// Hands on what is held of `ranges`, in any order, in pieces.
+    /// Hands on the cached bytes of `ranges`, in any order, in pieces.
     ///
     /// # Errors
-    /// What keeps it from being read, or that it is not what was written.
+    /// An error of the disk, or a record that differs from the written one.
     fn read(
         &self,
         ranges: &[Range<u64>],
@@ -49,7 +49,7 @@ pub struct HeldServer {
 }
 
 impl HeldServer {
-    /// What is held of a file can be read under this tag.
+    /// The cached bytes of a file can be read under this tag.
     pub(crate) fn enter(&self, tag: u32, held: Arc<dyn HeldBytes>) {
         self.files.lock().insert(tag, held);
     }
@@ -77,15 +77,15 @@ impl HeldServer {
                 Command::Checksum { request, file, .. } => link.send(no_checksum(request, &file)),
                 Command::Locate { request, file } => link.send(cannot_locate(request, &file)),
                 Command::Clock { request, file } => link.send(no_clock(request, &file)),
-                // What is asked is read before the next command is looked at.
+                // A request is read before the next command is taken.
                 Command::Cancel { .. } => {}
             }
         }
         link.send(ConnectionEvent::Disconnected { error: None });
     }
 
-    /// Reads what is asked for; the event with which that ends. A record that is not what was
-    /// written fails the request, and the driver asks the file's own servers.
+    /// Reads the requested ranges, and returns the event that ends the request. A record that
+    /// differs from the written one fails the request, and the driver asks the file's own servers.
     async fn fetch(
         &self,
         link: &DriverLink,
@@ -130,7 +130,7 @@ impl Server for HeldServer {
             request_bytes_max: REQUEST_BYTES_MAX,
             pipelined: true,
             suffix: false,
-            // Between what is held there may be nothing: no gap is to be read along.
+            // Gaps between cached ranges may be empty: none is to be read along.
             request_overhead: Duration::ZERO,
             local: true,
             connections_max: Some(4),

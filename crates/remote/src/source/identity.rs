@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The last second that the format of HTTP's dates can write.
 const YEAR_9999_ENDS: i64 = 253_402_300_799;
 
-/// What a server says of a file: what distinguishes this version from others.
+/// A server's description of a file, which distinguishes this version from others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileInfo {
@@ -17,14 +17,13 @@ pub struct FileInfo {
     pub size: u64,
     /// Modification time, seconds since 1970, where the server says it.
     pub modified: Option<i64>,
-    /// What else distinguishes versions, in the server's own words: the entity tag of HTTP
-    /// (`ETag`), the id of XRootD's stat; of a local file its inode and its time of modification to
-    /// the nanosecond.
+    /// Other marks of a version, in the server's own words: the entity tag of HTTP (`ETag`), the id
+    /// of XRootD's stat; of a local file its inode and its time of modification to the nanosecond.
     pub version: Option<String>,
 }
 
 impl FileInfo {
-    /// What has been learnt of a file of this size.
+    /// The description of a file of this size.
     ///
     /// # Errors
     /// `LimitReached` for a file that is larger than any that can be read.
@@ -38,7 +37,7 @@ impl FileInfo {
         self.modified.is_none() && self.version.is_none()
     }
 
-    /// Holds what a server says of a file now against what the same server has said before.
+    /// Compares a server's description of a file now with the earlier one of the same server.
     ///
     /// All that was said has to be said again: without the entity tag that it had before, a file
     /// is not known to be the same. Only where nothing but a size was said, as with an error of

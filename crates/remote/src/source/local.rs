@@ -153,7 +153,7 @@ fn open_regular(path: &Path) -> Result<OpenFile> {
     Ok(OpenFile { file, info })
 }
 
-/// What an open file is now.
+/// Size and version of an open file now.
 fn info_of(file: &File) -> Result<FileInfo> {
     let metadata = file.metadata().map_err(|error| Error::from_io(&error))?;
     let modified = metadata.mtime();
@@ -235,7 +235,8 @@ impl Reader {
         }
     }
 
-    /// Takes in what has been asked meanwhile, so that a cancel overtakes the reads before it.
+    /// Takes in the commands that arrived meanwhile, so that a cancel overtakes the reads before
+    /// it.
     fn take_in(&mut self, current: Option<RequestTag>) -> std::result::Result<(), Ended> {
         loop {
             match self.link.commands.try_recv() {

@@ -28,7 +28,7 @@ struct Question {
     url: Address,
 }
 
-/// What is known of one file.
+/// The known locations of one file.
 #[derive(Default)]
 struct Found {
     servers: Vec<Address>,

@@ -10,12 +10,12 @@
 //! 2. Every `Open`, `Fetch`, `List`, `Checksum`, `Locate` and `Clock` is answered by any number
 //!    of [`ConnectionEvent::Data`] and then exactly one [`ConnectionEvent::Done`] or
 //!    [`ConnectionEvent::Failed`], unless the connection ends before.
-//! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
-//!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
-//!    the way, are left out: `Done` after fewer bytes is a short read.
-//! 4. What a connection learns of a file, each time that it opens it and with each answer that says
-//!    anything of it, is sent as [`ConnectionEvent::Seen`] before the `Data` that it is true of.
-//!    Whether it is still the same file is for the driver to say.
+//! 3. `Data` lies within the requested ranges, never overlaps earlier `Data` of the same request,
+//!    and is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged`
+//!    on the way, are left out: `Done` after fewer bytes is a short read.
+//! 4. A connection sends its description of a file, each time that it opens it and with each answer
+//!    that describes it, as [`ConnectionEvent::Seen`] before the `Data` for which it holds. The
+//!    driver decides whether it is still the same file.
 //! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends
 //!    when its commands end (the sender is dropped).
 
@@ -69,7 +69,7 @@ pub struct FileRef {
     pub is_opaque: bool,
 }
 
-/// What a connection is asked to do.
+/// Commands to a connection.
 #[derive(Debug, Clone)]
 pub enum Command {
     /// Find the file, say its size, and deliver one end of it.
@@ -81,13 +81,13 @@ pub enum Command {
     Cancel { request: RequestTag },
     /// Nothing more will be asked of this file.
     Close { file: FileRef },
-    /// Say what is in this directory: names, and what is known of each where `with_facts`.
+    /// List this directory: names, and the facts of each where `with_facts`.
     List { request: RequestTag, directory: FileRef, with_facts: bool },
     /// Say this checksum of the file; without an algorithm, the one that the server likes best.
     Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
     /// Say where else the file is.
     Locate { request: RequestTag, file: FileRef },
-    /// Say what time it is there; for servers of XRootD.
+    /// Read the server's clock; for servers of XRootD.
     Clock { request: RequestTag, file: FileRef },
 }
 
@@ -102,7 +102,7 @@ pub enum FileEnd {
     Tail(u64),
 }
 
-/// What is in a directory, by one name.
+/// An entry of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListedName {
     /// Without the directory.
@@ -121,15 +121,15 @@ impl ListedName {
     }
 }
 
-/// What a connection sends to the driver.
+/// Events from a connection to the driver.
 #[derive(Debug)]
 pub enum ConnectionEvent {
     /// The server has taken the connection; the protocol's handshake follows, if it has one.
     Reached,
     /// Usable: the protocol's handshake and login are through.
     Connected,
-    /// What has been learnt of a file, by the driver's name for it. What is known from before need
-    /// not be sent again.
+    /// A description of a file, by the driver's name for it. One that is known from before need not
+    /// be sent again.
     Seen {
         file: u32,
         info: FileInfo,
@@ -193,7 +193,7 @@ pub enum ConnectionEvent {
         request: RequestTag,
         url: Address,
     },
-    /// What the server allows has been learnt.
+    /// The server's limits have been learnt.
     Traits(ServerTraits),
     /// The server has asked for patience for so long; the connection sees to it.
     Wait(Duration),
@@ -212,7 +212,7 @@ pub struct FileLocation {
     pub role: Role,
 }
 
-/// What is to be found at a place.
+/// The role of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The file.
@@ -223,7 +223,7 @@ pub enum Role {
     Metalink,
 }
 
-/// What a protocol and a server allow.
+/// Features and limits of a protocol and a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerTraits {
     /// Most segments of one request; 1 where there are no vectored requests.
@@ -236,13 +236,13 @@ pub struct ServerTraits {
     pub pipelined: bool,
     /// The last bytes can be asked for without knowing the size.
     pub suffix: bool,
-    /// What one more request costs the server.
+    /// The cost of one more request for the server.
     pub request_overhead: Duration,
     /// A local disk rather than a link.
     pub local: bool,
     /// Never more connections than this.
     pub connections_max: Option<u32>,
-    /// It offers checksums of what it sends, as far as is known.
+    /// It offers checksums of the bytes that it sends, as far as is known.
     pub checksums: bool,
     /// It has turned out to serve one range a request, where its protocol has more.
     pub one_range: bool,
@@ -302,7 +302,7 @@ pub trait Server: Send + Sync + 'static {
         None
     }
 
-    /// What is known of the server before it has been asked.
+    /// The traits of the server that are known before the first request.
     fn traits(&self) -> ServerTraits;
 
     /// How the last connection was encrypted, as whom it was logged in, and which offers of the
@@ -311,8 +311,8 @@ pub trait Server: Send + Sync + 'static {
         None
     }
 
-    /// What the server has shown of itself in the latest connection within TLS, where this is not
-    /// asked for otherwise.
+    /// The server's certificate and its version of TLS in the latest connection, where no other
+    /// request gives them.
     fn shown(&self) -> Option<Arc<tls::Peer>> {
         None
     }

@@ -154,7 +154,7 @@ impl Tcp {
         let known = known.filter(|known| found.contains(&known.address));
         let first = known.map(|known| known.address).or_else(|| found.first().copied());
         if let (None, Some(address)) = (known, first) {
-            // What comes at the same time tries the same one first.
+            // Connections that begin at the same time try the same address first.
             self.preferred.lock().insert(key.clone(), Preferred { address, reached: false });
         }
         let patience = match known {
@@ -199,7 +199,7 @@ impl Network for Tcp {
 }
 
 /// Bytes that may be under way to us on a new connection. Linux begins with 64 kB and widens that
-/// by what it sees being read in a round trip; for connections that were given little at first,
+/// by the bytes that are read in a round trip; for connections that were given little at first,
 /// three round trips too late.
 #[cfg(target_os = "linux")]
 const WINDOW_BYTES: libc::c_int = 1 << 20;

@@ -1,5 +1,5 @@
-//! Questions beside the driver, each on a connection of its own: what is in a directory, what a
-//! file's checksum is, where else a file is.
+//! Requests beside the driver, each on a connection of its own: the names in a directory, a file's
+//! checksum, its other locations.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -35,8 +35,8 @@ const REQUEST: RequestTag = RequestTag(0);
 /// No question takes longer, whatever comes meanwhile.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What is in a directory, in the server's order. With facts a server looks at each file, where it
-/// would else read the directory alone.
+/// The entries of a directory, in the server's order. With facts a server looks at each file, where
+/// it would else read the directory alone.
 ///
 /// # Errors
 /// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory;
@@ -196,7 +196,7 @@ pub async fn follow(
     }
 }
 
-/// What a redirector names.
+/// The locations that a redirector names.
 async fn named(
     manager: &Address,
     config: &Config,
@@ -211,7 +211,7 @@ async fn named(
     Ok(locations.flatten().collect())
 }
 
-/// What a Metalink says.
+/// The locations and claims of a Metalink.
 async fn described(
     url: &Address,
     config: &Config,
@@ -274,7 +274,7 @@ pub async fn another(
     Ok(Some(forget_tried(&at)))
 }
 
-/// What has been tried concerns the redirector, and only once.
+/// Removes the list of servers that have been tried: it concerns the redirector, and only once.
 fn forget_tried(url: &Address) -> Address {
     let is_lasting = |part: &&str| !part.starts_with("tried=") && !part.starts_with("triedrc=");
     let lasting: Vec<&str> =
@@ -429,7 +429,7 @@ impl Conversation {
     }
 }
 
-/// A connection to a server, with what it is asked first.
+/// A connection to a server, with its first command.
 fn connection(
     server: &Arc<dyn Server>,
     first: Vec<Command>,
@@ -455,7 +455,7 @@ fn is_answer(event: &ConnectionEvent) -> bool {
     )
 }
 
-/// A network that counts what comes over it.
+/// A network that counts the bytes received over it.
 struct Counting {
     network: Arc<dyn Network>,
     come: Arc<AtomicU64>,

@@ -65,7 +65,7 @@ impl PelicanServer {
         };
         let file = url.to_pelican().ok_or_else(wrong)?;
         let host = place_of(file).ok_or_else(wrong)?;
-        // What is known of every server before it has answered.
+        // Gives the traits of any server that has not answered yet.
         let itself = HttpServer::director(url, file.clone(), config, network.clone())?;
         Ok(PelicanServer {
             name: format!("pelican://{host}"),
@@ -130,7 +130,8 @@ async fn discovered(
     let itself = federation.to_pelican().cloned();
     let itself = itself.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "no federation"))?;
     let place = place_of(&itself).unwrap_or_default();
-    // What any server may have said is no news for a call that verifies them.
+    // A director that an unverified server may have named is not used by a call that verifies
+    // servers.
     let is_verified = !config.insecure;
     if let Some((since, director)) = KNOWN.lock().get(&place)
         && since.elapsed() < DOCUMENT_LASTS

@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::error::Result;
 use credentials::Choice;
 
-/// The configuration with what the caller said of credentials with this address.
+/// The configuration with the caller's choice of credentials for this address.
 pub fn config_for<'a>(url: &Address, config: &'a Config) -> Cow<'a, Config> {
     let Some(access) = url.access() else { return Cow::Borrowed(config) };
-    // What the call names of who asks goes before all that the settings name.
+    // Credentials that the call names go before all that the settings name.
     let (said, set) = (access.choice.clone(), config.wallet.choice().clone());
     let says_who = said.token.is_some()
         || said.proxy.is_some()

@@ -1,8 +1,8 @@
 //! A file that can only be had as a whole, kept on disk while it is read.
 //!
 //! One connection writes the file into an anonymous temporary file; every connection serves
-//! requests from what is there already, and waits for what is not. A writer that stops before the
-//! end leaves its place to a waiting one.
+//! requests from the bytes that it already has, and waits for the others. A writer that stops
+//! before the end leaves its place to a waiting one.
 
 use std::fs::File;
 use std::io;

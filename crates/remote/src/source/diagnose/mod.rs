@@ -40,7 +40,7 @@ const REDIRECTIONS_MAX: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
-    /// What the user has to show.
+    /// The user's credentials.
     Credentials,
     /// The host's name becomes addresses.
     Name,
@@ -58,7 +58,7 @@ pub enum Step {
     Read,
     /// Several ranges come in answer to one request.
     Ranges,
-    /// What came is a ROOT file, and all of it is there.
+    /// The file is a ROOT file, and complete.
     File,
 }
 
@@ -79,17 +79,17 @@ impl Step {
     }
 }
 
-/// What has come of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     pub step: Step,
     /// The host, address or server concerned.
     pub place: String,
     pub seconds: f64,
-    /// What was found, or what is wrong, in plain words.
+    /// The result or the fault, in plain words.
     pub text: String,
     pub is_fault: bool,
-    /// What can be done about a fault.
+    /// How to mend a fault.
     pub advice: Option<String>,
 }
 
@@ -280,7 +280,7 @@ impl Visit {
         Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
 
-    /// Asks for what shows whether a step goes well; false where there is nothing to see.
+    /// Sends the request that shows whether a step succeeds; false where none does.
     fn ask(&self, step: Step) -> bool {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;

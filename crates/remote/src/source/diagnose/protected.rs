@@ -109,7 +109,7 @@ pub(super) async fn encryption(
     true
 }
 
-/// What is to be said of a session of TLS.
+/// The finding about a session of TLS.
 pub(super) fn of_tls(
     place: &str,
     seconds: f64,

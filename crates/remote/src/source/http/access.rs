@@ -35,7 +35,7 @@ const ASKING_KEYS: [&str; 6] =
 /// Places of tokens that a server has refused.
 type Refused = Arc<Mutex<BTreeSet<String>>>;
 
-/// What a server of one origin may be shown.
+/// Credentials that a server of one origin may get.
 pub struct Access {
     wallet: Wallet,
     is_encrypted: bool,
@@ -49,7 +49,7 @@ pub struct Access {
     last: Mutex<Arc<Introduction>>,
 }
 
-/// What one connection shows.
+/// The credentials of one connection.
 #[derive(Default)]
 pub struct Introduction {
     /// For `https`.
@@ -60,11 +60,11 @@ pub struct Introduction {
     port: u16,
     refused: Refused,
     what: What,
-    /// What is there and cannot be used.
+    /// Credentials that exist and cannot be used.
     unusable: Vec<Unusable>,
 }
 
-/// What is shown, for messages.
+/// The kind of credential that is sent, for messages.
 #[derive(Default)]
 enum What {
     #[default]
@@ -100,22 +100,23 @@ impl Access {
         self.is_encrypted
     }
 
-    /// From now on the server is shown what the caller has: it wants it, and the caller has named
-    /// it. False where it has been so.
+    /// From now on the server gets the caller's credentials: it wants them, and the caller has
+    /// named it. False where it gets them already.
     pub fn entrust(&self) -> bool {
         self.is_encrypted && !self.is_named.swap(true, Ordering::Relaxed)
     }
 
-    /// What the report is to say of a server that could be any: once.
+    /// The warning that the server was not verified, for the report: once.
     pub fn warning(&self) -> Option<String> {
         let is_first = self.is_insecure && !self.has_warned.swap(true, Ordering::Relaxed);
         is_first.then(|| "insecure: any certificate is believed to be the server's".into())
     }
 
-    /// What the next connection shows, to a `host:port` within TLS. Files are read for it.
+    /// The credentials of the next connection, to a `host:port` within TLS. Files are read for
+    /// them.
     ///
     /// # Errors
-    /// `Unauthenticated` where what the caller gave for this call cannot be used.
+    /// `Unauthenticated` where the credential that the caller gave for this call cannot be used.
     pub async fn begin(self: &Arc<Self>, server: Option<String>) -> Result<Arc<Introduction>> {
         let Some(server) = server else { return Ok(Arc::default()) };
         let access = self.clone();
@@ -213,7 +214,7 @@ impl Access {
         is_another && self.refused.lock().insert(token.place.to_string())
     }
 
-    /// A refusal with what was shown, and in which state that is.
+    /// A refusal with the credentials that were sent, and their state.
     pub fn explain(
         &self,
         error: Error,
@@ -253,7 +254,7 @@ impl Access {
         Error::new(kind, format!("{}{wants}; {sent}", error.message())).with_advice(advice)
     }
 
-    /// What was sent, and what the user can do.
+    /// The credentials that were sent, and a hint for the user.
     fn said(&self, shown: &Introduction, url: &Address, now: SystemTime) -> (String, String) {
         let make = format!("{}; or {}", remedy::MAKE_PROXY, remedy::FETCH_TOKEN);
         if is_asking(url.query()) {

@@ -37,7 +37,7 @@ pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Reques
     Ok(request)
 }
 
-/// A request that does not say who asks; `None` for what cannot be put into one.
+/// A request without credentials; `None` for an address that cannot be put into one.
 pub fn anonymous(
     authority: &str,
     path: &str,

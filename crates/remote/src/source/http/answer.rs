@@ -92,7 +92,7 @@ pub fn may_be_any_range(status: StatusCode) -> bool {
     )
 }
 
-/// What an answer says of a file of this size.
+/// The description of a file of this size in the headers of an answer.
 ///
 /// # Errors
 /// `LimitReached` for a size that no file can have.

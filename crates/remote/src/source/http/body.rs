@@ -47,7 +47,7 @@ pub struct RequestBody {
 #[derive(Debug)]
 struct Upload {
     spooled: UploadBytes,
-    /// Counts what has been handed on.
+    /// Counts the bytes that have been handed on.
     sent: Arc<AtomicU64>,
     /// The server has asked for the bytes.
     go: watch::Receiver<bool>,

@@ -1,8 +1,8 @@
 //! One job of the driver, in as many rounds as the server needs.
 //!
-//! Each round asks for what is still owed and takes from the answer what it brings. What a round
-//! teaches (the size, a limit of the server) changes what the next one asks; a round that would
-//! repeat the one before ends the job.
+//! Each round requests the missing bytes and takes those that the answer has. Facts that a round
+//! teaches (the size, a limit of the server) change the next request; a round that would repeat the
+//! one before ends the job.
 
 use std::ops::Range;
 
@@ -26,10 +26,11 @@ use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
 use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
 
-/// Rather read than reconnect for: what a cold connection carries in its first round trips.
+/// So many bytes are read rather than reconnected for: as many as a cold connection carries in its
+/// first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
 
-/// What a round leads to.
+/// The step after a round.
 pub enum Next {
     /// Another round, or the end.
     Again,
@@ -86,7 +87,7 @@ impl EventSender {
     }
 }
 
-/// What jobs work with.
+/// The parts of a connection that jobs work with.
 pub struct Exchange<'a> {
     pub server: &'a HttpServer,
     pub transport: &'a Transport,
@@ -263,7 +264,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// The server has refused what was asked for in this form: it may know a simpler one.
+    /// The server has refused a request of this form: it may know a simpler one.
     ///
     /// # Errors
     /// The refusal, where no simpler form is left.
@@ -314,8 +315,8 @@ impl Exchange<'_> {
             && range.end > size
             && (known.is_none() || ask.hull.as_ref().is_some_and(|hull| hull.end > size))
         {
-            // XRootD 5 announces what was asked for, whatever the file holds. Now that the size
-            // is known, perhaps by another connection, the next round asks better.
+            // XRootD 5 announces the requested range, whatever the file holds. Now that the size is
+            // known, perhaps by another connection, the next round requests the right range.
             self.transport.abandon(response).await;
             return Ok(Next::Again);
         }
@@ -595,7 +596,7 @@ impl Exchange<'_> {
         self.transport.abandon(response).await;
     }
 
-    // ---- what an answer teaches --------------------------------------------------------------
+    // ---- facts from answers ------------------------------------------------------------------
 
     fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
         self.server.learn_info(&job.file, seen.clone(), |event| self.driver.send(event))?;
@@ -603,7 +604,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// What is known of the file settles what is owed of it.
+    /// The size of the file settles which ranges are missing.
     pub fn apply(&self, job: &mut Job, info: FileInfo) {
         match (&mut job.remaining, job.open) {
             (Some(remaining), _) => remaining.clip(info.size),

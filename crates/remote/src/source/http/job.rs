@@ -19,7 +19,7 @@ pub enum Question {
     Checksum(Option<Algorithm>),
     /// Where else it is.
     Locations,
-    /// What is in a directory.
+    /// The names in a directory.
     Names,
 }
 
@@ -36,7 +36,7 @@ pub struct Job {
     pub opened: bool,
     /// `Done`, `Failed` or `Redirected` has been sent.
     pub answered: bool,
-    /// What is asked for, as refusals have left it.
+    /// The form of requests, as refusals have left it.
     pub form: Form,
     /// A size that may be the answer's own, until another answer confirms it.
     pub doubted: Option<u64>,
@@ -111,7 +111,7 @@ impl Job {
         &self.file.url
     }
 
-    /// The request for what is owed.
+    /// The request for the missing ranges.
     pub fn ask(&self, segments_max: u32) -> Ask {
         let segments_max = if self.form == Form::Several { segments_max } else { 1 };
         let ask = self.ask_ranges(segments_max);
@@ -136,7 +136,7 @@ impl Job {
     }
 }
 
-/// What a round asks for.
+/// The request of a round.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The value of `Range`; `None` for the whole file.

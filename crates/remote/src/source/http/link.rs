@@ -42,7 +42,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// What the answer to an open says of the file beside its bytes.
+    /// Sends the facts of the file that the answer to an open has beside its bytes.
     pub fn send_more(&self, job: &Job, headers: &HeaderMap) {
         let request = job.request;
         let locations = locations(job.url(), headers);
@@ -55,8 +55,8 @@ impl Exchange<'_> {
     }
 }
 
-/// Other locations of a file that an answer names, the preferred ones first. What may
-/// not follow this address is left out.
+/// Other locations of a file that an answer names, the preferred ones first. Addresses that may not
+/// follow this one are left out.
 pub fn locations(from: &Address, headers: &HeaderMap) -> Vec<FileLocation> {
     let lines = headers.get_all(LINK).into_iter().filter_map(|line| line.to_str().ok());
     let mut found: Vec<(u32, FileLocation)> =
@@ -83,7 +83,7 @@ struct Link<'a> {
 impl<'a> Iterator for Links<'a> {
     type Item = Link<'a>;
 
-    /// What follows something that is no link is not looked at.
+    /// The text after something that is no link is not parsed.
     fn next(&mut self) -> Option<Link<'a>> {
         let start = self.0.trim_start_matches([',', ' ', '\t']);
         let (target, mut rest) = start.strip_prefix('<')?.split_once('>')?;
@@ -114,7 +114,7 @@ impl<'a> Iterator for Links<'a> {
     }
 }
 
-/// A parameter's value, a token or a quoted string, and what follows it.
+/// A parameter's value, a token or a quoted string, and the text after it.
 fn value_of(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());

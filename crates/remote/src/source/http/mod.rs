@@ -1,9 +1,9 @@
 //! Files behind HTTP: ranges by `GET` (RFC 9110, section 14).
 //!
 //! A connection is one TCP connection, kept alive; with HTTP/1.1 it carries one request at a time,
-//! with HTTP/2 many. What servers make of ranges differs, so nothing is believed:
+//! with HTTP/2 many. Servers treat ranges differently, so nothing is believed:
 //!
-//! * every `Content-Range` is held against what was asked, every body against its announced length,
+//! * every `Content-Range` is compared with the request, every body against its announced length,
 //!   and every size and version is sent to the driver, as of every source;
 //! * a server without multi-range requests, whether it ignores them or refuses them by whatever
 //!   status, is asked for one range after the other, one without suffix ranges for the end of the
@@ -12,9 +12,9 @@
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
 //! Within TLS ([`super::tls`]) the first request leaves with the last message of the handshake.
-//! [`access`] decides for each connection what it shows of its user.
+//! [`access`] chooses the credentials of each connection.
 //!
-//! What has been learnt is shared by all connections of a server and sent as
+//! The learnt traits are shared by all connections of a server and sent as
 //! [`ConnectionEvent::Traits`]. [`connection`] runs the jobs of the driver, [`exchange`] does one
 //! job in as many rounds as it needs, [`whole`] those of servers without ranges; [`transport`]
 //! sends and receives, [`pool`] follows addresses that are good for one connection, [`answer`]

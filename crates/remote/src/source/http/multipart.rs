@@ -49,7 +49,7 @@ pub struct Multipart {
     /// A line that has begun.
     line: Vec<u8>,
     lines: u32,
-    /// The bytes of a part, and whether what follows them is right.
+    /// The bytes of a part, until the boundary after them is checked.
     held: VecDeque<(u64, Bytes)>,
     released: bool,
     /// Parts that may still come.
@@ -70,7 +70,7 @@ enum State {
     End,
 }
 
-/// What a body holds, in order.
+/// Items of a body, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item {
     /// These bytes of a part have come, and are held back until its end.
@@ -100,7 +100,7 @@ impl Multipart {
     /// The next item of `input`, which is used up by it; `None` where more input is needed.
     ///
     /// # Errors
-    /// What is wrong with the body; nothing can be read after it.
+    /// The defect of the body; nothing can be read after it.
     pub fn next(&mut self, input: &mut Bytes) -> Result<Option<Item>, Malformed> {
         loop {
             if self.released {
@@ -220,7 +220,7 @@ mod tests {
         \r\n--42-\r\n--42\r\n\
         CONTENT-RANGE: bytes 90-91/100\r\n\r\nxy\r\n--42--";
 
-    /// Offsets, and what was handed on there.
+    /// Offsets, and the bytes that were handed on there.
     type Parts = Vec<(u64, Vec<u8>)>;
 
     fn expected() -> Parts {
@@ -330,7 +330,8 @@ mod tests {
         assert_eq!(parser.next(&mut bytes.clone()), Ok(Some(data)));
     }
 
-    /// Whatever is changed about a body: it is refused, or what is handed on was asked for.
+    /// Whatever is changed about a body: it is refused, or all bytes that are handed on were
+    /// requested.
     #[test]
     fn changed_bodies_never_lead_outside_of_what_was_asked() {
         let mut state: u64 = 1;

@@ -25,7 +25,7 @@ use crate::source::FileRef;
 const KEY: &str = "dcache-http-uuid=";
 /// How often a door and its pools may send to each other for one request.
 const TURNS_MAX: usize = 6;
-/// What an answer may have besides its head that only sends on.
+/// Bytes that the body of a redirection may have.
 const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Where one connection reads one file.
@@ -42,7 +42,7 @@ impl Pool {
         Ok(Arc::new(Pool { file: file.tag, url, transport }))
     }
 
-    /// The same question at another place, without what was shown at the first.
+    /// The same request to the pool, without the credentials for the door.
     fn request(&self, request: &Request<RequestBody>) -> Result<Request<RequestBody>> {
         let mut there = get(&self.url, None, false)?;
         *there.method_mut() = request.method().clone();

@@ -26,7 +26,7 @@ const OVERWRITE: HeaderName = HeaderName::from_static("overwrite");
 /// How often a request may be sent elsewhere.
 const REDIRECTIONS_MAX: usize = 16;
 
-/// What a server says of a file that has some name: of another one it says something else.
+/// A server's description of the file under a name: it differs for another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStamp([Option<HeaderValue>; 3]);
 
@@ -136,7 +136,7 @@ impl HttpChanger {
         Ok(self.state(url).await?.is_some())
     }
 
-    /// What the server says of a file, if there is one.
+    /// The server's description of a file, if there is one.
     ///
     /// # Errors
     /// As [`HttpChanger::put`].
@@ -201,7 +201,7 @@ impl HttpChanger {
     }
 }
 
-/// Refusals that only what changes files meets.
+/// Refusals that only requests that change files meet.
 fn told(error: Error, status: StatusCode) -> Error {
     match status {
         StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => {

@@ -1,4 +1,5 @@
-//! Byte ranges as HTTP writes them (RFC 9110, section 14), and what is still owed of a request.
+//! Byte ranges as HTTP writes them (RFC 9110, section 14), and the ranges of a request that are
+//! still missing.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use bytes::Bytes;
 /// Longest `Range` value sent: common servers take header lines of 8 KiB.
 const HEADER_BYTES_MAX: usize = 7000;
 
-/// What a `Content-Range` header says; the range is half open here.
+/// The values of a `Content-Range` header; the range is half open here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentRange {
     /// `None`: the range asked for cannot be had.
@@ -118,7 +119,7 @@ impl RemainingRanges {
         owed.map(|owed| owed.end.min(range.end) - owed.start.max(range.start)).sum()
     }
 
-    /// Takes in bytes of the file: what of them was still owed, with its offsets.
+    /// Takes in bytes of the file, and returns those that were still missing, with their offsets.
     pub fn take(&mut self, offset: u64, bytes: &Bytes) -> Vec<(u64, Bytes)> {
         let end = offset.saturating_add(bytes.len() as u64);
         let from = self.ranges.partition_point(|range| range.end <= offset);

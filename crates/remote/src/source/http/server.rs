@@ -35,7 +35,7 @@ pub struct HttpServer {
     /// Where it is the director of a federation.
     director: Option<Url>,
     pub(super) http2: bool,
-    /// What the proxies that are set, or not, say of this server.
+    /// The proxies that are set, or not, for this server.
     proxies: Proxies,
     pub(super) access: Arc<Access>,
     pub(super) config: Config,
@@ -200,7 +200,7 @@ impl HttpServer {
         self.proxies.for_server(is_encrypted, &host, port)
     }
 
-    /// What the report is to say, once, of a server that could be any.
+    /// The warning, once, that the server was not verified.
     pub(super) fn warning(&self) -> Option<String> {
         self.access.warning().filter(|_| self.peer().2)
     }
@@ -263,8 +263,8 @@ impl HttpServer {
         self.learnt.lock().files.get(&file.tag)?.info.clone()
     }
 
-    /// Notes what an answer says of a file, and sends it before anything acts on it, unless it is
-    /// what was said before.
+    /// Notes the description of a file in an answer, and sends it before anything acts on it,
+    /// unless it is the same as before.
     ///
     /// # Errors
     /// `Changed` where it is another version of the file: the answer is of no use then.

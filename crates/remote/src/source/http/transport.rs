@@ -24,7 +24,7 @@ use crate::proxies::Proxy;
 use crate::source::network::counted;
 use crate::source::tls::{Failure, Handshake, TlsConfig, TlsSession, Trust, config_for};
 
-/// What hyper reads at once at the most; also the longest head of an answer.
+/// Bytes that hyper reads at once at the most; also the longest head of an answer.
 const READ_BYTES_MAX: usize = 512 << 10;
 /// Bytes on their way in one HTTP/2 stream, and in all of them: the default of 64 KiB would hold a
 /// link of 100 ms to 5 Mbit/s.
@@ -226,8 +226,8 @@ impl Transport {
     }
 
     /// Waits for something that the server owes: the head of an answer, the next bytes of its body.
-    /// What comes meanwhile and is neither (interim answers, half a head, extensions of chunks)
-    /// prolongs nothing. With HTTP/2 it may be another request's turn.
+    /// Bytes that arrive meanwhile and are neither (interim answers, half a head, extensions of
+    /// chunks) prolong nothing. With HTTP/2 it may be another request's turn.
     ///
     /// # Errors
     /// `TimedOut` after the configured time.

@@ -84,7 +84,7 @@ impl Exchange<'_> {
         while let Some(first) = self.next_bytes(&file.url, &mut response).await? {
             let mut batch = first.len() as u64;
             let mut pieces = Vec::from([first]);
-            // What has arrived meanwhile.
+            // Bytes that have arrived meanwhile.
             while batch < SPOOL_PIECE_BYTES
                 && let Some(next) = self.next_bytes(&file.url, &mut response).now_or_never()
             {
@@ -119,7 +119,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Delivers from the spool; false where no writer is left for what is missing.
+    /// Delivers from the temporary file; false where no writer is left for the missing bytes.
     async fn serve(&self, job: &mut Job, spool: &Spool) -> Outcome<bool> {
         loop {
             job.stop_if_cancelled()?;

@@ -284,7 +284,7 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
     }
 }
 
-/// What to write instead of a name that is not among those of the certificate.
+/// The name to write instead of one that is not among those of the certificate.
 fn another_name(host: &str, names: &[&str]) -> String {
     let is_full = |name: &&&str| {
         name.split_once('.').is_some_and(|(first, _)| first.eq_ignore_ascii_case(host))

@@ -2,7 +2,7 @@
 //!
 //! [`provider`] names where ciphers are from, [`trust`] whose signatures are believed, [`verifier`]
 //! checks servers by it, [`config`] adds the user's certificate, [`stream`] is the stream itself,
-//! and [`failure`] has the words for what can go wrong.
+//! and [`failure`] describes failures in words.
 //!
 //! A [`TlsSession`] is made before there is a connection, and so its first message can leave with
 //! bytes of the caller; [`TlsSession::over`] gives the stream. Versions before 1.2 are not spoken.
@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Stream;
 
 /// TLS over a stream, with a server of this name. The handshake goes on while the stream is read,
-/// and what is written before its end leaves with it.
+/// and bytes that are written before its end leave with it.
 ///
 /// # Errors
 /// `InvalidArgument` for a name that no certificate can have.

@@ -1,8 +1,8 @@
 //! A byte stream within TLS.
 //!
-//! The handshake goes on while the stream is read; nothing has to wait for it. What is written
-//! before it ends is kept and leaves in one write with the client's last message of the handshake,
-//! which saves what waits for the handshake a packet, and its reader a wake-up.
+//! The handshake goes on while the stream is read; nothing has to wait for it. Bytes that are
+//! written before it ends are kept and leave in one write with the client's last message of the
+//! handshake, which saves a packet, and the server a wake-up.
 
 use std::io;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ const INCOMING_BYTES: usize = 256 << 10;
 const INCOMING_BYTES_FIRST: usize = 24 << 10;
 /// Plaintext that is kept until the handshake ends, and ciphertext that is kept unsent.
 const PENDING_BYTES_MAX: usize = 256 << 10;
-/// What records add to so many bytes of plaintext (RFC 8446, section 5.2).
+/// The plaintext of a record, and the bytes that its encryption adds (RFC 8446, section 5.2).
 const RECORD_BYTES: usize = 16 << 10;
 const RECORD_OVERHEAD: usize = 64;
 
@@ -37,11 +37,11 @@ pub enum Handshake {
     #[default]
     Running,
     Done(Arc<Peer>),
-    /// Then, or with the first read; with what the server has shown before.
+    /// Then, or with the first read; with the peer as far as the server had identified itself.
     Failed(Failure, Option<Arc<Peer>>),
 }
 
-/// What a server has shown of itself.
+/// A server's identity and parameters in a session.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// `TLS 1.3`.
@@ -144,7 +144,7 @@ pub struct Encrypted {
     sent: usize,
     /// Written, and waiting for keys.
     unencrypted: Vec<u8>,
-    /// What a reader had no room for, from `taken` on.
+    /// Plaintext for which the reader's buffer was too small, from `taken` on.
     decrypted: Vec<u8>,
     taken: usize,
     /// A byte has come from within.
@@ -170,7 +170,7 @@ impl Encrypted {
             false => Stage::Later,
         };
         let failure = match &self.failure {
-            // What was wrong first is what was wrong.
+            // The first failure is the cause.
             Some(failure) => failure.clone(),
             None => {
                 let version = self.connection.protocol_version();
@@ -194,7 +194,7 @@ impl Encrypted {
         failure.into_io()
     }
 
-    /// Decrypts what has come and encrypts what was written, as far as either can be done.
+    /// Decrypts the received bytes and encrypts the written ones, as far as either can be done.
     fn advance(&mut self, buffer: Option<&mut ReadBuf<'_>>) -> io::Result<()> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone().into_io());
@@ -286,7 +286,7 @@ impl Encrypted {
         }
     }
 
-    /// Sends what is encrypted.
+    /// Sends the encrypted bytes.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.outgoing.len() {
             let stream = Pin::new(&mut self.stream);
@@ -301,8 +301,8 @@ impl Encrypted {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends for a task that writes. A server that has refused and gone has mostly said why
-    /// before: what has come from it counts for more than that nothing can be sent to it.
+    /// Sends for a task that writes. A server that has refused and closed has mostly said why
+    /// before: its message counts for more than the failure to send to it.
     fn send_for_writer(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let error = match self.send(context) {
             Poll::Ready(Err(error)) => error,
@@ -338,7 +338,7 @@ impl Encrypted {
     }
 }
 
-/// Appends what is encoded into a buffer that has to be large enough.
+/// Appends the output of an encoder that needs a buffer large enough.
 fn append(
     outgoing: &mut Vec<u8>,
     mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
@@ -449,7 +449,7 @@ impl AsyncWrite for Encrypted {
         Poll::Ready(Ok(count))
     }
 
-    /// Sends what is encrypted; what waits for the handshake leaves with its end.
+    /// Sends the encrypted bytes; those that wait for the handshake leave with its end.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.advance(None)?;

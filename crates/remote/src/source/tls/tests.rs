@@ -190,7 +190,7 @@ async fn refused(signed: &Signed, authority: &Authority) -> String {
     failure(answering(&Arc::new(server(signed, BOTH))), &config).await
 }
 
-// ---- what works --------------------------------------------------------------------------------
+// ---- connections that succeed ------------------------------------------------------------------
 
 #[tokio::test]
 async fn each_version_is_spoken_and_sessions_are_resumed() {
@@ -397,7 +397,7 @@ async fn only_the_insecure_take_anyone() {
     assert_eq!(ask(answering(&server), &config).await.unwrap(), b"hello");
 }
 
-// ---- what does not -----------------------------------------------------------------------------
+// ---- connections that fail ---------------------------------------------------------------------
 
 #[tokio::test]
 async fn a_server_that_is_not_believed_is_named_with_the_reason() {
@@ -459,8 +459,8 @@ async fn a_common_name_is_not_believed_of_an_authority_with_constraints() {
     }
 }
 
-/// What `openssl req -x509` makes is an authority's certificate, which no server may show; without
-/// that mark it is believed where it is named.
+/// `openssl req -x509` makes an authority's certificate, which no server may show; without that
+/// mark it is believed where it is named.
 #[tokio::test]
 async fn a_certificate_that_has_signed_itself_and_is_trusted_is_believed() {
     for is_authority in [false, true] {
@@ -689,7 +689,7 @@ async fn damage_on_the_way_is_an_error_wherever_it_is() {
             let asking = tokio::time::timeout(Duration::from_millis(200), ask(near, &config));
             let answer = asking.await.unwrap_or(Err(io::ErrorKind::TimedOut.into()));
             failed += u32::from(answer.is_err());
-            // What is not covered by a signature or a key, as a session's identity.
+            // No error where no signature or key covers the damaged byte, as a session's identity.
             assert!(answer.is_err() || answer.unwrap() == b"hello", "{at}");
             if damaged.await.unwrap() <= at {
                 break;

@@ -39,7 +39,7 @@ pub struct Trust {
     revoked: Mutex<BTreeMap<Vec<u8>, Revoked>>,
 }
 
-/// What an authority has taken back.
+/// The revocation lists of an authority.
 #[derive(Clone)]
 struct Revoked {
     read: SystemTime,
@@ -94,8 +94,8 @@ impl Trust {
         self.certificates.contains(certificate.as_ref())
     }
 
-    /// What an authority, by its name as DER, has taken back, as far as its directory has a list
-    /// that can be read. Reads files when first asked, and again after a while.
+    /// Certificates that an authority, by its name as DER, has revoked, as far as its directory has
+    /// a list that can be read. Reads files when first asked, and again after a while.
     pub(super) fn revoked_by(
         &self,
         issuer: &[u8],

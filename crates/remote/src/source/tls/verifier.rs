@@ -21,9 +21,9 @@ use super::trust::Trust;
 /// The extension `nameConstraints` (RFC 5280, section 4.2.1.10), as DER writes its name.
 const CONSTRAINTS: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x1e];
 
-/// Checks chain, validity and name, and says of a failure what it saw. The name is looked for among
-/// the alternative names, and in the subject only of a certificate without any, as the field's
-/// oldest ones are (RFC 6125, section 6.4.4).
+/// Checks chain, validity and name, and names the offending certificate of a failure. The name is
+/// looked for among the alternative names, and in the subject only of a certificate without any, as
+/// the field's oldest ones are (RFC 6125, section 6.4.4).
 pub struct Verifier {
     trust: Arc<Trust>,
     algorithms: WebPkiSupportedAlgorithms,
@@ -31,7 +31,7 @@ pub struct Verifier {
     is_insecure: bool,
 }
 
-/// What was wrong with a certificate, and whose it was.
+/// The fault of a certificate, and whose it was.
 #[derive(Debug)]
 pub struct Unverified {
     pub why: CertificateError,

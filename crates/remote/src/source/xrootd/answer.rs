@@ -17,7 +17,7 @@ use crate::source::{
 };
 
 impl XrootdServer {
-    /// Passes on what has become of a request.
+    /// Passes on the outcome of a request.
     pub(super) fn answer(&self, session: &mut Session, link: &DriverLink, event: Event) {
         match event {
             Event::Opened { request, stat, .. } => {
@@ -203,7 +203,7 @@ fn file_info(stat: &StatInfo) -> Result<FileInfo> {
     FileInfo::new(stat.size, Some(stat.mtime), Some(stat.id.clone()))
 }
 
-/// What a directory has by one name. Sizes of directories are those of their own entries.
+/// An entry of a directory. Sizes of directories are those of their own entries.
 fn listed(entry: Entry) -> ListedName {
     let Entry { name, stat } = entry;
     let Some(stat) = stat else { return ListedName::of_name(name) };

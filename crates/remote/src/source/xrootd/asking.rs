@@ -1,5 +1,5 @@
-//! A connection for one caller who asks for one file: what is asked leaves in its order, and each
-//! answer comes by itself.
+//! A connection for one caller with requests about one file: requests leave in their order, and
+//! each answer arrives by itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const MODE: u16 = 0o644;
 /// The same of a new directory.
 const FOLDER_MODE: u16 = 0o755;
 
-/// What is asked. All but paths is about the file that was opened last.
+/// Requests. All but those with paths are about the file that was opened last.
 #[derive(Debug)]
 pub enum FileRequest {
     Open { path: String, options: OpenOptions },
@@ -75,19 +75,19 @@ impl RequestFailure {
 /// An answer, or why there is no good one.
 pub type Answered<T> = Result<T, RequestFailure>;
 
-/// Takes what the user should know.
+/// Takes messages for the user.
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
-/// What becomes of a question.
+/// The pending answer to a request.
 pub type Outlook = oneshot::Receiver<Answered<Reply>>;
 
-/// A connection. It ends when this is dropped, with what was asked and not answered.
+/// A connection. It ends when this is dropped, with the requests that were not answered.
 pub struct Asking {
     questions: mpsc::UnboundedSender<(FileRequest, oneshot::Sender<Answered<Reply>>)>,
     shared: Arc<Mutex<Shared>>,
 }
 
-/// What the connection's task has learnt.
+/// Facts that the connection's task has learnt.
 #[derive(Default)]
 struct Shared {
     session: Option<SessionId>,
@@ -135,7 +135,7 @@ impl Asking {
         self.shared.lock().session
     }
 
-    /// What a question came to; also where the connection ended without an answer.
+    /// The outcome of a request; also where the connection ended without an answer.
     pub async fn reply(&self, outlook: Outlook) -> Answered<Reply> {
         match outlook.await {
             Ok(reply) => reply,

@@ -7,7 +7,7 @@ use credentials::x509::Certificate;
 use credentials::{Identity, Span, Token, Validity, Wallet, remedy};
 use xrootd::auth::Skipped;
 
-/// Why, and what to type.
+/// Why, and the command to type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
     pub why: String,
@@ -20,7 +20,8 @@ impl Cause {
     }
 }
 
-/// Of a credential that a server has refused. What was decided here has its reason already.
+/// Of a credential that a server has refused. A credential that was skipped here has its reason
+/// already.
 pub fn of_login(wallet: &Wallet, refused: &Skipped, now: SystemTime) -> Option<Cause> {
     match &*refused.name {
         _ if !refused.by_server => None,
@@ -114,7 +115,7 @@ fn of_ticket(words: &str) -> Cause {
     Cause::new(why.into(), format!("kdestroy, then {}", remedy::get_ticket(None)))
 }
 
-/// What helps a user who was logged in and refused, by the protocol of the login.
+/// A hint for a user who was logged in and refused, by the protocol of the login.
 pub fn of_denial(wallet: &Wallet, by: &str, path: &str) -> Option<String> {
     match by {
         "ztn" => {
@@ -136,7 +137,7 @@ pub fn of_denial(wallet: &Wallet, by: &str, path: &str) -> Option<String> {
     }
 }
 
-/// What dCache's words for a right that is lacking mean.
+/// The meaning of dCache's words for a right that is lacking.
 pub fn in_plain_words(refusal: &str) -> Option<&'static str> {
     let restricted = refusal.contains("Restriction") || refusal.contains("FullyRestricted");
     restricted.then_some("so dCache says that the credential does not allow this path")

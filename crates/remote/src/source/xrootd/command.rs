@@ -127,7 +127,7 @@ impl Session {
         matches!(self.requests.get(&id), Some(Purpose::Read { checked: Some(_), .. }))
     }
 
-    /// Asks without checksums for what was asked for with them; false where it was not.
+    /// Repeats without checksums a request that was made with them; false where it was not.
     pub fn read_unchecked(&mut self, refused: RequestId) -> bool {
         let Some(Purpose::Read { request, file, checked: Some(range) }) =
             self.requests.get(&refused)

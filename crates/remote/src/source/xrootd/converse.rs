@@ -21,13 +21,14 @@ use crate::source::network::Stream;
 use crate::source::tls::{self, Handshake, TlsConfig};
 use crate::source::{ConnectionEvent, DriverLink};
 
-/// What one read of the socket takes at the most: several packets a call, and little enough that
-/// a basket seldom lies across two.
+/// Bytes that one read of the socket takes at the most: several packets a call, and little enough
+/// that a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
-/// What waits for the socket at the most, but for the last piece: more would only be copied early.
+/// Bytes that wait for the socket at the most, but for the last piece: more would only be copied
+/// early.
 const OUTGOING_BYTES: usize = 1 << 20;
 
-/// The stream of a connection, and what is on its way.
+/// The stream of a connection, and the bytes on their way.
 struct Wire {
     stream: Box<dyn Stream>,
     incoming: BytesMut,
@@ -45,7 +46,7 @@ pub(super) trait Caller: Send {
 
     fn clock(&self) -> Clock;
 
-    /// Gives the client what is there to be asked already.
+    /// Gives the client the requests that are there already.
     fn ask_ready(&mut self);
 
     /// Waits for the next question and gives it to the client; false where none will come. Nothing
@@ -112,7 +113,7 @@ impl Caller for Driver<'_> {
     }
 }
 
-/// What is fetched or known of credentials.
+/// Credentials that are fetched or known.
 #[derive(Default)]
 struct Credentials {
     ready: Vec<Ready>,
@@ -126,7 +127,7 @@ struct Credentials {
 enum Turn {
     /// Nothing more will be asked.
     Over,
-    /// TLS begins, with what has come of it.
+    /// TLS begins, with its first received bytes.
     Tls(Bytes),
 }
 
@@ -251,7 +252,7 @@ impl XrootdServer {
         Ok(())
     }
 
-    /// Writes the beginning of TLS behind what has been written.
+    /// Writes the beginning of TLS behind the bytes that have been written.
     fn say_hello(&self, wire: &mut Wire) -> Result<()> {
         if let Some(config) = &wire.tls {
             let mut hello = tls::TlsSession::new(&self.host, config, &[])?;
@@ -404,7 +405,7 @@ impl Wire {
         Wire { stream, incoming, outgoing, tls, hello: None, handshake: None }
     }
 
-    /// Takes what the client has to send.
+    /// Takes the bytes that the client has to send.
     fn take_from(&mut self, caller: &mut impl Caller) {
         let now = caller.clock().now();
         while self.outgoing.len() < OUTGOING_BYTES

@@ -23,7 +23,7 @@ pub struct Login {
     pub skipped: Vec<String>,
 }
 
-/// What a token allows, by its own words, as servers do not say why they refuse it.
+/// The rights of a token, by its own words, as servers do not say why they refuse it.
 fn token_in_words(claims: &Claims) -> String {
     let mut text = format!("a token of {}", claims.subject.as_deref().unwrap_or("no one"));
     if let Some(issuer) = &claims.issuer {
@@ -103,7 +103,7 @@ impl XrootdServer {
         }
     }
 
-    /// In words, with what is known here of each credential that was refused; and what helps.
+    /// In words, with the known facts of each credential that was refused; and hints.
     fn explained(&self, error: &SessionError) -> (String, String) {
         let SessionError::NoAuthentication { offered, skipped } = error else {
             return (error.to_string(), String::new());
@@ -171,8 +171,8 @@ impl XrootdServer {
         }
     }
 
-    /// A new session may fare better. What a server says once that makes no sense need not be said
-    /// again, but one that has never made sense is no such server.
+    /// A new session may fare better. A server that sends one message without sense need not send
+    /// another, but one that has never made sense is no such server.
     fn may_recover(&self, error: &SessionError) -> bool {
         let slip = matches!(error, SessionError::Protocol(_));
         error.is_retryable() || (slip && self.profile.lock().version.is_some())

@@ -40,7 +40,7 @@ use crate::store::{Notes, Store};
 
 /// A plain read that is cut no further: large enough to cost little, small enough to share.
 const REQUEST_BYTES_MAX: u64 = 4 << 20;
-/// What one more request costs an xrootd server, measured as the slope over their number.
+/// The cost of one more request for an xrootd server, measured as the slope over their number.
 const REQUEST_OVERHEAD: Duration = Duration::from_micros(50);
 
 /// One XRootD data server or redirector.
@@ -65,14 +65,14 @@ pub struct XrootdServer {
     alive: AtomicUsize,
     /// Logins in a row that the server has refused for their credential.
     refusals: AtomicUsize,
-    /// What the server has shown in the latest connection inside TLS.
+    /// The server's identity in the latest connection inside TLS.
     encryption: Mutex<Option<Arc<Peer>>>,
     /// TLS that began without waiting for the server's consent has come to nothing.
     loses_hello: AtomicBool,
     /// The note that the server is not asked for proof has been sent.
     has_warned: AtomicBool,
     network: Arc<dyn Network>,
-    /// What the server allows, as its connections have learnt it.
+    /// The server's features, as its connections have learnt them.
     profile: Mutex<Profile>,
     remembered: Remembered,
     pages: Arc<Pages>,
@@ -84,7 +84,7 @@ pub struct XrootdServer {
     /// The credential for whose refusal nothing is sent behind one any more, told by `hasher`.
     refused: Mutex<Option<u64>>,
     hasher: RandomState,
-    /// It answers opens without saying what the file is.
+    /// It answers opens without a stat of the file.
     opens_say_nothing: Arc<AtomicBool>,
     /// A session has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
@@ -155,7 +155,7 @@ impl XrootdServer {
         }
     }
 
-    /// Adds what a session has learnt; what it does not know it does not erase.
+    /// Adds the features that a session has learnt; those that it does not know stay.
     pub(super) fn learn(&self, client: &Client) {
         let learnt = client.profile();
         let mut profile = self.profile.lock();
@@ -177,7 +177,7 @@ impl XrootdServer {
         };
         if learnt.insists_on_tls && !profile.insists_on_tls {
             profile.insists_on_tls = true;
-            // What was sent at once was lost for want of TLS, and for nothing else.
+            // The burst was lost for want of TLS, and for nothing else.
             self.has_burst.store(false, Ordering::Relaxed);
         }
         profile.version = learnt.version.or(profile.version);
@@ -187,7 +187,7 @@ impl XrootdServer {
     }
 }
 
-/// What a token is wanted for. A session is for all files of a server: the first one decides.
+/// The intended use of a token. A session is for all files of a server: the first one decides.
 fn wanted(url: &Address, writes: bool) -> TokenUse {
     let host = url.host().unwrap_or_default().to_owned();
     TokenUse { host, port: url.port().unwrap_or_default(), path: url.path().into_owned(), writes }
@@ -246,7 +246,7 @@ fn name(parsed: &xrootd::url::Url) -> String {
     format!("{scheme}://{}", parsed.address())
 }
 
-/// What is remembered of the server of an address, for its user.
+/// The notes about the server of an address, for its user.
 fn remembered(parsed: &xrootd::url::Url, config: &Config) -> Remembered {
     let user = parsed.user.as_deref().unwrap_or(&config.user);
     let store = Store::of(config);

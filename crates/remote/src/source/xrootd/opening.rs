@@ -22,7 +22,7 @@ use crate::source::tls::{self, TlsConfig, Trust};
 /// How long a credential may take: Kerberos may ask over the network.
 const CREDENTIAL_TIME: Duration = Duration::from_secs(10);
 
-/// What a connection begins with.
+/// The first messages of a connection.
 pub struct Opening {
     pub config: ClientConfig,
     pub profile: Profile,
@@ -51,7 +51,7 @@ impl Opening {
     }
 }
 
-/// A credential, or why there is none and what helps, for people.
+/// A credential, or why there is none and a hint, for people.
 pub type Outcome = std::result::Result<Credential, String>;
 
 /// The answer to a wish for a credential.
@@ -61,7 +61,7 @@ pub struct Ready {
     pub outcome: Outcome,
 }
 
-/// What stays the same as long as the user has the same credential.
+/// Hashes the part that stays the same as long as the user has the same credential.
 impl Hash for Ready {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.outcome {
@@ -74,8 +74,8 @@ impl Hash for Ready {
     }
 }
 
-/// What a caller may be shown of the protocols that the wallet allows: those that may be used, and
-/// the names of the others.
+/// The protocols that the wallet allows, as far as a caller may see them: those that may be used,
+/// and the names of the others.
 pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
     let named = Method::Unix { user: user.to_owned(), group: user.to_owned() };
     let all = [
@@ -95,7 +95,7 @@ pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
 }
 
 impl XrootdServer {
-    /// Makes ready what a connection begins with.
+    /// Prepares the first messages of a connection.
     pub(super) async fn prepare(&self) -> Result<Opening> {
         let profile = self.profile.lock().clone();
         let mut config = self.config.clone();
@@ -210,7 +210,8 @@ impl XrootdServer {
             && (named || std::path::Path::new(&usual).exists())
     }
 
-    /// Credentials for what the server is known to offer, up to the first that can be used.
+    /// Credentials for the protocols that the server is known to offer, up to the first that can be
+    /// used.
     async fn ready_ahead(&self, config: &ClientConfig, profile: &Profile) -> Vec<Ready> {
         let mut ready = Vec::new();
         let Authentication::Needed(offered) = &profile.authentication else { return ready };

@@ -22,7 +22,7 @@ pub enum How {
     Checked,
 }
 
-/// What all connections to one server know of its checksums.
+/// The knowledge that all connections to one server share of its checksums.
 #[derive(Debug)]
 pub struct Pages {
     wanted: Checksums,
@@ -30,7 +30,8 @@ pub struct Pages {
     are_offered: AtomicBool,
     /// It says that it offers them, and does not know the request.
     are_refused: AtomicBool,
-    /// What came damaged and has not been asked for again, by the driver's tag of the file.
+    /// Ranges that arrived damaged and have not been requested again, by the driver's tag of the
+    /// file.
     damaged: Mutex<VecDeque<(u32, Range<u64>)>>,
 }
 
@@ -40,7 +41,7 @@ impl Pages {
         Pages { wanted, are_offered, are_refused, damaged: Mutex::default() }
     }
 
-    /// What the server has said of itself.
+    /// Takes the server's flags.
     pub fn learn(&self, flags: Option<ServerFlags>) {
         self.are_offered.store(offers(flags), Ordering::Relaxed);
     }

@@ -1,8 +1,8 @@
 //! Features that a server allowed the last time, so that the first connections of the next process
 //! begin as those of this one would now.
 //!
-//! What a server wants to see may change with who asks, so each user has notes of their own. There
-//! is no credential in them. What is remembered is tried, not believed: every guess is checked
+//! The credential that a server wants may change with the user, so each user has notes of their
+//! own. There is no credential in them. Notes are tried, not believed: every guess is checked
 //! against the answers.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
 use crate::store::Notes;
 
-/// One server's place among what is remembered.
+/// One server's place among the notes.
 pub struct Remembered {
     notes: Notes,
     number: u64,
@@ -24,7 +24,7 @@ struct Note {
     handles: Handles,
     segments_max: u32,
     segment_bytes_max: u64,
-    /// It offers checksums of what it sends; notes of older versions do not say.
+    /// It offers checksums of the bytes that it sends; notes of older versions do not say.
     #[serde(default)]
     checksums: bool,
     /// The authentication that it offers, in its words; none where it wants none.
@@ -100,7 +100,8 @@ impl Remembered {
         }
     }
 
-    /// Remembers what has been learnt, if it is worth it and new: `before` is what was known.
+    /// Stores the profile that has been learnt, if it is worth it and new: `before` is the known
+    /// one.
     pub fn learn(&self, before: &Profile, now: &Profile) {
         let note = note(now);
         if note.is_some() && note != self::note(before) {

@@ -1,4 +1,4 @@
-//! One connection's protocol state, and what the driver calls its parts.
+//! One connection's protocol state, and the driver's tags of its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -40,13 +40,13 @@ impl Early {
 /// file that is written to while it is open keeps its handle.
 const KNOWN_FOR: Duration = Duration::from_millis(100);
 
-/// What a file was when it was last asked for.
+/// The description of a file at its last check.
 pub(super) struct Known {
     at: Duration,
     info: FileInfo,
 }
 
-/// One connection's protocol state and what the driver calls its parts.
+/// One connection's protocol state and the driver's tags of its parts.
 pub struct Session {
     pub client: Client,
     pub clock: Clock,
@@ -57,14 +57,14 @@ pub struct Session {
     pub(super) latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
-    /// What came of files, by the driver's tag, whose identity is still to be received: no
-    /// more than was asked for meanwhile.
+    /// Events of files, by the driver's tag, whose identity is still to be received: no more than
+    /// was requested meanwhile.
     held: BTreeMap<u32, Vec<ConnectionEvent>>,
-    /// What files were by the server's last answer.
+    /// Descriptions of files by the server's last answer.
     pub(super) known: BTreeMap<u32, Known>,
     /// The same of those that are opened again, because their handles said something else.
     pub(super) doubted: BTreeMap<u32, FileInfo>,
-    /// The server answers opens without saying what the file is, as some session has learnt.
+    /// The server answers opens without a stat of the file, as some session has learnt.
     pub(super) opens_say_nothing: Arc<AtomicBool>,
     /// The server says the same of a handle as of the open that has given it.
     asks_again: bool,
@@ -72,7 +72,7 @@ pub struct Session {
     pub(super) pages: Arc<Pages>,
 }
 
-/// What a protocol request was sent for.
+/// The purpose of a protocol request.
 pub enum Purpose {
     /// Opening for the driver's `Open`: its size is sent; the read behind it answers.
     Open {
@@ -83,13 +83,13 @@ pub enum Purpose {
     OpenForFetch {
         file: FileRef,
     },
-    /// What a file is now that has been open for a while.
+    /// Checks the identity of a file that has been open for a while.
     Check {
         file: FileRef,
         id: FileId,
     },
-    /// What a file is whose open was answered without that; the driver's request if it was an
-    /// `Open`.
+    /// Asks for the identity of a file whose open was answered without it; the driver's request if
+    /// it was an `Open`.
     Stat {
         request: Option<RequestTag>,
         file: FileRef,
@@ -112,7 +112,7 @@ pub enum Purpose {
         request: RequestTag,
         file: FileRef,
     },
-    /// What time it is there.
+    /// The server's clock.
     Clock {
         request: RequestTag,
         file: FileRef,
@@ -146,8 +146,8 @@ impl Session {
         }
     }
 
-    /// What a file is has been learnt by opening it, for the driver's `Open` or on the way to a
-    /// fetch.
+    /// The identity of a file has been learnt by opening it, for the driver's `Open` or on the way
+    /// to a fetch.
     pub fn identified(
         &mut self,
         link: &DriverLink,
@@ -170,8 +170,8 @@ impl Session {
         }
     }
 
-    /// An open has been answered, and what the file is has to be asked for; from now on together
-    /// with opens.
+    /// An open has been answered without the file's identity, which has to be requested; from now
+    /// on together with opens.
     pub fn ask_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
         self.opens_say_nothing.store(true, Ordering::Relaxed);
         if !self.asks_stat(file.tag) {
@@ -191,7 +191,7 @@ impl Session {
         self.requests.values().any(asks)
     }
 
-    /// Asks what an open file is now, where that has not been asked for a while.
+    /// Requests the identity of an open file, where its last check is a while ago.
     pub fn check(&mut self, id: FileId, file: &FileRef) {
         let now = self.clock.now();
         let is_old = |known: &&mut Known| now.saturating_sub(known.at) >= KNOWN_FOR;
@@ -204,8 +204,9 @@ impl Session {
         }
     }
 
-    /// A file that has been open for a while is this now. Where it was something else, it is opened
-    /// anew, and what that says counts: servers may say less of a handle than of a file.
+    /// Takes the identity of a file that has been open for a while. Where it was another, the file
+    /// is opened anew, and the answer to that counts: servers may know less of a handle than of a
+    /// file.
     pub fn checked(&mut self, file: &FileRef, id: FileId, now: Option<FileInfo>) {
         let was = self.known.get(&file.tag).map(|known| known.info.clone());
         let Some(was) = was.filter(|was| Some(was) != now.as_ref()) else { return };
@@ -218,7 +219,7 @@ impl Session {
         }
     }
 
-    /// Whether this was the question what a file is, which has come to nothing.
+    /// Whether this was a request for the identity of a file, which has failed.
     pub fn fail_stat(
         &mut self,
         link: &DriverLink,
@@ -227,7 +228,7 @@ impl Session {
     ) -> bool {
         let (file, request) = match self.requests.get(&id) {
             Some(Purpose::Stat { file, request }) => (file.clone(), *request),
-            // Opened again while what came of it before is held.
+            // Opened again while its earlier events are held.
             Some(Purpose::OpenForFetch { file }) if self.doubted.contains_key(&file.tag) => {
                 (file.clone(), None)
             }
@@ -244,7 +245,7 @@ impl Session {
         true
     }
 
-    /// What a file is cannot be learnt: whatever is asked of it, or has come of it, fails.
+    /// The identity of a file cannot be learnt: all its requests, held answers included, fail.
     pub fn fail_file(
         &mut self,
         link: &DriverLink,
@@ -270,7 +271,8 @@ impl Session {
         self.forget(file.tag);
     }
 
-    /// Drops what is held of a request; whether it has been through, but for what the file is.
+    /// Drops the held events of a request, and returns whether it was done, but for the file's
+    /// identity.
     pub fn drop_held(&mut self, dropped: RequestTag) -> bool {
         let mut was_done = false;
         for held in self.held.values_mut() {
@@ -339,7 +341,7 @@ impl Session {
         }
     }
 
-    /// Reports which requests of the protocol have left for what the driver asks.
+    /// Reports which requests of the driver have left.
     pub fn send_sent(&mut self, link: &DriverLink) {
         while let Some(sent) = self.client.poll_sent() {
             let request = match self.requests.get(&sent) {
@@ -378,7 +380,7 @@ impl Session {
     }
 }
 
-/// What requests name a file by.
+/// The path by which requests name a file.
 pub fn path(file: &FileRef) -> String {
     // No other address comes to this server, which refuses an empty path.
     file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()

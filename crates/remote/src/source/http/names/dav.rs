@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::ListedName;
 use crate::source::http::s3::xml::elements;
 
-/// What is said of one name.
+/// The properties of one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Properties {
     /// Without escapes and a slash at its end.

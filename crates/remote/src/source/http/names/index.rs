@@ -83,7 +83,7 @@ fn is_list(page: &str, base: &Url) -> bool {
     is_said || lower.contains("<pre>")
 }
 
-/// The next tag, without its brackets, and what is behind it.
+/// The next tag, without its brackets, and the text behind it.
 fn next_tag(text: &str) -> Option<(&str, &str)> {
     let begin = text.find('<')?;
     let rest = &text[begin + 1..];

@@ -51,7 +51,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// What a server answers, asked in one way; `None` where it does not know that way.
+    /// The names that a server lists by one method; `None` where it does not know that method.
     async fn listed(&self, job: &Job, how: Asking) -> Outcome<Option<Vec<ListedName>>> {
         let mut is_entrusted = false;
         let response = loop {

@@ -134,8 +134,8 @@ impl Bucket {
         true
     }
 
-    /// A refusal in words of its cause; `plain` is what the status alone says, and `ahead` how many
-    /// seconds this machine's clock is ahead of the server's.
+    /// A refusal in words of its cause; `plain` is the error of the status alone, and `ahead` how
+    /// many seconds this machine's clock is ahead of the server's.
     pub fn explain(
         &self,
         refusal: &Refusal,
@@ -182,7 +182,7 @@ impl Bucket {
         self.request(place, &asking, http2, now)
     }
 
-    /// A request for a page of what the bucket has below a prefix.
+    /// A request for a page of the bucket's keys below a prefix.
     ///
     /// # Errors
     /// As [`Bucket::get`].
@@ -240,7 +240,7 @@ impl Bucket {
     }
 }
 
-/// What is asked of a bucket; path and query are encoded as they are signed.
+/// A request to a bucket; path and query are encoded as they are signed.
 struct Asking<'a> {
     method: Method,
     path: String,
@@ -248,7 +248,7 @@ struct Asking<'a> {
     range: Option<&'a str>,
     /// Beside those that every request has.
     headers: HeaderMap,
-    /// The hash of the body, or what stands for it.
+    /// The hash of the body, or its substitute.
     payload: &'a str,
 }
 

@@ -59,7 +59,7 @@ impl Exchange<'_> {
 /// The checksum of the whole object in a response's headers.
 ///
 /// # Errors
-/// `Unsupported`, naming what the server keeps instead.
+/// `Unsupported`, naming the checksum that the server keeps instead.
 fn kept(headers: &HeaderMap, wanted: Option<Algorithm>) -> Result<Checksum> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let is_of_parts = text("x-amz-checksum-type").is_some_and(|of| of == "COMPOSITE");

@@ -22,14 +22,14 @@ pub enum Shown<'a> {
     Address(Option<Duration>),
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestPurpose {
     Read,
     Write,
 }
 
-/// What is known of a request that was refused.
+/// Facts about a request that was refused.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     pub shown: Shown<'a>,
@@ -40,7 +40,7 @@ pub struct Asked<'a> {
     pub purpose: RequestPurpose,
 }
 
-/// The refusal in words of its cause, with what helps; `plain` is what the status alone says.
+/// The refusal in words of its cause, with a hint; `plain` is the error of the status alone.
 pub fn explain(refusal: &Refusal, status: StatusCode, plain: Error, asked: Asked<'_>) -> Error {
     let Asked { shown, service, .. } = asked;
     let say = |kind, text: String| Error::new(kind, text);
@@ -89,7 +89,7 @@ pub fn is_elsewhere(code: &str) -> bool {
         || matches!(code, "IllegalLocationConstraintException" | "InvalidRegion")
 }
 
-/// What answers without a document mean.
+/// The meaning of answers without a document.
 pub fn by_status(status: StatusCode) -> Option<Refusal> {
     let code = match status {
         StatusCode::FORBIDDEN => "AccessDenied",
@@ -194,7 +194,7 @@ fn elsewhere(refusal: &Refusal) -> Error {
     Error::new(ErrorKind::InvalidArgument, text).with_advice(advice)
 }
 
-/// What the status says, with S3's own word for it.
+/// The error of the status, with S3's own word for it.
 fn with_code(code: &str, status: StatusCode, plain: Error) -> Error {
     let is_word = code.len() <= CODE_BYTES_MAX && code.bytes().all(|b| b.is_ascii_alphanumeric());
     if !is_word {
@@ -267,7 +267,7 @@ mod tests {
         assert!(error(None).contains("timedatectl"));
     }
 
-    /// What the server calls it is shown only where it is a word.
+    /// The server's code is shown only where it is a word.
     #[test]
     fn other_refusals_keep_what_their_status_says() {
         let error = said("InternalError", Shown::Nothing, None);

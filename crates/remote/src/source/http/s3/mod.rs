@@ -1,5 +1,5 @@
-//! S3 over HTTP: `GET` of objects and of listings, and what writes objects, signed where there are
-//! keys.
+//! S3 over HTTP: `GET` of objects and of listings, and the requests that write objects, signed
+//! where there are keys.
 //!
 //! [`sign`] computes signatures, [`place`] says which host and path a bucket has, [`bucket`] puts
 //! both together for all connections of a server, [`xml`] reads refusals and listings, [`explain`]

@@ -11,7 +11,7 @@ const REGION_USUAL: &str = "us-east-1";
 /// No region has a longer name.
 const REGION_BYTES_MAX: usize = 40;
 
-/// What is configured.
+/// The service and region from configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Configured<'a> {
     /// The service's address, where it is not Amazon's.
@@ -25,7 +25,7 @@ pub struct Configured<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub bucket: String,
-    /// What signatures are good for.
+    /// The region of the signatures.
     pub region: String,
     /// The service, without the bucket; of Amazon's it depends on the region.
     service: Url,
@@ -91,7 +91,7 @@ impl Place {
         (format!("{}{}", self.root(), encoded_path(&object.key)), version.unwrap_or_default())
     }
 
-    /// Path and query that list what a bucket has in one "directory", from the token of the page
+    /// Path and query that list the keys of a bucket in one "directory", from the token of the page
     /// before on.
     pub fn listing(&self, prefix: &str, token: Option<&str>) -> (String, String) {
         let token = token.map(|token| format!("continuation-token={}&", encoded(token)));
@@ -211,7 +211,7 @@ mod tests {
         );
     }
 
-    /// What a server says becomes a part of a host's name.
+    /// The region that a server names becomes a part of a host's name.
     #[test]
     fn a_bucket_moves_to_regions_only() {
         let here = place("b", None, None);

@@ -10,7 +10,7 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-/// What stands for a body's hash where the body is not signed.
+/// Stands for a body's hash where the body is not signed.
 pub const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -30,7 +30,8 @@ pub fn encoded_path(key: &str) -> String {
     utf8_percent_encode(key, RESERVED_IN_PATH).to_string()
 }
 
-/// What of a request is signed. Path and query are as they are sent, and encoded with [`encoded`].
+/// The signed parts of a request. Path and query are as they are sent, and encoded with
+/// [`encoded`].
 pub struct Signable<'a> {
     pub method: &'a str,
     pub path: &'a str,
@@ -41,7 +42,7 @@ pub struct Signable<'a> {
     pub payload: &'a str,
 }
 
-/// What a signature is good for.
+/// The scope of a signature: its date, region and service.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
     /// The time of the request, as [`stamp`] writes it.
@@ -92,7 +93,7 @@ fn canonical(asked: &Signable<'_>) -> (String, String) {
     (format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}"), names)
 }
 
-/// By name, then by value; what has no value has an empty one.
+/// By name, then by value; a name without a value has an empty one.
 fn canonical_query(query: &str) -> String {
     let parts = query.split('&').filter(|part| !part.is_empty());
     let mut parts: Vec<(&str, &str)> =

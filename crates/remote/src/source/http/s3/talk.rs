@@ -46,7 +46,7 @@ impl Exchange<'_> {
     }
 
     /// Takes a refusal in: the bucket may be somewhere else, and the server may know a simpler form
-    /// of what was asked.
+    /// of the request.
     ///
     /// # Errors
     /// The refusal, with its cause.
@@ -120,7 +120,7 @@ impl Exchange<'_> {
         Ok(Some(document))
     }
 
-    /// Lists what S3 has for a directory: keys up to the next slash, page by page.
+    /// Lists the keys that stand for a directory in S3: keys up to the next slash, page by page.
     pub async fn names_of_bucket(&self, job: &Job) -> Outcome<()> {
         let (Some(bucket), Some(object)) = (&self.server.bucket, job.url().to_s3()) else {
             let text = "directories cannot be listed here";

@@ -430,7 +430,7 @@ fn base64_of(crc32c: u32) -> String {
     STANDARD.encode(crc32c.to_be_bytes())
 }
 
-/// What CompleteMultipartUpload brings.
+/// The body of CompleteMultipartUpload.
 fn list_of(parts: &[SentPart]) -> String {
     let part = |(at, SentPart { etag, crc32c }): (usize, &SentPart)| {
         let etag = quick_xml::escape::escape(&**etag);
@@ -445,8 +445,8 @@ fn list_of(parts: &[SentPart]) -> String {
     )
 }
 
-/// Compares what the server says of the bytes it has got with what was sent: their CRC-32C or,
-/// where it gives none, their MD5, which the ETag is unless the object is encrypted.
+/// Compares the server's checksum of the received bytes with that of the sent ones: their CRC-32C
+/// or, where it gives none, their MD5, which the ETag is unless the object is encrypted.
 async fn compare(headers: &HeaderMap, body: Bytes) -> Result<()> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if let Some(theirs) = text(CHECKSUM_CRC32C) {

@@ -1,4 +1,4 @@
-//! The documents of S3: what it refuses, and what is in a bucket (S3 API Reference, "Error
+//! The documents of S3: its refusals, and the listings of buckets (S3 API Reference, "Error
 //! responses" and "ListObjectsV2").
 
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ use super::sign::seconds;
 /// Deeper documents are none of S3's.
 const DEPTH_MAX: usize = 16;
 
-/// Why S3 refuses a request. Other elements may repeat what was signed, and are not kept.
+/// Why S3 refuses a request. Other elements may repeat the signed text, and are not kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// `NoSuchKey` and so on.
@@ -38,17 +38,17 @@ pub struct ListedObject {
     pub modified: Option<SystemTime>,
 }
 
-/// A page of what is in a bucket below a prefix.
+/// A page of the keys in a bucket below a prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
     pub objects: Vec<ListedObject>,
-    /// What several keys begin with, up to and with a slash.
+    /// Beginnings that several keys share, up to and with a slash.
     pub prefixes: Vec<String>,
     /// To ask for the next page with.
     pub next: Option<String>,
 }
 
-/// What a server says when it has put an object together of its parts.
+/// A server's answer when it has put an object together of its parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whole {
     /// CRC-32C of the whole object, in base64, where it has one.
@@ -152,8 +152,8 @@ impl Page {
 }
 
 impl Page {
-    /// What is in the "directory" of this prefix; names of directories are without their slash. The
-    /// prefix itself may be an object, which stands for the directory.
+    /// The entries of the "directory" of this prefix; names of directories are without their slash.
+    /// The prefix itself may be an object, which stands for the directory.
     pub fn entries_below(&self, prefix: &str) -> Vec<ListedName> {
         let directory = |key: &str| ListedName {
             name: key.strip_suffix('/').unwrap_or(key).to_owned(),
@@ -297,7 +297,7 @@ mod tests {
             let modified = Page::parse(page.as_bytes()).unwrap().objects[0].modified;
             assert_eq!(modified, None, "{wrong}");
         }
-        // What makes a directory is no file in it.
+        // The object that makes a directory is no file in it.
         let page = PAGE.replace("d/b.root", "d/b/");
         let entries = Page::parse(page.as_bytes()).unwrap().entries_below("d/");
         assert_eq!((&*entries[1].name, entries[1].is_directory), ("b", Some(true)));

@@ -30,7 +30,7 @@ fn installed(program: &str) -> Option<&str> {
     Some(program)
 }
 
-/// A name, a key of RSA, and what was signed for them.
+/// A name, a key of RSA, and the certificate that was signed for them.
 pub struct Party {
     pub params: CertificateParams,
     pub key: KeyPair,
@@ -53,7 +53,7 @@ fn copy_of(key: &KeyPair) -> KeyPair {
 
 fn named(names: &[&str]) -> CertificateParams {
     let mut params = CertificateParams::default();
-    // xrootd takes what ends later for ended.
+    // xrootd takes a certificate that ends later for an expired one.
     params.not_before = date_time_ymd(2020, 1, 1);
     params.not_after = date_time_ymd(2049, 1, 1);
     params.distinguished_name.remove(DnType::CommonName);
@@ -273,7 +273,7 @@ impl Xrootd {
         Some(server)
     }
 
-    /// What xrdfs says of the server's file, as this user: the oracle for the bed.
+    /// The answer of xrdfs about the server's file, as this user: the oracle for the bed.
     pub fn asked_by_xrdfs(&self, grid: &Grid, shown: &Path) -> Option<bool> {
         let program = installed("xrdfs")?;
         let status = Command::new(program)

@@ -40,7 +40,7 @@ impl Peer for Host {
     }
 }
 
-/// What a server has seen of a client.
+/// The client's messages that a server has seen.
 #[derive(Default)]
 pub struct Seen {
     /// Messages of authentication.

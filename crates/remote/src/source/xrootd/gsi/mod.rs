@@ -12,10 +12,10 @@ use xrootd::auth::gsi::{GsiCredential, Peer, PublicKey, RANDOM_BYTES};
 
 use crate::source::tls::{Trust, provider, verify_host};
 
-/// What one exchange with a host is made of. Reads files: call it where that may wait.
+/// The credential for one exchange with a host. Reads files: call it where that may wait.
 ///
 /// # Errors
-/// Why there is none, and what helps.
+/// Why there is none, and a hint.
 pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, String> {
     let identity = wallet.identity().map_err(|unusable| unusable.to_string())?;
     let identity = identity.ok_or_else(|| {

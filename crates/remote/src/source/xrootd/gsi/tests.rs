@@ -1,5 +1,5 @@
-//! gsi with Debian's xrootd and certificates made here: what is read, in how many round trips, and
-//! what is said where nothing is.
+//! gsi with Debian's xrootd and certificates made here: reads, their round trips, and the errors of
+//! logins that fail.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ use crate::{Config, Remote};
 #[allow(dead_code, reason = "it is that of the tests of other protocols")]
 mod relay;
 
-/// What came of reading the file.
+/// The result of reading the file.
 struct Told {
     bytes: Vec<u8>,
     /// How often the client has sent something after it had heard something. One more round trip
@@ -136,8 +136,8 @@ fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
     }
 }
 
-/// One flight each: the message that would have shown the user's certificate, and what the user's
-/// key has signed, was not sent.
+/// One flight each: the message that would have held the user's certificate and signature was not
+/// sent.
 #[test]
 fn a_server_that_is_not_believed_gets_nothing() {
     let Some((grid, server)) = bed() else { return };
@@ -168,7 +168,7 @@ fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
     assert_eq!(told.flights, 1);
 }
 
-/// A file that has no such certificate is named, with what to type.
+/// A file that has no such certificate is named, with the command to type.
 #[test]
 fn what_is_wrong_with_a_users_certificate_is_said_before_anything_is_sent() {
     let Some(grid) = Grid::new() else { return };
@@ -188,7 +188,7 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
     let Some((grid, server)) = bed() else { return };
     let told_of = |shown: &Path| {
         let wallet = grid.wallet(Some(shown), "certificates");
-        // What the server says is lost when it closes on a request behind the last message; the
+        // The server's message is lost when it closes on a request behind the last message; the
         // next connection hears it.
         let told = read(&wallet, "localhost", server.port, Profile::default());
         let told = match told.error {
@@ -289,8 +289,8 @@ async fn read_by(wallet: Wallet, address: &str) -> crate::Result<Vec<u8>> {
     Ok(pieces.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect())
 }
 
-/// Opens the file as a process of its own would, which remembers what others have learnt, and
-/// gives the round trips to the first byte.
+/// Opens the file as a process of its own would, which uses the notes of earlier processes, and
+/// returns the round trips to the first byte.
 async fn round_trips(grid: &Grid, wallet: &Wallet, scheme: &str, relay: &Relay) -> usize {
     let store_folder = Some(grid.path("store"));
     let config = Config {
@@ -362,7 +362,7 @@ async fn servers_that_want_signatures_get_them() {
     }
 }
 
-/// Each cause of a login that fails is named, with what helps.
+/// Each cause of a login that fails is named, with a hint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_are_told_what_is_wrong_and_what_helps() {
     let Some((grid, server)) = bed() else { return };
@@ -390,7 +390,7 @@ async fn users_are_told_what_is_wrong_and_what_helps() {
         }
         assert!(!text.contains("PRIVATE"));
     }
-    // The server's name, not the user's certificate, is what is wrong.
+    // The server's name is wrong, not the user's certificate.
     let host = grid.authority.host("other.example.org", &["other.example.org"], &grid.keys[0]);
     let Some(other) = Xrootd::start(&grid, "other", &host, false) else { return };
     let error = read_by_remote(wallet(Some(&proxy)), "localhost", other.port).await.unwrap_err();
