@@ -4,19 +4,19 @@ use crate::Remote;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::xrootd;
 
-/// What one machine remembers of a file and of its server. The receiver checks it against the file
+/// Notes of one machine about a file and its server. The receiver checks it against the file
 /// itself, like an entry of its own store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMemory {
     /// An entry of the store of metadata.
     pub metadata: Vec<u8>,
-    /// What an XRootD server allows in the handshake and login, as text.
+    /// The features of an XRootD server in the handshake and login, as text.
     pub server: Option<String>,
 }
 
 impl Remote {
-    /// What is remembered of a file; `None` if nothing is: for local files, for servers that do not
-    /// say when a file changed, and without a store.
+    /// The notes about a file; `None` where there are none: for local files, for servers that do
+    /// not say when a file changed, and without a store.
     ///
     /// # Errors
     /// `InvalidArgument` for text that is not an address.
@@ -29,8 +29,8 @@ impl Remote {
         Ok(Some(FileMemory { metadata, server: xrootd::noted(url, &self.config()) }))
     }
 
-    /// Takes what another machine remembers of a file, where nothing is remembered here and the
-    /// settings allow it.
+    /// Takes another machine's notes about a file, where this one has none and the settings allow
+    /// it.
     ///
     /// # Errors
     /// `InvalidArgument` for text that is not an address, and for metadata of another version.

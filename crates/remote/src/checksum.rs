@@ -132,7 +132,7 @@ impl Checksum {
         Ok(Checksum { algorithm, value: value.ok_or_else(wrong)? })
     }
 
-    /// Reads what a user or a catalogue writes: `adler32:5bdad19a`, every digit of it.
+    /// Reads a checksum as a user or a catalogue writes it: `adler32:5bdad19a`, every digit of it.
     ///
     /// # Errors
     /// `InvalidArgument` for anything else.
@@ -176,10 +176,10 @@ impl fmt::Display for Checksum {
 impl FromStr for Checksum {
     type Err = Error;
 
-    /// Reads what XRootD servers answer: a name, a blank, and hexadecimal digits.
+    /// Reads an XRootD server's answer: a name, a blank, and hexadecimal digits.
     ///
     /// # Errors
-    /// `Unsupported` for an unknown kind, `Corrupt` for what is no checksum.
+    /// `Unsupported` for an unknown kind, `Corrupt` for a text that is no checksum.
     fn from_str(text: &str) -> Result<Self> {
         let mut words = text.split_ascii_whitespace();
         let (Some(name), Some(digits)) = (words.next(), words.next()) else {
@@ -267,7 +267,7 @@ impl Hasher {
 /// The checksum of all bytes of a file on a disk, wherever its cursor stands.
 ///
 /// # Errors
-/// What the file system says.
+/// An error of the file system.
 pub fn of_file(file: &File, algorithm: Algorithm) -> io::Result<Checksum> {
     let (mut hasher, mut at) = (Hasher::new(algorithm), 0);
     let mut buffer = vec![0; HASH_BYTES];

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// Time since the engine started; what leaves call `Time`.
+/// Time since the engine started, which leaves call `Time`.
 ///
 /// It is tokio's clock, so that a paused runtime makes it virtual.
 #[derive(Debug, Clone, Copy)]

@@ -36,8 +36,8 @@ pub struct Config {
     /// Folder, private to the user, for the locks with which processes count those connections;
     /// `None`, the default without [`Config::from_env`], sets no limit.
     pub runtime_folder: Option<PathBuf>,
-    /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
-    /// basket by itself, to see what that costs).
+    /// Neighbouring ranges of a file are requested together (`FARROOT_COALESCING`; 0 requests each
+    /// basket by itself, to measure the cost).
     pub coalescing: bool,
     /// Files being opened at one time, by those who read many (`FARROOT_OPENS_MAX`). Their opens
     /// share the connections: this is sixteen on each of sixteen, which hides the distance, and
@@ -49,7 +49,7 @@ pub struct Config {
     pub store_folder: Option<PathBuf>,
     /// Bytes of the store at the most; 0 remembers nothing (`FARROOT_STORE`, e.g. `100 MB`).
     pub store_bytes_max: u64,
-    /// What of the files that are read is kept on a disk of this machine.
+    /// Which parts of read files are cached on a disk of this machine.
     pub cache: CacheConfig,
     /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
     pub connect_timeout: Duration,
@@ -100,20 +100,20 @@ pub struct Config {
     /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. None by default without the
     /// environment.
     pub proxies: Proxies,
-    /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
-    /// default without the environment.
+    /// The user's credentials: where they are searched for, not their secrets. By default none,
+    /// without the environment.
     pub wallet: Wallet,
     /// Believe any server to be the one that it is asked for as: for one call that says so, never
     /// from the environment.
     pub insecure: bool,
 }
 
-/// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged
-/// is noticed and asked for again.
+/// Whether bytes come with a checksum of every page (kXR_pgread), so that bytes that were damaged
+/// on the way are noticed and requested again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Checksums {
-    /// Files whose bytes are not decoded, as copies, where the server offers it. What is decoded
-    /// mostly has checksums of its own, and vectored reads, which collect it, have none.
+    /// Files whose bytes are not decoded, as copies, where the server offers it. Decoded bytes
+    /// mostly have checksums of their own, and the vectored reads that collect them have none.
     #[default]
     Auto,
     /// Everything, each range by a request of its own; nothing is read where that cannot be.

@@ -11,11 +11,11 @@ use std::fmt::Write;
 use crate::proofs::is_proof;
 
 /// Behind the text of an address that another one led to: the origin that the caller has named. A
-/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
+/// fragment, so that it is never sent, and by which a caller could only give up their own rights.
 pub(crate) const MEANT: &str = "#named-by=";
 /// Ends an address in a text.
 const ENDS: [char; 6] = ['"', '\'', '<', '>', '|', '`'];
-/// What follows is a secret, also where it is in no address.
+/// The text after each is a secret, also where it is in no address.
 const SECRETS: [&str; 24] = [
     "authz=",
     "access_token=",
@@ -99,7 +99,7 @@ fn shown_parameter(parameter: &str) -> String {
     if is_shown && !is_proof(parameter) { format!("{key}={value}") } else { format!("{key}=...") }
 }
 
-/// Of addresses, what they show.
+/// Hides the secrets of addresses in a text.
 fn hide_in_addresses(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
@@ -108,7 +108,7 @@ fn hide_in_addresses(text: &str) -> Option<String> {
         let begin = rest[..at].trim_end_matches(is_of_scheme).len();
         let ends = |letter: char| letter.is_whitespace() || ENDS.contains(&letter);
         let end = rest[at..].find(ends).map_or(rest.len(), |length| at + length);
-        // What a sentence has behind an address is none of it.
+        // The punctuation of a sentence behind an address is none of it.
         let end = begin + rest[begin..end].trim_end_matches([';', ',', ':', ')']).len();
         let end = end.max(at + 3);
         out.push_str(&rest[..begin]);

@@ -1,4 +1,5 @@
-//! The one error of the engine: what, where, which source, and whether a retry can help.
+//! The one error of the engine: its kind, its message, the address, the source, and whether a retry
+//! can help.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +11,7 @@ use crate::display::{shown, without_secrets};
 /// Result of anything the engine does.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a caller can act on.
+/// Kinds of errors on which a caller can act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -42,7 +43,7 @@ pub enum ErrorKind {
     Cancelled,
 }
 
-/// What went wrong.
+/// An error: its message, its place and its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -59,7 +60,7 @@ struct Inner {
     retry_after: Option<Duration>,
 }
 
-/// Who reads an error: what can be done is spelt differently.
+/// Who reads an error: hints are spelt differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
     /// A user of the command: advice names options.
@@ -95,12 +96,12 @@ impl Error {
         }))
     }
 
-    /// What sort of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What went wrong, without where.
+    /// The message, without the place.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -120,7 +121,7 @@ impl Error {
         self.0.source.as_deref()
     }
 
-    /// What the caller can do about it, in the words of a shell.
+    /// A hint for the caller, in the words of a shell.
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_ref().map(|advice| &*advice.shell)
     }
@@ -130,7 +131,7 @@ impl Error {
         self.0.retryable
     }
 
-    /// Sets what [`Error::is_retryable`] answers.
+    /// Sets the answer of [`Error::is_retryable`].
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
@@ -148,7 +149,7 @@ impl Error {
         self.0.is_busy
     }
 
-    /// Sets what [`Error::is_busy`] answers.
+    /// Sets the answer of [`Error::is_busy`].
     #[must_use]
     pub fn busy(mut self, is_busy: bool) -> Self {
         self.0.is_busy = is_busy;
@@ -162,7 +163,7 @@ impl Error {
         self
     }
 
-    /// What several sources had to say about one thing: each by its name, with its own error.
+    /// The error of several sources: each by its name, with its own error.
     pub fn of_sources(errors: Vec<(String, Error)>) -> Self {
         let kind = errors.first().map_or(ErrorKind::Io, |(_, error)| error.kind());
         let same = errors.iter().all(|(_, error)| error.kind() == kind);
@@ -215,14 +216,14 @@ impl Error {
         self
     }
 
-    /// What the user can do about it.
+    /// Adds a hint for the user.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.0.advice.get_or_insert_with(|| Advice { shell: hidden(advice), python: None });
         self
     }
 
-    /// What the user can do about it, where that is spelt otherwise in a shell than in Python.
+    /// Adds a hint for the user, where it is spelt otherwise in a shell than in Python.
     #[must_use]
     pub fn with_advice_for(mut self, shell: &str, python: &str) -> Self {
         let advice = || Advice { shell: hidden(shell), python: Some(hidden(python)) };

@@ -89,7 +89,7 @@ impl Remote {
         Remote { inner: Arc::new(Inner { settings, fetcher }) }
     }
 
-    /// What opens files and asks for ranges of them.
+    /// The part that opens files and requests ranges of them.
     pub fn fetcher(&self) -> &Fetcher {
         &self.inner.fetcher
     }
@@ -100,8 +100,7 @@ impl Remote {
     /// query, and only XRootD servers and S3 list their directories.
     ///
     /// # Errors
-    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
-    /// being listed.
+    /// `Unsupported` for a pattern on a server that lists nothing; an error of listing a directory.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         let settings = self.settings();
         // A pattern may come without its secrets, which its own files are asked for with.
@@ -121,7 +120,7 @@ impl Remote {
         }
     }
 
-    /// Goes the way to the file at one address step by step, and says what was found; with it,
+    /// Examines the way to the file at one address step by step, and returns the findings, and
     /// whether bytes of the file could be read.
     pub async fn examine(&self, url: &Address) -> (Vec<diagnose::Finding>, bool) {
         let settings = self.settings();
@@ -159,8 +158,8 @@ impl Remote {
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
-    /// and counts against the same budget as all else that is read. Servers that offer checksums
-    /// of what they send are asked for them, unless [`Config::checksums`] says otherwise.
+    /// and counts against the same budget as all else that is read. Servers that offer checksums of
+    /// the bytes that they send are asked for them, unless [`Config::checksums`] says otherwise.
     ///
     /// # Errors
     /// Why the file cannot be opened.
@@ -194,7 +193,7 @@ impl Remote {
         self.inner.fetcher.open_wanting(locations, ranges, &activity).await
     }
 
-    /// What was asked of whom, and when, by everything that has been read.
+    /// All requests so far, with their servers and times.
     pub fn trace(&self) -> &Trace {
         self.inner.fetcher.trace()
     }
@@ -228,7 +227,7 @@ impl Remote {
         Ok(after.missed_bytes - before.missed_bytes)
     }
 
-    /// What the cache has brought so far; nothing, where there is none.
+    /// The cache's counters so far; zeros where there is none.
     pub fn cache_counters(&self) -> cache::counters::CacheCounters {
         self.cache().map(|cache| cache.counters()).unwrap_or_default()
     }

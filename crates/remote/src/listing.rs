@@ -25,10 +25,10 @@ pub struct Listed {
 }
 
 impl Remote {
-    /// What is in a directory, by name. On a disk hidden files are left out, as in a shell.
+    /// The entries of a directory, by name. On a disk hidden files are left out, as in a shell.
     ///
     /// # Errors
-    /// `Unsupported` where a server lists nothing; `NotFound`; what keeps it from being listed.
+    /// `Unsupported` where a server lists nothing; `NotFound`; an error of listing it.
     pub async fn list(&self, directory: &str) -> Result<Vec<Listed>> {
         let mut listed = match directory.contains("://") && !directory.starts_with("file://") {
             false => on_disk(directory)?,
@@ -80,7 +80,7 @@ fn on_disk(directory: &str) -> Result<Vec<Listed>> {
         if name.starts_with('.') {
             continue;
         }
-        // Of what a link leads to.
+        // Of the target of a link.
         let there = std::fs::metadata(entry.path()).ok();
         listed.push(Listed {
             address: entry.path().to_string_lossy().into_owned(),

@@ -9,7 +9,7 @@ use crate::source::network::{Network, Tcp};
 use crate::source::slotted::shared;
 use crate::{settings, store};
 
-/// What can change while the engine runs, each time as a whole.
+/// Settings that can change while the engine runs, each time as a whole.
 pub(crate) struct Settings {
     pub config: Config,
     pub store: Option<store::Store>,
@@ -31,9 +31,8 @@ impl Remote {
         self.settings().config.clone()
     }
 
-    /// Changes settings of what reads over the operating system's TCP, for what is asked of it from
-    /// now on; those of connections, and of what is remembered, for files that are opened from now
-    /// on.
+    /// Changes the settings of an engine that reads over the operating system's TCP, for requests
+    /// from now on; those of connections and of the store, for files that are opened from now on.
     ///
     /// # Errors
     /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any
@@ -55,7 +54,7 @@ impl Remote {
         Ok(())
     }
 
-    /// What is remembered of files between processes, where the settings allow it.
+    /// The notes about files that are kept between processes, where the settings allow it.
     pub fn store(&self) -> Option<store::Store> {
         self.settings().store.clone()
     }

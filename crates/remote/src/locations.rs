@@ -15,7 +15,7 @@ impl Remote {
     /// The locations of an address: one, or those that a Metalink lists.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is no address; why a Metalink cannot be read.
+    /// `InvalidArgument` for a text that is no address; why a Metalink cannot be read.
     pub async fn locations(&self, address: &str) -> Result<FileLocations> {
         let mut locations = FileLocations::default();
         for url in parse(address)? {

@@ -1,4 +1,4 @@
-//! Locks on single bytes of a file, by which processes show each other what they use.
+//! Locks on single bytes of a file, by which processes show each other the files that they use.
 //!
 //! They are Linux's open file description locks (fcntl(2), `F_OFD_SETLK`): the kernel frees them
 //! when the file is closed, also by the end of a killed process. Two open files of one process

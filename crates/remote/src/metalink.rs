@@ -1,5 +1,5 @@
-//! Metalink: a document that says where a file is, how long it is and what its checksums are.
-//! Specifications: RFC 5854 (version 4) and "Metalink 3.0 Specification".
+//! Metalink: a document with the locations, the length and the checksums of a file. Specifications:
+//! RFC 5854 (version 4) and "Metalink 3.0 Specification".
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -14,7 +14,7 @@ pub const BYTES_MAX: u64 = 1 << 20;
 /// Addresses beyond these are left out.
 const URLS_MAX: usize = 32;
 
-/// What a Metalink says of the one file that it describes.
+/// The statements of a Metalink about the one file that it describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metalink {
     /// Those that can be read here, the preferred ones first.
@@ -50,8 +50,8 @@ enum Field {
 }
 
 impl Metalink {
-    /// Reads a document of version 3 or 4 that was found at an address, which says what addresses
-    /// it may name. Other documents of this kind are not followed.
+    /// Reads a document of version 3 or 4 that was found at an address, which decides which
+    /// addresses it may name. Other documents of this kind are not followed.
     ///
     /// # Errors
     /// `Corrupt` for anything else; `Unsupported` where it describes several files, or one at

@@ -1,10 +1,10 @@
 //! The origin of a file's bytes: whatever is kept of a file answers for the same origin alone.
 //!
 //! Everything that a file says of itself comes from the server that sends it: size, version,
-//! identifier, first bytes. None of it shows that bytes of one server are those of another. So what
-//! is kept belongs to the places that a caller has named for one file, in a list of alternatives, a
-//! Metalink or by the name of a redirector, and to nothing else. Bytes that may have come without
-//! TLS never answer for places that are all reached within it.
+//! identifier, first bytes. None of it shows that bytes of one server are those of another. So
+//! cached bytes belong to the places that a caller has named for one file, in a list of
+//! alternatives, a Metalink or by the name of a redirector, and to nothing else. Bytes that may
+//! have come without TLS never answer for places that are all reached within it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +62,7 @@ impl FileOrigin {
         self.is_protected
     }
 
-    /// The same places, for what has come from one that is reached without TLS.
+    /// The same places, for bytes from one that is reached without TLS.
     #[must_use]
     pub fn exposed(&self, is_exposed: bool) -> Self {
         FileOrigin { is_protected: self.is_protected && !is_exposed, ..self.clone() }
@@ -86,7 +86,7 @@ impl FileOrigin {
         }
     }
 
-    /// The key of what is known of it; of a server that it has led to, with that one's address.
+    /// The key of its entry; of a server that it has led to, with that one's address.
     pub fn key(&self, at: Option<&Address>) -> OriginKey {
         let way = if self.is_protected { "within TLS" } else { "without TLS" };
         let at = at.map(Address::anonymous);

@@ -80,7 +80,7 @@ pub fn is_proof(parameter: &str) -> bool {
         || value.len() >= VALUE_LEN_MIN && is_value()
 }
 
-/// A query in two: what may be told to others, and all that belongs to its proofs.
+/// A query in two: the parts that others may see, and all that belong to its proofs.
 pub fn told_apart(query: &str) -> (Vec<&str>, Vec<&str>) {
     let has_proof = query.split('&').any(is_proof);
     query.split('&').partition(|part| !(has_proof && (is_proof(part) || is_usual(part))))

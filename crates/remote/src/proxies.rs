@@ -68,7 +68,7 @@ impl Proxies {
     /// The proxy for a server; `None` where it is reached without.
     ///
     /// # Errors
-    /// `InvalidArgument` where what was named is no proxy that can be used.
+    /// `InvalidArgument` where the named proxy cannot be used.
     pub fn for_server(&self, is_encrypted: bool, host: &str, port: u16) -> Result<Option<Proxy>> {
         let address = if is_encrypted { &self.https } else { &self.http };
         if address.is_empty() || is_excepted(&self.exceptions, host, port) {
@@ -156,8 +156,8 @@ impl fmt::Display for Proxy {
 
 impl Proxy {
     /// # Errors
-    /// `InvalidArgument` for what is no address of a proxy, `Unsupported` for kinds of proxies that
-    /// are not known.
+    /// `InvalidArgument` for a text that is no address of a proxy, `Unsupported` for kinds of
+    /// proxies that are not known.
     pub fn parse(text: &str) -> Result<Proxy> {
         let advice = "a proxy is http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         // The text may hold a password.
@@ -201,7 +201,7 @@ impl Proxy {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// What is said to the proxy of who asks.
+    /// The credentials for the proxy.
     pub fn authorization(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(self.credentials.as_ref()?.expose_secret()).ok()?;
         value.set_sensitive(true);

@@ -1,5 +1,4 @@
-//! Every setting, once: what it is called, of which kind it is, within which limits, and what it
-//! does.
+//! Every setting, once: its name, its kind, its limits and its effect.
 //!
 //! The `FARROOT_*` variables, the keywords of Python's `farroot.config`, the checks of both and the
 //! table in `docs/settings.md` are this list. The defaults are those of [`Config`].
@@ -21,7 +20,7 @@ use strsim::levenshtein;
 pub struct Setting {
     /// Python's keyword; the variable is `FARROOT_` and this in capitals.
     pub name: &'static str,
-    /// What it decides, in a sentence.
+    /// Its effect, in a sentence.
     pub what: &'static str,
     field: Field,
     /// Whether it can be changed when reading has begun.
@@ -39,12 +38,12 @@ enum Field {
     Seconds(fn(&mut Config) -> &mut Duration, u64),
     Switch(fn(&mut Config) -> &mut bool),
     Checksums(fn(&mut Config) -> &mut Checksums),
-    /// One of some words: what it takes, and how it is read and written.
+    /// One of some words: its values, and how it is read and written.
     Word(&'static str, fn(&Config) -> String, fn(&mut Config, &str) -> Option<()>),
     Text(fn(&mut Config) -> &mut String),
     Hosts(fn(&mut Config) -> &mut Vec<String>),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
-    /// Which credential is used: what it takes, and how it is read and written. Empty: any.
+    /// Which credential is used: its values, and how it is read and written. Empty: any.
     Credential(&'static str, fn(&Choice) -> String, fn(&mut Choice, &str) -> Option<()>),
 }
 
@@ -63,7 +62,7 @@ pub enum Value {
     Folder(Option<PathBuf>),
 }
 
-/// What a value can be made of.
+/// Types of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A number, with `k`, `M` or `G` where it is text.
@@ -82,7 +81,7 @@ pub enum Kind {
 
 /// No time is longer.
 const DAY: Duration = Duration::from_secs(86_400);
-/// What begins the variables' names.
+/// Begins the variables' names.
 const PREFIX: &str = "FARROOT_";
 /// Variables that farroot's own tests and benchmarks read.
 const OTHERS: [&str; 5] = [
@@ -381,7 +380,7 @@ impl Setting {
         format!("{PREFIX}{}", self.name.to_uppercase())
     }
 
-    /// What its value can be made of.
+    /// The type of its value.
     pub fn kind(&self) -> Kind {
         match self.field {
             Field::Bytes(..) => Kind::Bytes,
@@ -463,7 +462,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Sets what is written as a person writes it: `2 GB`, `0.5`, `off`.
+    /// Sets a value as a person writes it: `2 GB`, `0.5`, `off`.
     ///
     /// # Errors
     /// As [`Setting::set`].
@@ -482,7 +481,7 @@ impl Setting {
         self.set(config, value.ok_or_else(|| self.wrong(&format!("{text:?}")))?)
     }
 
-    /// What it takes, in words.
+    /// Its values, in words.
     pub fn takes(&self) -> String {
         let seconds = |least: u64| format!("seconds, {} to {}", least as f64 / 1e3, DAY.as_secs());
         match self.field {
@@ -620,7 +619,7 @@ fn hosts(text: &str) -> Option<Vec<String>> {
     names.map(|name| is_host(name).then(|| name.to_ascii_lowercase())).collect()
 }
 
-/// A path from the root on; what depends on where a program starts is none.
+/// A path from the root on; one that depends on where a program starts is none.
 fn whole(path: &Path) -> Option<PathBuf> {
     let path = expanded(path);
     path.is_absolute().then_some(path)

@@ -2,7 +2,7 @@
 
 use nix::unistd::{Uid, User};
 
-/// The user's name, as XrdCl finds it: what the system calls the process's effective user. Where it
+/// The user's name, as XrdCl finds it: the system's name of the process's effective user. Where it
 /// knows none (a container with a number for a user), `USER` or `LOGNAME`.
 pub fn name() -> Option<String> {
     let known = User::from_uid(Uid::effective()).ok().flatten().map(|user| user.name);

@@ -27,7 +27,7 @@ pub struct CacheCounters {
     /// Bytes that came and were not kept: the disk was behind or full, or nothing had to go for
     /// them.
     pub refused_bytes: u64,
-    /// Records that were not what had been written, and were fetched again.
+    /// Records that differed from the written ones, and were fetched again.
     pub damaged: u64,
     /// Segments that were removed to make room, and their bytes.
     pub evicted: u64,
@@ -82,7 +82,7 @@ impl Counting {
         self.refused_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// A record was not what had been written.
+    /// A record differed from the written one.
     pub fn damaged(&self) {
         self.damaged.fetch_add(1, Relaxed);
     }

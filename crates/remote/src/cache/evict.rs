@@ -2,22 +2,22 @@
 //!
 //! The order is that of SIEVE (Zhang and others, NSDI 2024): segments stand in the order in which
 //! they were begun, and a hand goes over them from the oldest to the newest. One that has been used
-//! stays where it is and loses one use; one without goes. What is new has to have been missed more
+//! stays where it is and loses one use; one without goes. New content has to have been missed more
 //! often than the segment at the hand was used, as in TinyLFU (Einziger and others, 2017): a set of
 //! files that is read again and again and does not fit stays in part, where the least recently used
-//! would leave just before it is needed. What was not used for a day does not count as used.
+//! would leave just before it is needed. Uses more than a day ago do not count.
 
 /// Uses of a segment that are counted.
 pub const USES_MAX: u32 = 7;
 /// Misses of a file that are counted.
 pub const MISSES_MAX: u32 = 8;
-/// What has not been used for so long may go whatever its uses, seconds.
+/// A segment that has not been used for so long may go whatever its uses, seconds.
 pub const USED_WITHIN: u64 = 86_400;
 
 /// A segment as the rule sees it; all of them in the order in which they were begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// What it takes on the disk.
+    /// Its size on the disk.
     pub bytes: u64,
     /// See [`Usage`](super::format::Usage).
     pub uses: u32,
@@ -27,7 +27,7 @@ pub struct Held {
     pub stays: bool,
 }
 
-/// What becomes of the segments.
+/// The decision about the segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     /// These go, by position.
@@ -36,7 +36,7 @@ pub struct Decision {
     pub aged: Vec<usize>,
     /// Where the hand stands now.
     pub hand: usize,
-    /// What is new may come in.
+    /// The new content may come in.
     pub admitted: bool,
 }
 
@@ -56,12 +56,13 @@ pub fn decide(held: &[Held], hand: usize, needed: u64, misses: u32, now: u64) ->
             continue;
         }
         let uses = if is_idle(&segment, now) { 0 } else { segment.uses };
-        // Without a miss before, only what is idle makes room.
+        // Without a miss before, only idle segments make room.
         if misses > uses || is_idle(&segment, now) {
             decision.evicted.push(at);
             room += segment.bytes;
         } else {
-            // With every second miss: else what is read often would go for what is read once.
+            // With every second miss: else files that are read often would go for files that are
+            // read once.
             if segment.uses > 0 && misses.is_multiple_of(2) {
                 decision.aged.push(at);
             }
@@ -202,8 +203,8 @@ mod tests {
         }
     }
 
-    /// Of a cache that is larger than what is read by half, the least recently used are always
-    /// those that are read next: nothing was ever there.
+    /// Where a pass reads half more than the cache holds, the least recently used are always those
+    /// that are read next: a cache in that order never had a hit.
     #[test]
     fn passes_over_more_than_fits_find_half_of_it() {
         let passes = (0..20).flat_map(|_| 0..300);

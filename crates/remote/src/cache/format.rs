@@ -35,10 +35,10 @@ const INDEX_MAGIC: &[u8; 16] = b"farroot index  1";
 const RECORD_MAGIC: &[u8; 4] = b"fxt\x01";
 const INDEX_ENTRY_BYTES: usize = 20;
 
-/// What a segment says of itself.
+/// The header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What the records are of.
+    /// The content of the records.
     pub content: ContentId,
     /// When it was begun, seconds since 1970.
     pub begun: u64,
@@ -81,7 +81,7 @@ impl Record {
 /// The records of a segment up to a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    /// What the records are of.
+    /// The content of the records.
     pub content: ContentId,
     /// Up to which byte of the segment it speaks.
     pub covers: u64,
@@ -100,7 +100,7 @@ pub fn encode_header(header: &Header) -> Vec<u8> {
     bytes
 }
 
-/// What stands at [`USE_AT`].
+/// The bytes at [`USE_AT`].
 pub fn encode_usage(usage: &Usage) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&usage.used.to_le_bytes());
@@ -108,7 +108,7 @@ pub fn encode_usage(usage: &Usage) -> [u8; 12] {
     bytes
 }
 
-/// What a segment says of itself, from its first [`HEADER_BYTES`]; `None` where it is no segment.
+/// The header of a segment, from its first [`HEADER_BYTES`]; `None` where it is no segment.
 pub fn decode_header(bytes: &[u8]) -> Option<Header> {
     let mut rest = Reader(bytes.get(..HEADER_BYTES as usize)?);
     let is_segment = rest.take::<16>()? == *SEGMENT_MAGIC;

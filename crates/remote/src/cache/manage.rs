@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is held of the file at one address.
+/// The cached part of the file at one address.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CachedFile {
     /// Without user, password and query.
@@ -56,10 +56,10 @@ pub struct CacheTotals {
     pub segments_staying: u64,
 }
 
-/// What a check of all records has found.
+/// The result of a check of all records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verified {
-    /// Records that are what was written.
+    /// Records that are as they were written.
     pub records: u64,
     /// Segments with a record that is not; with all behind it, it is not read.
     pub damaged_segments: u64,
@@ -68,7 +68,7 @@ pub struct Verified {
 }
 
 impl Cache {
-    /// What is held, by address.
+    /// The cached files, by address.
     pub fn files(&self) -> Vec<CachedFile> {
         let names = self.inner.names.all();
         let mut copies: BTreeMap<_, Vec<&Name>> = BTreeMap::new();
@@ -122,7 +122,7 @@ impl Cache {
         }
     }
 
-    /// What is held of one file.
+    /// The cached part of one file.
     ///
     /// # Errors
     /// `NotFound` where nothing is known of the address.
@@ -142,10 +142,10 @@ impl Cache {
         Ok(self.content(self.name(url)?.content).ranges())
     }
 
-    /// Keeps what is held of a file, and will be, from eviction; or does so no longer.
+    /// Protects the cached parts of a file, later ones included, from eviction; or ends that.
     ///
     /// # Errors
-    /// `NotFound` where nothing is known of the address; what keeps it from being noted.
+    /// `NotFound` where the cache has no name of the address; an error of noting it.
     pub fn pin(&self, url: &Address, is_pinned: bool) -> Result<()> {
         for name in self.names(url)? {
             let folder = self.folder(&name.content);
@@ -160,8 +160,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes what is held of a file, pinned or not; returns how many bytes that frees. A process
-    /// that reads it keeps what it has open.
+    /// Removes the cached part of a file, pinned or not; returns how many bytes that frees. A
+    /// process that reads it keeps its open segments.
     ///
     /// # Errors
     /// `NotFound` where nothing is known of the address.
@@ -177,20 +177,20 @@ impl Cache {
         Ok(freed)
     }
 
-    /// Removes segments until no more than so many bytes are held, the least used first; returns
-    /// how many bytes that frees. What is open or pinned stays.
+    /// Removes segments until no more than so many bytes are cached, the least used first; returns
+    /// how many bytes that frees. Segments that are open or pinned stay.
     pub fn evict_to(&self, bytes_max: u64) -> u64 {
         room::shrink(&self.inner.data, bytes_max, &self.inner.counting)
     }
 
-    /// Removes what has not been used for so many seconds; returns how many bytes that frees. What
-    /// is open or pinned stays.
+    /// Removes segments that have not been used for so many seconds; returns how many bytes that
+    /// frees. Those that are open or pinned stay.
     pub fn evict_unused(&self, seconds: u64) -> u64 {
         let before = seconds_since_1970().saturating_sub(seconds);
         room::remove_unused(&self.inner.data, before, &self.inner.counting)
     }
 
-    /// Reads all records, and says how many are what was written.
+    /// Reads all records, and counts those that are as they were written.
     pub fn verify(&self) -> Verified {
         let mut verified = Verified::default();
         for folder in place::content_folders(&self.inner.data) {
@@ -247,7 +247,7 @@ impl Cache {
         if names.is_empty() { Err(unknown(url)) } else { Ok(names) }
     }
 
-    /// What was last learnt of an address.
+    /// The latest name of an address.
     fn name(&self, url: &Address) -> Result<Name> {
         let names = self.names(url)?;
         names.into_iter().max_by_key(|name| name.checked).ok_or_else(|| unknown(url))

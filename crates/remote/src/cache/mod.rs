@@ -1,11 +1,11 @@
 //! Bytes of remote files that were read before, on a disk of this machine.
 //!
-//! What a read wanted is kept as records along those wants ([`format`]), packed into segments, one
-//! folder for each content; [`names`] says which content an address has. The driver asks
-//! [`Cache::find`] and [`Cache::adopt`] which of a file's bytes are held, reads those through a
-//! server of its own like a local file, and hands what came from elsewhere to [`Cache::record`]. A
-//! thread writes it, so that no read waits for the disk. Any number of processes may share a
-//! folder; none of them has to end in good order.
+//! Each want of a read is kept as a record ([`format`]), packed into segments, one folder for each
+//! content; [`names`] maps an address to its content. The driver asks [`Cache::find`] and
+//! [`Cache::adopt`] which of a file's bytes are cached, reads those through a server of its own
+//! like a local file, and hands bytes from elsewhere to [`Cache::record`]. A thread writes them, so
+//! that no read waits for the disk. Any number of processes may share a folder, and each may be
+//! killed at any moment.
 //!
 //! Nothing here decides which bytes are needed, and nothing is believed without its checksum.
 
@@ -69,7 +69,7 @@ struct Inner {
     writer: CacheWriter,
 }
 
-/// What is held of the file at one address. Cheap to clone.
+/// The cached part of the file at one address. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct CacheEntry {
     /// The file, as the address's server has described it.
@@ -121,7 +121,7 @@ impl Cache {
         &self.inner.config
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     pub fn counters(&self) -> CacheCounters {
         self.inner.counting.snapshot()
     }
@@ -130,7 +130,7 @@ impl Cache {
         &self.inner.counting
     }
 
-    /// What is held of a file, as far as its server said when it was asked last.
+    /// The cached part of a file, by the server's latest answer.
     pub fn find(&self, origin: &FileOrigin) -> Option<CacheEntry> {
         let name = self.inner.names.find(&origin.key(None))?;
         let is_chosen = name.query == origin.query();
@@ -160,10 +160,10 @@ impl Cache {
         Some(head.into())
     }
 
-    /// The entry for the file of an origin, now that a server has answered, whose address for it
-    /// is `at`: the one that is there where it is still the same file, else a new one. `head` are
-    /// its first bytes, in which `identify` finds what copies of it share. `None` where the server
-    /// says nothing by which a change would be noticed.
+    /// The entry for the file of an origin, now that a server has answered, whose address for it is
+    /// `at`: the existing one where it is still the same file, else a new one. `head` are its first
+    /// bytes, in which `identify` finds the number that copies of it share. `None` where the
+    /// server's answer has nothing by which a change would be noticed.
     pub fn adopt(
         &self,
         origin: &FileOrigin,
@@ -212,7 +212,7 @@ impl Cache {
         Some(CacheEntry { info, checked, is_chosen: true, content })
     }
 
-    /// The file of an origin is not what it was: what is held of it goes.
+    /// The file of an origin has changed: its cached part goes.
     pub fn forget(&self, origin: &FileOrigin) {
         if let Some(name) = self.inner.names.find(&origin.key(None)) {
             self.drop_changed(&name);
@@ -220,8 +220,8 @@ impl Cache {
         }
     }
 
-    /// Whether what is held begins as the file does now, as far as both are known: a server may say
-    /// the same of two files.
+    /// Whether the cached part begins as the file does now, as far as both are known: a server may
+    /// give two files the same description.
     fn begins(&self, name: &Name, head: &[u8]) -> bool {
         let (info, checked) = (name.info.clone(), name.checked);
         let content = self.content(name.content);
@@ -245,7 +245,8 @@ impl Cache {
         self.inner.writer.record(entry.content.clone(), offset, bytes);
     }
 
-    /// Looks in its time for what other processes have added to a content: no read waits for it.
+    /// Looks in its time for records that other processes have added to a content: no read waits
+    /// for it.
     pub(crate) fn look(&self, content: &Arc<HeldContent>) {
         self.inner.writer.look(content.clone());
     }
@@ -265,7 +266,7 @@ impl Cache {
         self.inner.writer.note_use(entry.content.clone());
     }
 
-    /// Waits until what was recorded is on the disk, with its index.
+    /// Waits until all records are on the disk, with their index.
     pub fn flush(&self) {
         self.inner.writer.flush();
     }

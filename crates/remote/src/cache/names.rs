@@ -19,7 +19,7 @@ const NAME_BYTES_MAX: u64 = 64 << 10;
 /// among them, behind the file's name.
 const HEAD_BYTES: usize = 1024;
 
-/// What is known of an origin, or of a place within it.
+/// The known facts of an origin, or of a place within it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
     /// The key, in hexadecimal.
@@ -28,7 +28,7 @@ pub struct Name {
     pub query: String,
     /// Without user, password and query.
     pub address: String,
-    /// What its server has said of the file.
+    /// The server's description of the file.
     pub info: FileInfo,
     /// Where its bytes are held.
     pub content: ContentId,
@@ -48,7 +48,7 @@ impl Names {
         Names { folder: Folder::new(parent, "names") }
     }
 
-    /// What is known under a key.
+    /// The name under a key.
     pub fn find(&self, key: &OriginKey) -> Option<Name> {
         let bytes = self.folder.load(number(key), NAME_BYTES_MAX)?;
         let name: Name = serde_json::from_slice(&bytes).ok()?;
@@ -56,7 +56,7 @@ impl Names {
         (name.key == hex(key)).then_some(name)
     }
 
-    /// Keeps what is known under a key. Where that fails, it is not known.
+    /// Keeps a name under its key. Where that fails, it is not known.
     pub fn keep(&self, name: &Name) {
         if let (Ok(text), Some(number)) = (serde_json::to_vec(name), name.number()) {
             let _ = self.folder.save(number, &text);
@@ -68,7 +68,7 @@ impl Names {
         name.number().into_iter().for_each(|number| self.folder.forget(number));
     }
 
-    /// Removes what earlier versions of farroot have kept, whose contents were shared between
+    /// Removes the names of earlier versions of farroot, whose contents were shared between
     /// origins.
     pub fn clear_earlier(&self) {
         for number in self.folder.numbers() {
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(names.find(&key), None);
     }
 
-    /// Earlier versions named contents by what a file says of itself: any server could say it.
+    /// Earlier versions named contents by a number in the file itself: any server could send it.
     #[test]
     fn names_of_earlier_versions_are_cleared() {
         let parent = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 //! ```text
 //!   <folder>/farroot-names/<number>             an address, and which content it has
 //!   <folder>/farroot-cache/v2/<hh>/<content>/   00000.far, 00000.idx, ..., open, pinned
-//!   <folder>/farroot-cache/v2/notices/<number>  what processes are fetching of an address
+//!   <folder>/farroot-cache/v2/notices/<number>  notices of the fetches of an address
 //!   <folder>/farroot-cache/v2/lock, state       of eviction
 //! ```
 
@@ -74,7 +74,7 @@ fn refused(folder: &Path, why: &str) -> Error {
         .with_advice("name a folder on a disk of this machine with FARROOT_CACHE_FOLDER")
 }
 
-/// What a file system that is no disk of this machine is called.
+/// The name of a file system that is no disk of this machine.
 #[cfg(target_os = "linux")]
 pub fn networked(folder: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(folder).ok()?.f_type as u64 & 0xFFFF_FFFF;
@@ -89,7 +89,7 @@ pub fn networked(_: &Path) -> Option<&'static str> {
 /// Bytes that are free on the file system of a folder for this user, and all that it has.
 ///
 /// # Errors
-/// What keeps it from being asked.
+/// An error of the system's answer.
 pub fn free_bytes(folder: &Path) -> io::Result<(u64, u64)> {
     let system = rustix::fs::statvfs(folder)?;
     let of = |blocks: u64| blocks.saturating_mul(system.f_frsize);

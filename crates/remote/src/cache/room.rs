@@ -1,4 +1,4 @@
-//! Room on the disk: how much there is, and what goes for what is new.
+//! Room on the disk: how much there is, and which segments go for new ones.
 
 use std::fs;
 use std::io::Write;
@@ -37,7 +37,7 @@ pub struct Room {
     refused: Vec<ContentId>,
 }
 
-/// What processes tell each other.
+/// The state that processes share.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     /// The segment behind which the hand stands, by when it was begun and its path.
@@ -238,7 +238,7 @@ pub fn remove(folder: &Path) {
     remove_folder(folder);
 }
 
-/// Removes a folder without segments, with what else farroot has put there.
+/// Removes a folder without segments, with farroot's other files in it.
 fn remove_folder(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

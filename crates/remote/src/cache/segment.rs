@@ -1,8 +1,8 @@
 //! One segment on disk: a file of records that only grows.
 //!
-//! Those that read take no lock, since a record never changes. Those that append lock the file,
-//! walk over what others have appended meanwhile, and cut off what a process that was killed has
-//! left unfinished.
+//! Readers take no lock, since a record never changes. Writers lock the file, walk over the records
+//! that others have appended meanwhile, and cut off a record that a killed process has left
+//! unfinished.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -20,7 +20,7 @@ use crate::disk::{self, Entry};
 pub const SEGMENT_BYTES: u64 = 64 << 20;
 /// Read at once by a walk: more than any record has.
 const WALK_BYTES: u64 = 4 * DATA_BYTES_MAX;
-/// What begins the name of a file that is being written.
+/// Begins the name of a file that is being written.
 pub const UNFINISHED: &str = "unfinished-";
 
 /// An open segment.
@@ -66,7 +66,7 @@ impl Segment {
     /// Opens a segment with the records that can be read from it.
     ///
     /// # Errors
-    /// `InvalidData` for what is no segment of this content.
+    /// `InvalidData` for a file that is no segment of this content.
     pub fn open(path: &Path, content: ContentId) -> io::Result<(Self, Vec<Record>)> {
         let file = File::options()
             .read(true)
@@ -90,17 +90,17 @@ impl Segment {
         Ok((segment, records))
     }
 
-    /// What readers read from.
+    /// A file for readers.
     pub fn reader(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Appends those of `records`, which have an offset and bytes each, that `is_missing` says are
-    /// not held, given what others have appended.
+    /// Appends those of `records`, which have an offset and bytes each, that are not cached by the
+    /// word of `is_missing`, given the records that others have appended.
     ///
     /// # Errors
-    /// What keeps it from being written, as a full disk; `NotFound` where the segment has been
-    /// removed. Then nothing was appended.
+    /// An error of writing, as of a full disk; `NotFound` where the segment has been removed. Then
+    /// nothing was appended.
     pub fn append(
         &mut self,
         records: &[(u64, &[u8])],
@@ -158,7 +158,7 @@ impl Segment {
     /// The records that others have appended since it was last looked at.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// An error of reading it.
     pub fn learn(&mut self) -> io::Result<Vec<Record>> {
         let length = self.file.metadata()?.len();
         self.walk(length)
@@ -172,7 +172,7 @@ impl Segment {
     /// Writes an index of the records that are held, in place of the one there.
     ///
     /// # Errors
-    /// What keeps it from being written.
+    /// An error of writing it.
     pub fn write_index(&mut self, records: Vec<Record>) -> io::Result<()> {
         let folder = self.path.parent().ok_or(ErrorKind::InvalidInput)?;
         let index = Index { content: self.content, covers: self.known, records };
@@ -186,7 +186,7 @@ impl Segment {
     /// Notes that the segment was used, and whether that counts as one more use.
     ///
     /// # Errors
-    /// What keeps it from being read or written.
+    /// An error of reading or writing it.
     pub fn note_use(&self, now: u64, counts: bool) -> io::Result<()> {
         let mut usage = read_header(&self.file)?.usage;
         usage.used = now;
@@ -219,10 +219,10 @@ pub fn index_path(segment: &Path) -> PathBuf {
     segment.with_extension("idx")
 }
 
-/// What a segment says of itself.
+/// The header of a segment.
 ///
 /// # Errors
-/// `InvalidData` for what is no segment.
+/// `InvalidData` for a file that is no segment.
 pub fn read_header(file: &File) -> io::Result<Header> {
     decode_header(&read_at(file, 0, HEADER_BYTES)?).ok_or(ErrorKind::InvalidData.into())
 }
@@ -230,7 +230,7 @@ pub fn read_header(file: &File) -> io::Result<Header> {
 /// How many records of a segment are whole, and how many bytes at its end belong to none.
 ///
 /// # Errors
-/// What keeps it from being read.
+/// An error of reading it.
 pub fn verify(path: &Path) -> io::Result<(u64, u64)> {
     let file = Entry::at(path)?.open_regular(false)?;
     let content = read_header(&file)?.content;
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(verify(&path).unwrap(), (4, 0));
     }
 
-    /// What `kill -9` leaves at every moment of an append: a file that ends anywhere.
+    /// `kill -9` leaves, at every moment of an append, a file that ends anywhere.
     #[test]
     fn what_is_cut_anywhere_has_the_records_before_the_cut_and_takes_more() {
         let (folder, path, mut segment) = begun();

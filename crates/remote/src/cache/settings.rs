@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What of the files that are read is kept on the local disk, and when it is believed.
+/// Which parts of read files are cached on the local disk, and when they are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheConfig {
     /// Bytes on the disk at the most; 0, as by default, keeps nothing (`FARROOT_CACHE`, e.g.
@@ -36,14 +36,14 @@ impl Default for CacheConfig {
 /// How much of a file is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheMode {
-    /// Nothing, and nothing is read from what is kept.
+    /// Nothing, and cached bytes are not read.
     Off,
-    /// What was wanted.
+    /// The wanted ranges.
     Touched,
-    /// What was wanted first, and the rest of the file while no reader waits.
+    /// The wanted ranges first, and the rest of the file while no reader waits.
     Whole,
-    /// The whole of files that are small, or of which more than half is wanted; of others what was
-    /// wanted.
+    /// The whole of files that are small, or of which more than half is wanted; of others the
+    /// wanted ranges.
     Auto,
 }
 
@@ -60,7 +60,7 @@ const MODES: [(&str, CacheMode); 8] = [
 ];
 
 impl CacheMode {
-    /// `off`, `touched`, `whole`, `auto`, or what CMSSW calls them.
+    /// `off`, `touched`, `whole`, `auto`, or CMSSW's names of them.
     pub fn named(text: &str) -> Option<Self> {
         MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode)
     }
@@ -71,7 +71,7 @@ impl CacheMode {
     }
 }
 
-/// When what is kept is believed.
+/// When cached bytes are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheCheck {
     /// When the file's server has said in this open that it is the same file.
@@ -125,7 +125,7 @@ impl CacheCheck {
         }
     }
 
-    /// Whether what a server has said at a time is believed without asking it again.
+    /// Whether a server's answer of a time is trusted without another request.
     pub fn believes(self, checked: u64, now: u64) -> bool {
         match self {
             CacheCheck::Verify => false,

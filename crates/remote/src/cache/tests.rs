@@ -25,7 +25,7 @@ fn info(version: &str) -> FileInfo {
     FileInfo::new(10_000_000, Some(17), Some(version.into())).unwrap()
 }
 
-/// What a file has at an offset.
+/// A file's bytes at an offset.
 fn content(offset: u64, length: usize) -> Bytes {
     (offset..offset + length as u64).map(|at| (at * 7 % 251) as u8).collect()
 }
@@ -84,7 +84,7 @@ fn a_changed_file_has_nothing_of_the_old_one() {
     let new = adopt(&cache, PLACE, "b");
     assert!(!new.content.holds(&(0..1)));
     assert_eq!(cache.counters().changed, 1);
-    // One that still reads the old version has what is open, and adds nothing.
+    // One that still reads the old version has its open segments, and adds nothing.
     assert_eq!(read(&old, 0..1000), Some(content(0, 1000)));
     cache.record(&old, 1000, content(5, 1000));
     cache.record(&new, 1000, content(1000, 1000));
@@ -268,7 +268,7 @@ fn what_is_full_makes_room_and_keeps_what_is_open() {
     let taken: u64 = room::segments(&cache.inner.data).iter().map(|found| found.held.bytes).sum();
     assert!(taken <= 1_100_000, "{taken}");
     assert!(cache.counters().refused_bytes > 0, "what was used today does not go for what is new");
-    // What is missed again and again comes in.
+    // A file that is missed again and again comes in.
     (0..10).for_each(|_| drop(fill(9)));
     assert!(cache.counters().evicted > 0);
     assert!(cache.find(&origin(&place(9))).unwrap().content.bytes() > 0);

@@ -185,7 +185,7 @@ impl Worker {
         self.save_closed();
     }
 
-    /// What no reader has open any more is saved and closed: as long as it is open it stays.
+    /// Contents that no reader has open any more are saved and closed: open ones stay.
     fn save_closed(&mut self) {
         let is_closed = |content: &mut Arc<HeldContent>| Arc::strong_count(content) == 1;
         for content in self.unsaved.extract_if(.., is_closed) {

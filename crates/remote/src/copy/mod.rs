@@ -3,8 +3,9 @@
 //!
 //! A file is read as everything else is, in pieces that come in any order over all connections of
 //! all its sources, and written where it belongs in a [`partial`] file beside its final name. Only
-//! what is complete, and agrees with the server's checksum where that was asked for, gets the
-//! final name. What is asked for and not yet written counts against the engine's memory budget.
+//! a file that is complete, and agrees with the server's checksum where that was requested, gets
+//! the final name. Bytes that are requested and not yet written count against the engine's memory
+//! budget.
 
 mod options;
 mod partial;
@@ -38,10 +39,10 @@ use partial::Partial;
 use target::{CopyJob, NamedSource, far};
 use update::Copying;
 
-/// What is asked for and written at a time: small enough to be spread over many connections up to
-/// the end.
+/// Bytes that are requested and written at a time: few enough to be spread over many connections up
+/// to the end.
 const PIECE_BYTES: u64 = 128 << 10;
-/// Asked for and not yet written, at the most: what the longest and fastest links hold.
+/// Bytes requested and not yet written, at the most: as many as the longest and fastest links hold.
 const WINDOW_BYTES_MAX: u64 = 256 << 20;
 /// Pieces written in one go.
 const WRITES_MAX: usize = 256;
@@ -70,15 +71,15 @@ impl Remote {
     /// them, or a pattern. The target may be an address, too: of one file, or with a slash at its
     /// end, below which any number go; the bytes then come through this process.
     ///
-    /// What has come of a file before a break is taken up again where its source still has the
-    /// same size and the same version or time of modification; where it says neither, if the
-    /// copy is verified; copies to servers begin anew. Under the final name there is nothing, or
-    /// the file that was there before, until all is there.
+    /// The bytes of a file from before a break are used again where its source still has the same
+    /// size and the same version or time of modification; where it has neither, if the copy is
+    /// verified; copies to servers begin anew. Under the final name there is nothing, or the file
+    /// that was there before, until all is there.
     ///
     /// # Errors
-    /// What concerns all files: patterns that cannot be listed, or match nothing, and targets that
-    /// are none. Each file has its own result, in their order; what cannot be copied of a directory
-    /// comes last.
+    /// Errors about all files: patterns that cannot be listed, or match nothing, and targets that
+    /// are none. Each file has its own result, in their order; entries of a directory that cannot
+    /// be copied come last.
     pub async fn copy(
         &self,
         sources: &[String],
@@ -143,7 +144,7 @@ impl Remote {
         }
     }
 
-    /// Where a file is, and what else is known to compare it with: whose word, and the checksum.
+    /// Where a file is, and the checksum to compare it with: by whom, and its value.
     async fn locations_of(
         &self,
         job: &CopyJob,
@@ -246,7 +247,7 @@ fn is_short(bytes: u64) -> bool {
     bytes <= SHORT_BYTES
 }
 
-/// Fetches and writes what is missing.
+/// Fetches and writes the missing ranges.
 async fn fill(
     file: &RemoteFile,
     partial: &mut Partial,

@@ -11,14 +11,14 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// Compares each file with its server's checksum.
     pub verify: bool,
-    /// To a server: writes under the final name from the beginning, where it renames no files. What
-    /// was there before is lost at once.
+    /// To a server: writes under the final name from the beginning, where it renames no files. A
+    /// file that was there before is lost at once.
     pub in_place: bool,
     /// Copies directories with all that is below them.
     pub recursive: bool,
     /// Leaves files alone that are there already and the same, and replaces those that differ.
     pub update: bool,
-    /// What the copy of one file has to have as its checksum.
+    /// The checksum that the copy of one file must have.
     pub checksum: Option<Checksum>,
 }
 
@@ -29,7 +29,7 @@ impl CopyOptions {
         CopyOptions { recursive, ..self }
     }
 
-    /// Copies only what is not there or differs, or everything.
+    /// Copies only files that are not there or differ, or all.
     #[must_use]
     pub fn update(self, update: bool) -> Self {
         CopyOptions { update, ..self }
@@ -71,7 +71,7 @@ pub struct Copied {
     pub size: u64,
     /// Of them, here from an earlier try.
     pub resumed: u64,
-    /// What the file and its server agree on, where that was asked for.
+    /// The checksum on which the file and its server agree, where it was requested.
     pub checksum: Option<Checksum>,
     /// It was there already, and has not been copied.
     pub is_same: bool,

@@ -1,4 +1,4 @@
-//! The file beside the final name, and what is known to be complete of it.
+//! The file beside the final name, and those of its ranges that are known to be complete.
 //!
 //! `NAME.farroot-part` holds the bytes at their places, `NAME.farroot-part.json` says of which file
 //! they are and which ranges are there. The record is written after the bytes have reached the
@@ -32,8 +32,8 @@ const SUFFIX: &str = ".farroot-part";
 /// No record is longer.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
-/// Whether what came of a file before can be gone on with. Where nothing but the size is known of
-/// it, the copy may be `compared` in the end.
+/// Whether a copy can go on from the bytes of an earlier try. Where only the size of the file is
+/// known, the copy may be `compared` in the end.
 fn agrees(before: &FileInfo, now: &FileInfo, compared: bool) -> bool {
     before.is_still(now).is_ok() && (compared || !now.says_only_size())
 }
@@ -45,7 +45,7 @@ struct Record {
     done: Vec<Range<u64>>,
 }
 
-/// A copy that is not complete. Dropped, it leaves behind what the next try goes on with.
+/// A copy that is not complete. Dropped, it leaves its bytes for the next try.
 #[derive(Debug)]
 pub struct Partial {
     part: Entry,
@@ -59,11 +59,11 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Takes up what is there of the same file, or begins anew; `compared` says that a checksum
-    /// will show whether it was the same.
+    /// Takes up an earlier copy of the same file, or begins anew; with `compared` a checksum will
+    /// show whether it was the same.
     ///
     /// # Errors
-    /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
+    /// An error of writing it; `InvalidArgument` where another copy is under way to it.
     pub fn open(target: &Entry, of: &FileInfo, compared: bool) -> Result<Self> {
         let mut part = with_suffix(target, SUFFIX);
         let mut found = locked(&part);
@@ -125,7 +125,7 @@ impl Partial {
     /// Holds the bytes on the disk against a checksum.
     ///
     /// # Errors
-    /// `Corrupt` where they differ; what has been copied is then thrown away.
+    /// `Corrupt` where they differ; the copy is then thrown away.
     pub async fn compare(&self, said: Checksum, by: &str) -> Result<()> {
         let (file, algorithm) = (self.file.clone(), said.algorithm());
         let found = self.on_disk(move || checksum::of_file(&file, algorithm)).await?;

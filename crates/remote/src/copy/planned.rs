@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// What has these names below it.
+    /// The place of these names below it.
     fn below(&self, names: &Path) -> Result<Place> {
         match self {
             Place::Disk(path) => Ok(Place::Disk(path.join(names))),
@@ -73,11 +73,11 @@ impl Place {
 }
 
 impl Remote {
-    /// The files of sources that may be directories, which are made at the target; and what cannot
-    /// be copied.
+    /// The files of sources that may be directories, which are made at the target; and the errors
+    /// of entries that cannot be copied.
     ///
     /// # Errors
-    /// What concerns all: a target that is none, a source that cannot be listed.
+    /// Errors about all: a target that is none, a source that cannot be listed.
     pub(super) async fn jobs_of_trees(
         &self,
         sources: Vec<NamedSource>,
@@ -136,7 +136,7 @@ impl Remote {
             Place::Disk(top) => {
                 make_one(top)?;
                 for below in &folders {
-                    // What is below a directory that was not made stays with it.
+                    // Entries below a directory that was not made stay with it.
                     if without.iter().any(|above: &PathBuf| below.starts_with(above)) {
                         continue;
                     }
@@ -168,8 +168,8 @@ impl Remote {
         Ok(())
     }
 
-    /// Makes directories on a server, with those above them; what cannot be made and has no files,
-    /// which say so themselves.
+    /// Makes directories on a server, with those above them; returns the errors of those that
+    /// cannot be made and have no files, whose own errors would name them.
     async fn make_far(
         &self,
         top: &Place,
@@ -239,7 +239,7 @@ fn refuse_own(source: &str, place: &Place) -> Result<()> {
     };
     let source = source.canonicalize().map_err(|error| Error::from_io(&error))?;
     let target = std::path::absolute(target).map_err(|error| Error::from_io(&error))?;
-    // What is there already of the target's path has no links any more.
+    // The existing part of the target's path has no links any more.
     let there = target.ancestors().find_map(|above| above.canonicalize().ok());
     match there.is_some_and(|there| there.starts_with(&source)) {
         true => {

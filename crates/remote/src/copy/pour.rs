@@ -26,7 +26,7 @@ pub struct InOrder {
     missing: Box<dyn Iterator<Item = Range<u64>> + Send>,
     pending: PendingPieces,
     window: u64,
-    /// What came before its turn; it holds its part of the memory budget.
+    /// Bytes that came before their turn; they hold their part of the memory budget.
     early: BTreeMap<u64, (Bytes, MemoryReservation)>,
     early_bytes: u64,
     next: u64,
@@ -61,7 +61,7 @@ impl InOrder {
             if let Some((bytes, reservation)) = self.early.remove(&self.next) {
                 self.next += bytes.len() as u64;
                 self.early_bytes -= bytes.len() as u64;
-                // The window counts what has not been handed out: what is early stays asked for.
+                // The window counts bytes that have not been handed out: early ones stay requested.
                 if self.early_bytes < self.window / 2 {
                     self.pending.add(&mut self.missing);
                 }
@@ -161,8 +161,8 @@ impl Remote {
     /// connections as any copy. Returns the size in bytes.
     ///
     /// # Errors
-    /// Those of reading; what `write` says ends it as an error of kind `Io`; `Corrupt` where all
-    /// bytes have other checksums than the Metalink that names the file, or the caller, says.
+    /// Those of reading; an error of `write` ends it as one of kind `Io`; `Corrupt` where all bytes
+    /// have other checksums than the Metalink that names the file, or the caller, gives.
     pub async fn pour(
         &self,
         source: &str,

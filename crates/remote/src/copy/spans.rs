@@ -38,7 +38,7 @@ impl Spans {
         self.spans.iter().map(|(&start, &end)| start..end)
     }
 
-    /// What is not there of a file of this size.
+    /// The missing ranges of a file of this size.
     pub fn gaps(&self, size: u64) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut at = 0;

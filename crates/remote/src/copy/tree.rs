@@ -29,7 +29,7 @@ const LISTINGS_MAX: usize = 16;
 const FOLDERS_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 256;
 
-/// What a listing says of a file, without a request for the file itself.
+/// The facts of a file in a listing, without a request for the file itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Facts {
     pub size: Option<u64>,
@@ -46,13 +46,13 @@ pub struct TreeFile {
     pub facts: Facts,
 }
 
-/// What is below a directory.
+/// The files and directories below a directory.
 #[derive(Debug, Default)]
 pub struct Tree {
     pub files: Vec<TreeFile>,
     /// Directories, each behind the one that it is in.
     pub folders: Vec<PathBuf>,
-    /// What cannot be copied.
+    /// Errors of entries that cannot be copied.
     pub failed: Vec<Error>,
 }
 
@@ -65,10 +65,10 @@ struct Folder {
 }
 
 impl Remote {
-    /// All that is below a source; `None` where that is a file, or does not say what it is.
+    /// All that is below a source; `None` where that is a file, or its kind is unknown.
     ///
     /// # Errors
-    /// What keeps the directory itself from being listed; `LimitReached`.
+    /// An error of listing the directory itself; `LimitReached`.
     pub(super) async fn tree(&self, source: &str) -> Result<Option<Tree>> {
         let [url] = &address::parse(source)?[..] else { return Ok(None) };
         if let Some(path) = url.to_local() {

@@ -46,7 +46,7 @@ pub fn jobs(sources: Vec<NamedSource>, target: &str) -> Result<Vec<CopyJob>> {
     Ok(jobs)
 }
 
-/// The address of what has a name in a directory of a server.
+/// The address of a name in a directory of a server.
 ///
 /// # Errors
 /// `Unsupported` where the protocol has none for it; `InvalidArgument` for several addresses.
@@ -162,7 +162,7 @@ fn compared(ours: &Checksum, theirs: &Checksum) -> Result<()> {
     }
 }
 
-/// What was written of a file that cannot be read to its end goes.
+/// The written part of a file that cannot be read to its end is removed.
 async fn given_up<T>(upload: Upload, error: Error) -> Result<T> {
     upload.abandon().await;
     Err(error)

@@ -20,7 +20,7 @@ use crate::checksum::{Algorithm, Checksum, of_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{FileInfo, seconds_since_1970};
 
-/// What is the same for all files of a copy.
+/// Options and state that all files of a copy share.
 pub struct Copying {
     pub options: CopyOptions,
     /// Servers that have no checksums: they are asked once.
@@ -37,7 +37,7 @@ impl Remote {
     /// The copy of a file, where it is there already and the same.
     ///
     /// # Errors
-    /// What keeps it from being known.
+    /// An error of finding out.
     pub(super) async fn same(&self, job: &CopyJob, copying: &Copying) -> Result<Option<Copied>> {
         let Some(there) = self.target_facts(&job.target).await? else { return Ok(None) };
         let (locations, claims) = self.locations_of(job, &copying.options).await?;
@@ -84,7 +84,7 @@ impl Remote {
         }
     }
 
-    /// What is known of a target; `None` where it is not there.
+    /// The facts of a target; `None` where it is not there.
     async fn target_facts(&self, target: &Path) -> Result<Option<Facts>> {
         let Some(address) = far(target) else {
             return Ok(fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|there| {

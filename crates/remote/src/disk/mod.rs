@@ -165,7 +165,7 @@ fn umask() -> u32 {
 /// Replaces a small file of this user's own.
 ///
 /// # Errors
-/// What keeps it from being written.
+/// An error of writing it.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_at(&Entry::at(path)?, content)
 }
@@ -186,7 +186,7 @@ pub fn replace_at(target: &Entry, content: &[u8]) -> io::Result<()> {
 /// devices and pipes.
 ///
 /// # Errors
-/// As [`followed`] and [`open_special`]; what keeps it from being written.
+/// As [`followed`] and [`open_special`]; an error of writing it.
 pub fn write_private(target: &Path, content: &[u8]) -> error::Result<()> {
     let target = followed(target)?;
     let written = match open_special(&target)? {
@@ -199,7 +199,8 @@ pub fn write_private(target: &Path, content: &[u8]) -> error::Result<()> {
     written.map_err(|error| Error::from_io(&error).with_url(target.path().to_string_lossy()))
 }
 
-/// By what a writer that goes on with a file sees whether another one has changed it.
+/// The state of a file, by which a writer that goes on with it sees whether another one has changed
+/// it.
 #[derive(Debug)]
 pub struct Mark {
     /// Length of the file.
@@ -212,7 +213,7 @@ impl Mark {
     /// Of a file as it is now.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// An error of reading it.
     pub fn of(file: &File) -> io::Result<Self> {
         Mark::within(file, file.metadata()?.len())
     }

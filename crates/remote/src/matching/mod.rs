@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(on_disk("file:///a%20b").unwrap(), ["file:///a%20b"]);
     }
 
-    /// It made the look-up panic, wherever it lay beside what was looked for.
+    /// Such a name made the search panic, wherever it lay beside the matches.
     #[test]
     fn a_name_that_is_no_text_is_an_error_where_it_matches() {
         use std::os::unix::ffi::OsStrExt;

@@ -80,7 +80,7 @@ pub fn spread(columns: &mut [f64], width: f64, time: std::ops::Range<f64>, amoun
     for (at, column) in columns.iter_mut().enumerate().take(last + 1).skip(first) {
         let low = (at as f64 * width).max(from);
         let high = ((at + 1) as f64 * width).min(to);
-        // What begins in the last column ends there.
+        // A span that begins in the last column ends there.
         let part = if first == last { 1.0 } else { (high - low).max(0.0) / (to - from) };
         *column += amount * part;
     }

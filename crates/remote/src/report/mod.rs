@@ -17,13 +17,12 @@ use crate::fetch::tally::{FileTally, Tally};
 use crate::fetch::trace::{Records, Trace};
 use crate::source::held::CACHE;
 
-/// What an engine has done so far, or what has been done for one file. Times in seconds, sizes in
-/// bytes.
+/// The work of an engine so far, or for one file. Times in seconds, sizes in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// From the first call to the last answer.
     pub wall_s: f64,
-    /// What that time went to: its parts sum up to `wall_s`.
+    /// The parts of that time, which sum up to `wall_s`.
     pub time_s: Times,
     /// Beside that, overlapping with any of it: with at least one request unanswered.
     pub transfer_s: f64,
@@ -102,7 +101,7 @@ pub struct SourceReport {
     pub connections: u64,
     /// From the start of a connection until it was usable, at best.
     pub connect_s: Option<f64>,
-    /// From a request to its first byte, at best: what a round trip costs here.
+    /// From a request to its first byte, at best: the cost of a round trip here.
     pub first_byte_s: Option<f64>,
     /// With at least one request unanswered.
     pub transfer_s: f64,
@@ -113,13 +112,13 @@ pub struct SourceReport {
 }
 
 impl Report {
-    /// Sums up a trace; `file` restricts it to what was done for one file.
+    /// Sums up a trace; `file` restricts it to the work for one file.
     pub fn new(trace: &Trace, file: Option<u32>) -> Report {
         trace.look(|records, now| Report::of(records, now, file))
     }
 
-    /// What has been done since an earlier report of the same engine or file, `wall` ago. Sources
-    /// keep the best times that they ever had for connecting and first bytes.
+    /// The work since an earlier report of the same engine or file, `wall` ago. Sources keep the
+    /// best times that they ever had for connecting and first bytes.
     pub fn since(&self, earlier: &Report, wall: Duration) -> Report {
         let mut part = self.clone();
         part.transfer_s -= earlier.transfer_s;
@@ -185,7 +184,7 @@ impl Report {
     }
 }
 
-/// Which part more than what was wanted has been received.
+/// The fraction of the wanted bytes that has been received beyond them.
 fn over_read(received: u64, wanted: u64) -> f64 {
     (received as f64 / u64::max(wanted, 1) as f64 - 1.0).max(0.0)
 }
@@ -220,7 +219,7 @@ impl Times {
         part
     }
 
-    /// What each part is called, and how long it took, in the order of a read.
+    /// The name and the duration of each part, in the order of a read.
     fn parts(&self) -> [(&'static str, f64); 7] {
         [
             (Phase::Connecting.name(), self.connecting),
@@ -234,7 +233,7 @@ impl Times {
     }
 }
 
-/// The sums over all files; what overlaps between them counts once.
+/// The sums over all files; overlapping times count once.
 fn all_files(records: &Records) -> FileTally {
     let (busy, waves) = (records.tallies.all, records.waves);
     FileTally { busy, waves, ..records.tallies.all_files() }
@@ -301,7 +300,7 @@ impl SourceReport {
 }
 
 impl SourceReport {
-    /// Takes away what had been done before.
+    /// Takes away the work of the earlier report.
     fn subtract(&mut self, before: &SourceReport) {
         self.bytes_received -= before.bytes_received;
         self.requests -= before.requests;

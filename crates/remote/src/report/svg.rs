@@ -39,7 +39,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Where a value is drawn; what lies outside is drawn at the edge.
+    /// Where a value is drawn; a value outside is drawn at the edge.
     pub fn at(&self, value: f64) -> f64 {
         let (from, to) = self.values;
         let part = if to > from { ((value - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
@@ -72,7 +72,7 @@ pub struct Drawing {
 /// How a text is set.
 #[derive(Clone, Copy)]
 pub struct Style {
-    /// `start`, `middle` or `end`: what of the text is at its coordinate.
+    /// `start`, `middle` or `end`: the point of the text at its coordinate.
     pub anchor: &'static str,
     /// Pixels.
     pub size: f64,

@@ -8,8 +8,8 @@ use crate::address::{self, Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Remote {
-    /// Begins a file at an address. Under its name there is nothing, or what was there before,
-    /// until [`Upload::finish`].
+    /// Begins a file at an address. Under its name there is nothing, or the earlier file, until
+    /// [`Upload::finish`].
     ///
     /// # Errors
     /// `InvalidArgument` for several addresses, where a file is there that may not be replaced, and
@@ -22,8 +22,8 @@ impl Remote {
         Ok(self.upload(&url, sink, 0))
     }
 
-    /// Opens a file that is there, to write behind its end and then over what is there. What is
-    /// behind its end goes where that is given up before anything was replaced.
+    /// Opens an existing file, to write behind its end and then over its bytes. The bytes behind
+    /// its end are removed where the caller gives up before any were replaced.
     ///
     /// # Errors
     /// `NotFound`; else as [`Remote::create`].
@@ -75,7 +75,7 @@ impl Remote {
         xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), self.notes())
     }
 
-    /// Takes what the user should know.
+    /// Takes messages for the user.
     pub(crate) fn notes(&self) -> Arc<dyn Fn(String) + Send + Sync> {
         let trace = self.trace().clone();
         Arc::new(move |text| trace.note(None, text))

@@ -21,7 +21,7 @@ pub struct Content {
     len: u64,
     adler32: Option<Adler32>,
     crc32c: Option<u32>,
-    /// What is replaced later, by its offset.
+    /// Bytes that are replaced later, by their offset.
     announced: BTreeMap<u64, Announced>,
 }
 

@@ -1,8 +1,8 @@
 //! Files on servers of HTTP, which take a file only as a whole.
 //!
-//! What is written is kept, in memory or beyond that in a temporary file, and put under a name
-//! beside its own, which it gets when its checksum has been compared. A part of a file is never
-//! put: servers are known that then replace the file by the part.
+//! The written bytes are kept, in memory or beyond that in a temporary file, and put under a name
+//! beside its own, and the file gets its own when its checksum has been compared. A part of a file
+//! is never put: servers are known that then replace the file by the part.
 
 use std::fs::File;
 use std::io;
@@ -166,7 +166,7 @@ impl HttpFile {
         if let Err(error) = changer.put(at, spooled).await {
             return Err(put.undone(error).await);
         }
-        // What was there before is gone, whatever is done now.
+        // The earlier file is gone, whatever is done now.
         put.before = Ok(None);
         match self.compare(at, content).await {
             Ok(()) => Ok(put),
@@ -174,7 +174,7 @@ impl HttpFile {
         }
     }
 
-    /// Compares what the server has with what was sent.
+    /// Compares the server's checksum with that of the sent bytes.
     async fn compare(&self, url: &Address, content: &Content) -> Result<()> {
         let kind = Algorithm::Adler32;
         let Some(ours) = content.checksum(kind) else { return Ok(()) };
@@ -203,9 +203,9 @@ impl HttpFile {
     }
 }
 
-/// Removes what was put of a file, after an error, which then says what may have stayed. A server
-/// that refuses bytes, or keeps them aside until all have come, still has what was there `before`:
-/// that stays.
+/// Removes the part of a file that was put, after an error, which then names a file that may have
+/// stayed. A server that refuses bytes, or keeps them aside until all have come, still has the file
+/// from `before`: that stays.
 async fn undone(
     changer: &HttpChanger,
     at: &Address,
@@ -238,11 +238,11 @@ async fn remove(changer: &HttpChanger, at: &Address) -> Option<Error> {
     (!is_gone).then_some(why)
 }
 
-/// What was put of a file, or is being put. It goes where the caller gives up.
+/// A file that was put, or is being put. It is removed where the caller gives up.
 struct Put {
     changer: HttpChanger,
     at: Address,
-    /// What the server had there.
+    /// The file that the server had there.
     before: Result<Option<FileStamp>>,
     is_over: bool,
 }

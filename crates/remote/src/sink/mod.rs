@@ -5,8 +5,8 @@
 //!
 //! 1. Each write begins where the one before it ended, or lies within bytes that were announced as
 //!    such that are replaced later. Those come last.
-//! 2. Under the file's name there is nothing, or what was there before, until all is there.
-//! 3. The first error is what every later call gets; nothing of the file is then kept.
+//! 2. Under the file's name there is nothing, or the earlier file, until all is there.
+//! 3. Every later call gets the first error; nothing of the file is then kept.
 
 mod begin;
 mod content;
@@ -40,8 +40,8 @@ const NAME_LEN_MAX: usize = 200;
 pub struct CreateOptions {
     /// Replaces a file that is there already.
     pub overwrite: bool,
-    /// Writes under the final name from the beginning, for places that take no other: what was
-    /// there before is lost at once.
+    /// Writes under the final name from the beginning, for places that take no other: the earlier
+    /// file is lost at once.
     pub in_place: bool,
     /// Bytes that the file will have, where that is known: a server may keep room for them.
     pub size: Option<u64>,

@@ -58,7 +58,7 @@ pub struct Slots {
     waiting: Mutex<Waiting>,
 }
 
-/// For what this process waits, as other processes see it.
+/// The wait of this process, as other processes see it.
 #[derive(Debug, Default)]
 struct Waiting {
     waits: Waits,
@@ -68,7 +68,7 @@ struct Waiting {
     free_since: Option<Duration>,
 }
 
-/// What a process waits for.
+/// The wait of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waits {
     #[default]
@@ -194,7 +194,7 @@ impl Slots {
         others.any(|place| locks::first_locked(&self.file, byte(place)).is_none())
     }
 
-    /// Shows other processes what this one waits for.
+    /// Shows other processes the wait of this one.
     pub fn set_waiting(&self, waits: Waits) {
         let mut waiting = self.waiting.lock();
         if waiting.waits == waits {

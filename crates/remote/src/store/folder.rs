@@ -1,10 +1,10 @@
-//! A folder in which there is nothing but what farroot has written.
+//! A folder in which there is nothing but farroot's own files.
 //!
 //! The user names a folder that may hold anything, and farroot makes one of its own in it for each
 //! kind of thing that it keeps. Nothing else is read, replaced or removed: the folder must carry
-//! the marker that farroot put there and belong to this user, and of what is in it only regular
-//! files count whose names and first bytes are those that farroot gives. Links are not followed.
-//! Where any of it does not hold, nothing is kept.
+//! the marker that farroot put there and belong to this user, and only those regular files in it
+//! count whose names and first bytes are those that farroot gives. Links are not followed. Where
+//! any of it does not hold, nothing is kept.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
@@ -25,7 +25,7 @@ const MARKER_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
 ";
 /// First bytes of every file; another number for another layout.
 const MAGIC: &[u8] = b"farroot store 2\n";
-/// What begins the name of a file that is being written.
+/// Begins the name of a file that is being written.
 const UNFINISHED: &str = "unfinished-";
 /// A file that is unfinished for so long is of a process that was killed.
 const UNFINISHED_FOR: Duration = Duration::from_secs(3600);
@@ -56,7 +56,7 @@ impl Folder {
         &self.path
     }
 
-    /// What is kept under a number, if that is whole and of `bytes_max` at the most.
+    /// The content kept under a number, if that is whole and of `bytes_max` at the most.
     pub fn load(&self, number: u64, bytes_max: u64) -> Option<Bytes> {
         if !self.is_own() {
             return None;
@@ -70,12 +70,11 @@ impl Folder {
         unframed(&Bytes::from(bytes))
     }
 
-    /// Keeps something under a number, in place of what was there. Other processes see the old or
-    /// the new, whole.
+    /// Keeps something under a number, in place of its earlier content. Other processes see the old
+    /// or the new, whole.
     ///
     /// # Errors
-    /// What keeps it from being written; `AlreadyExists` where something is in the way that is not
-    /// farroot's.
+    /// An error of writing it; `AlreadyExists` where something is in the way that is not farroot's.
     pub fn save(&self, number: u64, content: &[u8]) -> io::Result<()> {
         self.claim()?;
         let path = self.file(number);
@@ -94,15 +93,15 @@ impl Folder {
         names.filter_map(|name| u64::from_str_radix(&name, 16).ok()).collect()
     }
 
-    /// Makes the folder where it is not there, for what has a layout of its own.
+    /// Makes the folder where it is not there, for users with a layout of their own.
     ///
     /// # Errors
-    /// What keeps it from being made; `AlreadyExists` where what is there is not farroot's.
+    /// An error of making it; `AlreadyExists` where the existing one is not farroot's.
     pub fn claimed(&self) -> io::Result<&Path> {
         self.claim().map(|()| &*self.path)
     }
 
-    /// Removes what is kept under a number.
+    /// Removes the content kept under a number.
     pub fn forget(&self, number: u64) {
         self.remove(&self.file(number));
     }
@@ -123,8 +122,8 @@ impl Folder {
         }
     }
 
-    /// The files that are farroot's by their names. What processes that were killed have left
-    /// unfinished is removed on the way.
+    /// The files that are farroot's by their names. Files that killed processes have left
+    /// unfinished are removed on the way.
     fn kept(&self) -> Vec<Kept> {
         if !self.is_own() {
             return Vec::new();
@@ -197,7 +196,7 @@ impl Folder {
     }
 }
 
-/// Opens a regular file for reading, with its size; what a link leads to is none.
+/// Opens a regular file for reading, with its size; the target of a link is none.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     // An open of a pipe without the second flag waits for its other end.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;

@@ -26,7 +26,7 @@ pub use notes::Notes;
 
 /// Metadata beyond this is not kept: such trees have tens of thousands of branches.
 const ENTRY_BYTES_MAX: u64 = 8 << 20;
-/// An entry as it is on the disk: those bytes and what stands in front of them.
+/// An entry as it is on the disk: those bytes and the header in front of them.
 const FILE_BYTES_MAX: u64 = 2 * ENTRY_BYTES_MAX;
 /// Entries written between two looks at the size of the folder.
 const WRITES_A_LOOK: u32 = 64;
@@ -43,13 +43,13 @@ pub struct Store {
 /// The metadata of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What the file was when they were read.
+    /// The description of the file when they were read.
     pub info: FileInfo,
     /// Ascending and disjoint, by offset.
     pub pieces: Vec<(u64, Bytes)>,
 }
 
-/// What stands in front of an entry's bytes.
+/// The header in front of an entry's bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     /// The key of its origin: two may have one number. Entries of earlier versions have none.
@@ -79,7 +79,7 @@ impl Store {
         &self.parent
     }
 
-    /// What is remembered of a file. Local ones are read as fast as their entries would be.
+    /// The entry of a file. Local ones have none: they are read as fast as an entry would be.
     pub fn find(&self, origin: &FileOrigin) -> Option<Entry> {
         let key = origin.key(None);
         decode(&self.folder.load(number(&key), FILE_BYTES_MAX)?, &hex(&key))

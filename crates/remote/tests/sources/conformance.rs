@@ -356,7 +356,7 @@ struct Client {
     seen: Seen,
 }
 
-/// Files of which `Seen` has said what they are.
+/// Files that `Seen` has described.
 type Seen = Arc<Mutex<BTreeSet<u32>>>;
 
 struct Answer {
@@ -521,7 +521,7 @@ impl Answer {
         assert_eq!(delivered, wanted, "bytes delivered of {ranges:?}");
     }
 
-    /// What has been delivered is what the file holds there.
+    /// The delivered bytes are those that the file holds there.
     fn agrees(&self, content: &[u8]) {
         for (&offset, bytes) in &self.data {
             let start = offset as usize;

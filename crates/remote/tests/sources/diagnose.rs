@@ -101,7 +101,7 @@ async fn a_server_that_brings_little_is_slow_and_not_waited_for() {
     assert!(last.text.starts_with("only ") && last.text.ends_with("within 0.3 s"), "{last:?}");
 }
 
-/// A server within TLS that refuses all, and says what time it is.
+/// A server within TLS that refuses all requests, with the time of its clock.
 async fn refusing(authority: &Authority, date: &'static str) -> url::Url {
     scripted_within(Some(authority.server()), move |_, _, _| {
         Say::Stay(format!("HTTP/1.1 403 Forbidden\r\nDate: {date}\r\nContent-Length: 0\r\n\r\n"))

@@ -110,7 +110,7 @@ async fn the_second_server_is_found_and_takes_over() {
         read_until_both_serve(&url, &content, &network).await;
     }
     let (remote, file) = read_until_both_serve(&url, &content, &network).await;
-    // The one that the manager chose ends; what is left comes from the other.
+    // The one that the manager chose ends; the rest comes from the other.
     let first = if file.source().ends_with(&format!(":{}", a.port)) { a } else { b };
     drop(first.processes);
     let half = FILE_BYTES as u64 / 2;

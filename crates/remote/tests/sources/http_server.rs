@@ -20,7 +20,7 @@ use url::Url;
 
 use super::conformance;
 
-/// What a server makes of `Range`.
+/// A server's treatment of `Range`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranges {
     All,
@@ -234,7 +234,7 @@ fn answer(
     response.body(body).unwrap()
 }
 
-/// What a scripted server does with a request.
+/// A scripted server's answer to a request.
 pub enum Say {
     /// These bytes, and then it waits for the next request.
     Stay(String),

@@ -1,4 +1,5 @@
-//! HTTP within TLS: who is believed, what is shown to whom, and what is said when it is refused.
+//! HTTP within TLS: the servers that are trusted, the credentials that each gets, and the errors of
+//! a refusal.
 
 use std::sync::Arc;
 
@@ -40,9 +41,9 @@ async fn https_without_ranges_keeps_the_rules() {
     conforms(Knobs { ranges: Ranges::None, chunked: true, ..PLAIN }).await;
 }
 
-// ---- what is shown to whom ---------------------------------------------------------------------
+// ---- credentials that each server gets ---------------------------------------------------------
 
-/// What servers were asked with: host, path, and `Authorization` or nothing.
+/// Requests to servers: host, path, and `Authorization` or nothing.
 type Log = Arc<Mutex<Vec<(&'static str, String, Option<String>)>>>;
 
 const CONTENT: &str = "0123456789";
@@ -69,8 +70,8 @@ fn sent_to(location: &str) -> Say {
     ))
 }
 
-/// A server that notes what it is asked with, and sends on from `/to/ADDRESS`; `~` in an address
-/// stands for `/`.
+/// A server that notes the requests that it gets, and sends on from `/to/ADDRESS`; `~` in an
+/// address stands for `/`.
 async fn noting(name: &'static str, tls: Option<tokio_rustls::TlsAcceptor>, log: &Log) -> url::Url {
     let log = log.clone();
     scripted_within(tls, move |_, _, head| {
@@ -112,7 +113,7 @@ async fn a_token_stays_with_its_origin() {
         |url: &url::Url| format!("to/{}", url.as_str().trim_end_matches('/').replace('/', "~"));
     let by_name = format!("https://LocalHost:{}", a.port().unwrap());
     for (way, expected) in [
-        // (what follows the first origin, who was asked and whether with the token)
+        // (the path after the first origin, the servers asked and whether with the token)
         ("f".to_owned(), "a+"),
         ("to/~g".to_owned(), "a+ a+"),
         (format!("{}/f", to(&a)), "a+ a+"),
@@ -208,7 +209,7 @@ async fn nothing_leads_out_of_tls_where_the_setting_says_so() {
         assert!(said.contains("plain_redirects"), "{said}");
     }
     assert!(log.lock().iter().all(|(name, ..)| *name != "plain"), "{:?}", log.lock());
-    // What begins without TLS may go on so, and what stays within may be sent anywhere.
+    // A read that begins without TLS may go on so, and one that stays within may be sent anywhere.
     let there = plain.join(&format!("{}/f", to(&plain))).unwrap();
     assert_eq!(read(config(), there.as_str()).await.unwrap(), CONTENT.as_bytes());
     let there = a.join(&format!("{}/f", to(&b))).unwrap();
@@ -246,7 +247,7 @@ async fn one_credential_is_shown_and_the_address_has_the_first_word() {
     }
 }
 
-/// Takes what is written to it, and sends on from `/to/ADDRESS` as `noting` does.
+/// Takes uploads, and sends on from `/to/ADDRESS` as `noting` does.
 async fn taking(name: &'static str, tls: Option<tokio_rustls::TlsAcceptor>, log: &Log) -> url::Url {
     let log = log.clone();
     scripted_within(tls, move |_, _, head| {
@@ -313,9 +314,9 @@ async fn what_is_written_follows_redirections_as_the_settings_say() {
     }
 }
 
-// ---- what is refused ---------------------------------------------------------------------------
+// ---- refusals ----------------------------------------------------------------------------------
 
-/// An error without what changes from run to run.
+/// An error without the parts that change from run to run.
 fn plain(error: &Error, authority: &Authority) -> String {
     let text = error.to_string().replace(authority.path().to_str().unwrap(), "DIR");
     let mut parts = text.split("127.0.0.1:");
@@ -377,7 +378,7 @@ async fn a_refusal_says_what_was_shown_and_in_which_state_it_is() {
     assert!(refused(&authority, "401 No", config()).await.contains("only the server can read"));
 }
 
-/// What lies in the usual places and is of no use does not keep public files from being read.
+/// A useless credential in the usual places does not keep public files from being read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_token_is_named_only_where_one_is_wanted() {
     let authority = Authority::new();

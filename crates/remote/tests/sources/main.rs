@@ -49,7 +49,8 @@ async fn local_files_keep_the_rules() {
     conformance::check(Arc::new(LocalServer::new()), url_of).await;
 }
 
-/// Reads over the operating system's TCP; what is said of it is searched for secrets at its end.
+/// Reads over the operating system's TCP; its log, reports and errors are searched for secrets at
+/// its end.
 fn over_tcp(config: Config) -> Searched {
     let network = Arc::new(Tcp::new(config.connect_timeout));
     Searched::new(config, |config| Remote::start(config, network))

@@ -1,5 +1,5 @@
-//! Names that mean something in a URL, on every kind of source: what is listed, found by a pattern,
-//! read and copied is the file of exactly this name.
+//! Names that mean something in a URL, on every kind of source: the file that is listed, found by a
+//! pattern, read and copied is the one of exactly this name.
 //!
 //! A path of root:// was percent-decoded on its way to the server, and a name from a listing was
 //! taken for a URL: `a%20b.root` was read as `a b.root`, `a#b.root` as `a`.
@@ -41,7 +41,7 @@ fn remote() -> Searched {
     over_tcp(Config::default())
 }
 
-/// What is read at an address.
+/// The bytes that are read at an address.
 async fn content(remote: &Remote, address: &str) -> String {
     let file = remote.open_bytes(address).await.unwrap_or_else(|error| panic!("{error}"));
     let bytes = file.fetch(&[0..file.info().size]).await.unwrap();
@@ -135,7 +135,7 @@ async fn on_an_http_server() {
     let Some(_server) = start(command.current_dir(folder.path()), Some(port)) else { return };
     let remote = remote();
     let origin = format!("http://127.0.0.1:{port}/");
-    // As people write them, with what would be something else encoded.
+    // As people write them, with characters that would mean something else encoded.
     let address = |name: &str| {
         let name = name.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
         format!("{origin}{name}")

@@ -229,7 +229,7 @@ async fn reads_with_checksums(origin: &Address) {
     assert_eq!(report.sources[0].damaged_pages, 0);
 }
 
-/// What the server says of a file is what its bytes have, over both protocols and of every kind.
+/// The server's checksum of a file is that of its bytes, over both protocols and of every kind.
 async fn gives_checksums(ports: [u16; 2]) {
     let files = conformance::files();
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();

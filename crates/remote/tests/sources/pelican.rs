@@ -17,10 +17,10 @@ use super::secured::Authority;
 const TOKEN: &str = "marker-of-a-secret.token";
 const SIZE: usize = 3_000_000;
 
-/// Who was asked for what path with what `Authorization`.
+/// The servers that were asked, the paths and the `Authorization` of the requests.
 type Log = Arc<Mutex<Vec<(&'static str, String, Option<String>)>>>;
 
-/// What the director does.
+/// Behaviour of the director.
 #[derive(Debug, Clone, Copy, Default)]
 struct Manner {
     requires_token: bool,

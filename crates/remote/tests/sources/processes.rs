@@ -101,7 +101,7 @@ fn established(port: u16) -> u64 {
     (0..4).map(|_| count()).min().unwrap_or_default()
 }
 
-/// What processes share.
+/// The resource that processes share.
 #[derive(Clone, Copy, PartialEq)]
 enum Share {
     Cache,

@@ -60,7 +60,7 @@ async fn a_local_file_whose_name_another_one_takes_is_read_to_its_end() {
     assert!(half(&again, HALF).await.unwrap() == content(1)[HALF as usize..]);
 }
 
-/// What becomes of an open file.
+/// A change of an open file.
 type Change = fn(&mut File);
 
 /// One that is written to, or cut, while it is open gave old and new bytes, or too few of them.
@@ -120,7 +120,7 @@ async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
         has_changed(&error);
         assert!(error.message().contains(&format!("it had {SIZE} bytes")), "{error}");
     }
-    // What is opened now is the new file.
+    // An open from now on gets the new file.
     let target = root.join("copy");
     let options = CopyOptions { overwrite: true, verify: true, ..CopyOptions::default() };
     let copied = remote.copy(&[url], &target, options, &|_| {}).await.unwrap();
@@ -142,7 +142,7 @@ async fn a_file_that_is_written_over_behind_an_open_xrootd_is_an_error() {
     let file = remote.open_bytes(&url).await.unwrap();
     assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
     write(&path, &content(1), 60);
-    // So long a session takes a file for what it was.
+    // So long a session takes a file for unchanged.
     tokio::time::sleep(Duration::from_millis(150)).await;
     has_changed(&half(&file, HALF).await.unwrap_err());
 }

@@ -1,4 +1,4 @@
-//! Searches what a reader says of its reads for secrets: in the log, the report, the picture, the
+//! Searches a reader's output about its reads for secrets: in the log, the report, the picture, the
 //! store, and errors.
 //!
 //! Every secret of a test has [`MARKER`] in it; of keys the label of their files is looked for.

@@ -1,4 +1,4 @@
-//! An authority, its servers, and what users have to show to them.
+//! An authority, its servers, and their users' credentials.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl Authority {
         path
     }
 
-    /// One who trusts this authority alone, and has what is chosen.
+    /// A user who trusts this authority alone, and has the chosen credential.
     pub fn config(&self, choice: Choice) -> Config {
         let user = Surroundings::of_process().user_id;
         let ca = self.path().join("ca.pem");

@@ -18,7 +18,7 @@ use super::segment::Segment;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
 
-/// Records that lie together are read together up to so many bytes: what a buffer holds.
+/// Neighbouring records are read together up to so many bytes, which a buffer holds.
 const RUN_BYTES: u64 = 1 << 20;
 /// Bytes between two records that are read along, rather than in two reads: a page of the disk.
 const RUN_GAP_BYTES: u64 = 4096;
@@ -39,7 +39,7 @@ pub struct HeldContent {
     is_over: AtomicBool,
     /// The latest bytes were not kept: the disk is behind or full.
     is_refused: AtomicBool,
-    /// The writer thread has still to read what other processes have added.
+    /// The writer thread has still to read the records that other processes have added.
     is_looked_for: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ struct Segments {
 }
 
 impl HeldContent {
-    /// Opens what is held in `folder`, which need not exist.
+    /// Opens the content that is cached in `folder`, which need not exist.
     pub fn open(folder: PathBuf, id: ContentId) -> Self {
         let content = HeldContent {
             id,
@@ -84,7 +84,7 @@ impl HeldContent {
         self.extents.lock().bytes()
     }
 
-    /// What is held, ascending.
+    /// The cached ranges, ascending.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.extents.lock().ranges()
     }
@@ -114,7 +114,7 @@ impl HeldContent {
         !self.is_looked_for.swap(true, Ordering::Relaxed)
     }
 
-    /// Does the pending refresh: reads what other processes have added.
+    /// Does the pending refresh: reads the records that other processes have added.
     pub fn end_look(&self) {
         self.refresh();
         self.is_looked_for.store(false, Ordering::Release);
@@ -178,11 +178,11 @@ impl HeldContent {
         pieces.iter().map(new).sum()
     }
 
-    /// Adds bytes, by offset; what is held already is not added again. Returns how many bytes the
-    /// segments have grown by.
+    /// Adds bytes, by offset; bytes that are cached already are not added again. Returns how many
+    /// bytes the segments have grown by.
     ///
     /// # Errors
-    /// What keeps them from being written, as a full disk.
+    /// An error of writing, as of a full disk.
     pub fn add(&self, pieces: &[(u64, Bytes)], now: u64) -> io::Result<u64> {
         if self.is_over() {
             return Ok(0);
@@ -203,7 +203,7 @@ impl HeldContent {
                 Ok(appended) => appended,
                 Err(error) => {
                     if error.kind() == ErrorKind::NotFound {
-                        // Evicted: what is open can still be read, and nothing is added.
+                        // Evicted: segments that are open can still be read, and nothing is added.
                         self.end();
                     }
                     return Err(error);
@@ -222,7 +222,7 @@ impl HeldContent {
     /// Writes indexes where records lack in those on the disk.
     ///
     /// # Errors
-    /// What keeps one from being written.
+    /// An error of writing one.
     pub fn save(&self) -> io::Result<()> {
         let mut segments = self.segments.lock();
         for (number, segment) in &mut segments.open {
@@ -285,7 +285,7 @@ impl HeldContent {
         }
     }
 
-    /// Learns what other processes have added.
+    /// Learns the records that other processes have added.
     pub fn refresh(&self) {
         let mut segments = self.segments.lock();
         if segments.lock.is_none() {
@@ -333,7 +333,7 @@ impl HeldContent {
 }
 
 impl HeldBytes for HeldContent {
-    /// A record that is not what was written is forgotten, and `InvalidData`.
+    /// `InvalidData` for a record that differs from the written one, which is then forgotten.
     fn read(
         &self,
         ranges: &[Range<u64>],
@@ -388,10 +388,10 @@ pub fn segment_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:05}.far"))
 }
 
-/// Makes a folder for segments, with what shows who reads from it.
+/// Makes a folder for segments, with the file whose locks show its readers.
 ///
 /// # Errors
-/// What keeps it from being made.
+/// An error of making it.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

@@ -1,5 +1,5 @@
-//! Notices of what the processes that share a cache are fetching, so that one of them fetches each
-//! range of a file.
+//! Notices of the ranges that the processes that share a cache are fetching, so that one of them
+//! fetches each range of a file.
 //!
 //! Each file that is being read has a log beside the cache's data. Before a process asks a server
 //! for ranges it appends a notice of them and reads the notices of other processes: the process
@@ -196,7 +196,7 @@ impl Log {
     }
 
     /// Reads other processes' notices up to `end`, or to the log's end; returns the largest process
-    /// number in what was read.
+    /// number in them.
     fn learn(&mut self, end: u64, now: Duration) -> io::Result<u64> {
         let mut last = 0;
         let mut bytes = [0; 128 * NOTICE_BYTES];

@@ -16,23 +16,23 @@ pub const NOTICE_BYTES: usize = 32;
 /// The largest number of a process.
 pub const PROCESSES_MAX: u64 = 1 << 32;
 
-/// What one process tells the other processes about a range.
+/// A notice of one process to the others about a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The number of the process among those that have the log open.
     pub process: u64,
     /// Bytes of the file.
     pub range: Range<u64>,
-    /// What the process does about them.
+    /// The intent of the process.
     pub subject: Subject,
 }
 
-/// What a process does about the range of a notice.
+/// The intent of a process about the range of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// It requests the range from a server.
     Fetching,
-    /// It will not fetch what it has announced within the range.
+    /// It will not fetch the parts of the range that it has announced.
     GivenUp,
 }
 

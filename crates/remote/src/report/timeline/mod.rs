@@ -1,6 +1,6 @@
 //! The timeline of a read: offset in the file over time, one line a request (after figure 3 of
-//! Bockelman, "Optimizing high-latency I/O in CMSSW"), and below it what the caller waited for,
-//! how full the link was, and how many threads were decoding.
+//! Bockelman, "Optimizing high-latency I/O in CMSSW"), and below it the phases of the caller's
+//! wait, how full the link was, and how many threads were decoding.
 
 mod strips;
 mod text;
@@ -26,7 +26,7 @@ const FOOT: f64 = 410.0;
 /// Marks drawn at most: more make a file that no program likes to show.
 const MARKS_MAX: usize = 60_000;
 
-/// What is drawn of one file.
+/// The parts of the picture of one file.
 struct Scene<'a> {
     requests: Vec<&'a RequestRecord>,
     spells: Vec<&'a Spell>,
@@ -64,8 +64,8 @@ pub fn svg(
     drawing.finish()
 }
 
-/// When the last byte had come, was decoded and handed over; what the caller did afterwards, and
-/// the answer that there is no more, would only make the picture small.
+/// The time when the last byte had arrived, was decoded and handed over; the caller's later work,
+/// and the answer that there is no more, would only make the picture small.
 fn end(requests: &[&RequestRecord], spells: &[&Spell], decodings: &[&Range<Duration>]) -> Duration {
     let done = requests.iter().filter_map(|request| request.done);
     let active = done.chain(decodings.iter().map(|time| time.end)).max().unwrap_or_default();
@@ -141,7 +141,7 @@ impl<'a> Scene<'a> {
         self.legend.iter().position(|known| *known == name).unwrap_or_default()
     }
 
-    /// What stands for the name at this place of the legend.
+    /// The colour of the name at this place of the legend.
     fn colour(&self, at: usize) -> String {
         colour(at, self.legend.len())
     }
@@ -219,7 +219,7 @@ fn frame(drawing: &mut Drawing, top: f64, foot: f64) {
     );
 }
 
-/// Says what the colours are, in the upper right corner.
+/// Draws the names of the colours, in the upper right corner.
 fn legend(drawing: &mut Drawing, scene: &Scene<'_>) {
     let count = scene.legend.len();
     if scene.by_source {
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(arrivals.matches('M').count(), 3, "{arrivals}");
     }
 
-    /// What the caller did after the last byte does not make the rest small.
+    /// The caller's work after the last byte does not make the rest small.
     #[test]
     fn the_picture_ends_with_the_last_byte() {
         let mut records = Records::default();
@@ -332,7 +332,7 @@ mod tests {
         records.ledger.leave(Duration::from_secs(61), wait);
         let scene = Scene::new(&records, 0, 1_000, None);
         assert_eq!(scene.time.values, (0.0, 121.0));
-        // Where that is output of what was read (`farroot cat`), it is to be seen.
+        // Where that work is the output of entries (`farroot cat`), the picture shows it.
         let scene = Scene::new(&records, 0, 1_000, Some(Duration::from_secs(2)));
         assert_eq!(scene.time.values, (0.0, 2000.0));
     }

@@ -1,4 +1,4 @@
-//! Below the requests: what the caller waited for, the rate of arrival, and threads decoding.
+//! Below the requests: the phases of the caller's wait, the rate of arrival, and threads decoding.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub fn draw(drawing: &mut Drawing, scene: &Scene<'_>) {
     area(drawing, DECODING, &busy, "#b8b08d", "threads decoding");
 }
 
-/// Colours of what a caller waits for.
+/// Colours of the phases of a caller's wait.
 fn phase_colour(phase: Phase) -> &'static str {
     match phase {
         Phase::Connecting => "#7f3c8d",
@@ -114,7 +114,7 @@ fn outline(columns: &[f64], scale: &Scale, foot: f64) -> String {
     steps
 }
 
-/// One source's part of what an area shows, to the same scale.
+/// One source's part of an area, to the same scale.
 fn line(drawing: &mut Drawing, place: (f64, f64), columns: &[f64], most: f64, colour: &str) {
     let steps = outline(columns, &scale(place, most), place.1);
     drawing.path(&steps, &format!("fill=\"none\" stroke=\"{colour}\""));

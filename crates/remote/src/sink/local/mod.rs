@@ -38,7 +38,7 @@ const CACHED_BYTES: u64 = 8 << 20;
 const CACHED_BYTES_MAX: u64 = 64 << 20;
 /// Pieces of one system call (Linux: `UIO_MAXIOV`).
 const PIECES_MAX: usize = 1024;
-/// Why a file is not what its writer has made.
+/// Why a file is not as its writer has made it.
 const CHANGED: &str =
     "another program has removed, replaced, moved or changed the file while it was written";
 
@@ -57,7 +57,7 @@ pub struct LocalFile {
     written_back: u64,
 }
 
-/// What the thread has of it.
+/// The thread's part of it.
 struct Disk {
     file: File,
     target: Entry,
@@ -206,7 +206,7 @@ impl LocalFile {
         }
     }
 
-    /// Hands what is gathered to the thread, once it has written the run before.
+    /// Hands the gathered pieces to the thread, once it has written the run before.
     async fn flush(&mut self) -> Result<()> {
         self.wait().await?;
         self.write_behind().await?;
@@ -312,9 +312,9 @@ impl Drop for LocalFile {
 }
 
 impl Disk {
-    /// Writes pieces at their places: as one what lies together.
+    /// Writes pieces at their offsets: neighbours as one.
     fn write(&self, pieces: &[(u64, Bytes)]) -> io::Result<()> {
-        // Held, so that no run is written to what is given up meanwhile.
+        // Held, so that no run is written to a file that is given up meanwhile.
         let mut place = self.place.lock();
         let follows =
             |one: &(u64, Bytes), next: &(u64, Bytes)| one.0 + one.1.len() as u64 == next.0;
@@ -385,18 +385,18 @@ impl Disk {
         self.target.names(&self.file)
     }
 
-    /// What was written is not where it was to be.
+    /// The written file is not where it was to be.
     fn changed(&self) -> Error {
         Error::new(ErrorKind::Changed, CHANGED)
             .with_url(self.target.path().to_string_lossy())
             .with_advice("see which program it was, and write again")
     }
 
-    /// Leaves what was there before. It waits for a run that is being written.
+    /// Leaves the earlier file. It waits for a run that is being written.
     fn give_up(&self) {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Behind(behind) if !behind.replaced => {
-                // What another program has written meanwhile stays.
+                // Bytes that another program has written meanwhile stay.
                 if behind.is_ours(&self.file) {
                     let _ = self.file.set_len(behind.before);
                 }

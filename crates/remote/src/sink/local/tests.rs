@@ -142,7 +142,7 @@ fn a_name_is_held_where_nothing_else_keeps_others_from_it() {
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
-/// Regression: what another writer wrote under a held name was replaced.
+/// Regression: a file that another writer wrote under a held name was replaced.
 #[test]
 fn a_held_name_that_another_writer_took_stays_theirs() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ async fn what_a_crash_left_to_hold_a_name_is_replaced() {
     assert_eq!(names(folder.path()), ["f.root"]);
 }
 
-/// Regression: a user's empty file was removed as what a crash had left, beside the part of any
+/// Regression: a user's empty file was removed as if a crash had left it, beside the part of any
 /// writer that had been killed.
 #[tokio::test]
 async fn a_file_of_the_user_beside_what_a_crash_left_stays() {

@@ -203,7 +203,7 @@ async fn abort(writer: &ObjectWriter, upload: &PartUpload, mut under_way: PartsU
     let all = async { while under_way.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(ANSWERS_TIMEOUT, all).await;
     under_way.shutdown().await;
-    // Nothing more can be done; buckets have rules for what is left.
+    // Nothing more can be done; buckets have rules for parts that are left.
     let _ = writer.abort(upload).await;
 }
 

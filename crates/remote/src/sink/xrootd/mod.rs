@@ -29,7 +29,7 @@ use crate::source::xrootd::asking::{
     Answered, Asking, FileRequest, Outlook, Reply, RequestFailure,
 };
 
-/// What leaves before the server has said that the file is open. It may send elsewhere.
+/// Bytes that leave before the server has opened the file. It may redirect.
 const EARLY_BYTES: u64 = 1 << 20;
 /// Bytes of a write: they cost the server one request, and are the least that is sent again.
 const WRITE_BYTES: usize = 1 << 20;
@@ -55,17 +55,17 @@ struct Writing {
     connections: u32,
     options: OpenOptions,
     opening: Opening,
-    /// What was there before, bytes.
+    /// The size of the earlier file, bytes.
     before: u64,
     replaced: bool,
-    /// What the server has not confirmed, in the order in which it was sent.
+    /// Writes that the server has not confirmed, in the order in which they were sent.
     sent: VecDeque<SentPiece>,
     in_flight: u64,
     window: Window,
     begun: Instant,
     /// Bytes from the beginning of the file on that the server has confirmed.
     confirmed: u64,
-    /// What is too little for a write, and where it belongs.
+    /// Bytes that are too few for a write, and their offset.
     gathered: BytesMut,
     gathered_at: u64,
 }
@@ -192,7 +192,8 @@ impl Writing {
     async fn write(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
         self.replaced |= offset < self.before;
         // Each write is answered by a packet of its own, and a server sends ten in the first round
-        // trip: of a short file, what is replaced before it has left is no write.
+        // trip: in a short file, bytes that are replaced before they have left are no write of
+        // their own.
         if let Some(at) = offset.checked_sub(self.gathered_at).map(|at| at as usize)
             && let Some(place) = self.gathered.get_mut(at..at + bytes.len())
         {
@@ -220,7 +221,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Sends what is gathered.
+    /// Sends the gathered bytes.
     async fn flush(&mut self) -> Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
@@ -249,7 +250,7 @@ impl Writing {
         matches!(self.opening, Opening::Asked(_))
     }
 
-    /// Waits until the server has what was sent first.
+    /// Waits until the server has confirmed the oldest write.
     async fn confirm_first(&mut self) -> Result<()> {
         self.opened().await?;
         let Some(SentPiece { offset, bytes, at, outlook }) = self.sent.pop_front() else {
@@ -266,7 +267,7 @@ impl Writing {
                 Ok(())
             }
             Err(RequestFailure::Lost(error)) => {
-                // What it was is sent again with the rest.
+                // That write is sent again with the rest.
                 let outlook = tokio::sync::oneshot::channel().1;
                 self.sent.push_front(SentPiece { offset, bytes, at, outlook });
                 self.recover(error).await
@@ -436,8 +437,8 @@ impl Writing {
         let ask_end = |asking: &Asking| {
             [FileRequest::Close, FileRequest::Checksum(path.clone())].map(|what| asking.ask(what))
         };
-        // A short file leaves whole with its open, the close behind it: not under its own name,
-        // as the server keeps what is closed even where it has refused some of the bytes.
+        // A short file leaves whole with its open, the close behind it: not under its own name, as
+        // the server keeps a closed file even where it has refused some of the bytes.
         let mut early = None;
         if self.is_asked() && self.place.is_beside() {
             let sync = self.asking.ask(FileRequest::Sync);
@@ -473,7 +474,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Leaves nothing behind; of a file that was there before, what it had.
+    /// Leaves nothing behind; of an earlier file, its bytes.
     async fn abandon(mut self) {
         let is_open = match std::mem::replace(&mut self.opening, Opening::No) {
             Opening::Open => true,
@@ -498,7 +499,7 @@ impl Writing {
     }
 }
 
-/// Why a file cannot be written, with what helps.
+/// Why a file cannot be written, with a hint.
 pub fn refused(refusal: RequestFailure) -> Error {
     let RequestFailure::Server(said, error) = refusal else { return refusal.into_error() };
     let like = |kind, text: &str| Error::new(kind, format!("{text}: {}", said.message));
@@ -519,7 +520,7 @@ pub fn refused(refusal: RequestFailure) -> Error {
                 "see that the path may be written to with this credential: `farroot auth` shows it",
             );
         }
-        // To a reader another server may give the file; what cannot be written stays so.
+        // Another server may give the file to a reader; a writer has no other.
         ErrorCode::FS_ERROR => return error.retryable(false),
         _ => return error,
     };

@@ -81,7 +81,7 @@ impl UploadPlace {
         Ok(())
     }
 
-    /// The path under which it is written, with what a redirector has added.
+    /// The path under which it is written, with the query that a redirector has added.
     pub fn part_path(&self) -> String {
         path_of(&self.at, self.part.as_deref())
     }
@@ -203,7 +203,7 @@ fn checksum_of(answer: Answered<Reply>) -> Option<Checksum> {
     }
 }
 
-/// What requests name a file by, or another one in its folder.
+/// The path by which requests name a file, or another one in its folder.
 fn path_of(url: &Address, name: Option<&str>) -> String {
     let whole = url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default();
     let Some(name) = name else { return whole };

@@ -1,20 +1,20 @@
 //! The window of an upload: the number of bytes on their way to a server at a time.
 //!
 //! Too few leave the link idle for a part of each round trip. Too many overflow the queue in front
-//! of its narrowest part: what is lost there is sent again, and the link is idle meanwhile. So a
+//! of its narrowest part: bytes lost there are sent again, and the link is idle meanwhile. So a
 //! quarter more is on its way than the server confirms within the shortest time that it took to
 //! confirm any bytes. That is more than a round trip, as these bytes waited for others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What may always be on its way, bytes.
+/// Bytes that may always be on their way.
 const LEAST: u64 = 4 << 20;
 /// And at most: a link of 2 Gbit/s that is 130 ms away.
 const MOST: u64 = 32 << 20;
 /// Before the first confirmation: enough until TCP's window is as wide.
 const FIRST: u64 = 16 << 20;
-/// On its way are so many quarters of what the server confirms in that time.
+/// On their way are so many quarters of the bytes that the server confirms in that time.
 const QUARTERS: u64 = 5;
 /// A rate counts for so many round trips.
 const TRIPS: u32 = 8;

@@ -148,7 +148,7 @@ impl Bed {
         Some(Xrootd { _process: process, port })
     }
 
-    /// What libscitokens has to know to believe tokens of this issuer without asking it. False,
+    /// Writes the keys by which libscitokens trusts tokens of this issuer without asking it. False,
     /// loudly, where that cannot be written.
     pub fn publish_keys(&self) -> bool {
         let point = self.signer.der_bytes();

@@ -1,8 +1,8 @@
 //! Each cause of a login that fails, with the words that servers have for it: an error of a read
-//! names the cause and what to type in one line, and `farroot doctor` does.
+//! names the cause and the command to type in one line, and so does `farroot doctor`.
 //!
-//! The words are those of xrootd 5.5 and of dCache. What Debian's xrootd, MIT's KDC and nginx say
-//! themselves is in the tests beside this one; here nothing has to be installed but openssl.
+//! The words are those of xrootd 5.5 and of dCache. The own words of Debian's xrootd, MIT's KDC and
+//! nginx are in the tests beside this one; here nothing has to be installed but openssl.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use super::door::Door;
 #[allow(dead_code, reason = "it is that of the tests of gsi")]
 mod grid;
 
-/// What users run into. Each has a row in "When it does not work" of `docs/at-my-site.md`.
+/// Failures that users run into. Each has a row in "When it does not work" of `docs/at-my-site.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pain {
     /// A proxy is missing, has expired, is not valid yet, or is of an unknown authority.
@@ -72,7 +72,7 @@ const ALL: [Pain; 13] = [
     Pain::Worker,
 ];
 
-/// What the server wants, and how it refuses.
+/// The credential that the server wants, and how it refuses.
 enum Server {
     /// XRootD, inside TLS where it offers `ztn`: refuses each credential in these words.
     Login(&'static str, &'static str),
@@ -84,13 +84,13 @@ enum Server {
     Web(&'static str),
     /// Wants a certificate of an authority that the user's is not of.
     Asking,
-    /// S3: status and headers, and what its document says.
+    /// S3: status and headers, and the text of its document.
     S3(&'static str, &'static str),
 }
 
 use Server::{Asking, Login, Named, Open, S3, Web};
 
-/// What users have, and whom they believe.
+/// Credentials of users, and the authorities that they trust.
 struct World {
     bed: Bed,
     grid: Grid,
@@ -107,7 +107,7 @@ struct Case {
     pain: Pain,
     server: Server,
     user: User,
-    /// What is said, in an error and by the doctor; of `a|b` either will do.
+    /// Words of the error and of the doctor; of `a|b` either will do.
     said: &'static [&'static str],
 }
 

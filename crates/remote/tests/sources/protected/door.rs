@@ -1,5 +1,5 @@
-//! A server of one file whose moods a test chooses: what it wants of clients, when it refuses them,
-//! and when it goes away.
+//! A server of one file whose moods a test chooses: the credentials that it wants, when it refuses
+//! clients, and when it goes away.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use xrootd::server::{Served, ServedTls, Server, ServerConfig, Tag};
 
 use super::bed::{Bed, content};
 
-/// What a server does, and what it has seen.
+/// A server's behaviour, and the messages that it has seen.
 pub struct Door {
     pub version: u32,
     pub tls: ServedTls,
@@ -37,7 +37,7 @@ pub struct Door {
     pub resets: BTreeSet<usize>,
     /// After so many reads every connection ends, and this token is good.
     pub expires: Option<(usize, &'static str)>,
-    /// What comes right behind kXR_protocol never gets to TLS, as in dCache.
+    /// Bytes right behind kXR_protocol never get to TLS, as in dCache.
     pub loses_hello: bool,
     /// Where files are.
     pub sends_to: Option<(&'static str, u16)>,
@@ -140,7 +140,7 @@ impl Visit {
         Visit { door, number, server: Server::new(config) }
     }
 
-    /// Serves until TLS begins, or to the end; what had been read beyond that is lost.
+    /// Serves until TLS begins, or to the end; bytes read beyond that are lost.
     async fn serve(&mut self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<Bytes> {
         let now = std::time::Duration::ZERO;
         let mut buffer = BytesMut::new();
@@ -154,7 +154,7 @@ impl Visit {
                     Served::Request { tag, request } => {
                         self.answer(tag, &request)?;
                         if self.server.handle_room(now).is_err() {
-                            // What has been answered is said before the end.
+                            // Answers are sent before the end.
                             self.send(stream).await;
                             return None;
                         }

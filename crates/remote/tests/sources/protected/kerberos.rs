@@ -1,7 +1,7 @@
 //! A KDC, an xrootd that takes its tickets, and a user who has one, or has not.
 //!
-//! The Kerberos library reads its configuration from the environment of the process, so what is
-//! read is read in a process of its own.
+//! The Kerberos library reads its configuration from the environment of the process, so each read
+//! runs in a process of its own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -92,7 +92,7 @@ fn tickets_are_shown_to_a_server_that_wants_them() {
     else {
         return;
     };
-    // What the loader finds in its first place is no library, which ends its search.
+    // The file in the loader's first place is no library, which ends its search.
     let broken = bed.path("broken");
     fs::create_dir(&broken).unwrap();
     for name in ["libgssapi_krb5.so.2", "libgssapi.so.3"] {
@@ -190,7 +190,7 @@ async fn inside() {
     assert!(bytes == content());
     assert!(!relay.saw(b"replay") && !relay.saw(b"3030"));
 
-    // No ticket: said with what to type, before anything of the file is asked for.
+    // No ticket: the error has the command to type, and nothing of the file is requested.
     let nobody = user("FILE:/nonexistent/tickets", "");
     let error = read(&bed, &nobody, "root", &relay).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);

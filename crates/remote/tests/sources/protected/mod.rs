@@ -38,8 +38,8 @@ fn with_tokens() -> Option<(Bed, Xrootd)> {
     Some((bed, server))
 }
 
-/// Reads the file, as a process of its own would, which remembers what others have learnt. Gives
-/// the round trips to the first byte.
+/// Reads the file, as a process of its own would, which uses the notes of earlier ones. Returns the
+/// round trips to the first byte.
 async fn read(bed: &Bed, config: &Config, scheme: &str, relay: &Relay) -> Result<usize, Error> {
     let config = Config { store_folder: Some(bed.path("store")), ..config.clone() };
     let remote = over_tcp(config);
@@ -85,7 +85,7 @@ async fn a_token_is_shown_inside_tls_in_four_round_trips_and_three_when_the_serv
             assert!(!relay.saw(&content()[..100]), "the file is inside TLS, too");
         }
     }
-    // What is remembered is what the server said, and nothing of the user.
+    // The notes hold the server's words, and nothing of the user.
     let notes = contents_below(&bed.path("store"));
     assert!(notes.contains("&P=ztn"), "{notes}");
     for part in token.split('.') {

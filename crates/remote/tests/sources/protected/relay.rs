@@ -1,5 +1,5 @@
 //! A relay between a client and a server that holds everything back for a while, so that flights
-//! can be told apart, and keeps what passes.
+//! can be told apart, and keeps the bytes that pass.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 
-/// One way. Long against what a busy machine takes to answer.
+/// One way. Long against the time that a busy machine takes to answer.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// A direction.
@@ -19,7 +19,7 @@ pub enum From {
     Server,
 }
 
-/// What has passed on one connection, in order.
+/// Bytes that have passed on one connection, in order.
 type Passed = Arc<Mutex<Vec<(From, Vec<u8>)>>>;
 
 /// A relay to a port of this machine.
@@ -64,7 +64,7 @@ impl Relay {
         trips
     }
 
-    /// Forgets what has passed.
+    /// Forgets the bytes that have passed.
     pub fn clear(&self) {
         self.connections.lock().clear();
     }
@@ -86,7 +86,7 @@ impl Relay {
         })
     }
 
-    /// What clients have sent, a connection each.
+    /// Bytes that clients have sent, a connection each.
     pub fn sent(&self) -> Vec<Vec<u8>> {
         let connections = self.connections.lock();
         let sent = connections.iter().map(|passed| {

@@ -96,7 +96,8 @@ async fn xrd_http_takes_a_proxy_in_three_round_trips() {
 struct Nginx {
     bed: Bed,
     _server: Process,
-    /// Wants a certificate; wants a token; TLS 1.2 only; each writes down what it is asked with.
+    /// Wants a certificate; wants a token; TLS 1.2 only; each writes down the requests that it
+    /// gets.
     ports: [u16; 5],
 }
 

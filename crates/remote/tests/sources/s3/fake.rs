@@ -1,4 +1,5 @@
-//! A server of S3 that does what real ones do rarely: another region, another time, no document.
+//! A server of S3 with answers that real ones give rarely: another region, another time, no
+//! document.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ const KEY: &str = "AKIDMARKER";
 const SECRET: &str = "marker-of-a-secret";
 const TOKEN: &str = "marker-of-a-secret.session";
 
-/// What a user of a server has in the environment.
+/// The environment of a user of a server.
 fn config(endpoint: &Url) -> Config {
     let variables = [
         ("AWS_ENDPOINT_URL", endpoint.as_str()),
@@ -40,12 +41,12 @@ fn refusal(status: &str, lines: &[&str], code: &str, more: &str) -> Say {
     answer(status, lines, &format!("<Error><Code>{code}</Code>{more}</Error>"))
 }
 
-/// What is asked for of an object of ten bytes.
+/// The requested range of an object of ten bytes.
 fn ten_bytes(head: &str) -> Say {
     served(head, "0123456789")
 }
 
-/// What one range asks for.
+/// The bytes of one range.
 fn served(head: &str, content: &str) -> Say {
     let (_, range) = head.split_once("Range: bytes=").expect("a range");
     let (first, last) = range.split("\r\n").next().unwrap().split_once('-').unwrap();
@@ -80,7 +81,7 @@ async fn a_wrong_clock_is_told_by_the_servers_date() {
     assert!(error.to_string().contains("timedatectl"), "{error}");
 }
 
-/// A document of a refusal repeats what was signed, and its words are the server's.
+/// A document of a refusal repeats the signed text, and its words are the server's.
 #[tokio::test]
 async fn what_a_refusal_repeats_is_not_shown() {
     let repeated = format!(

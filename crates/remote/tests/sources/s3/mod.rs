@@ -1,4 +1,4 @@
-//! S3: a real server that verifies signatures, and one that does what real ones rarely do.
+//! S3: a real server that verifies signatures, and one with answers that real ones rarely give.
 
 mod fake;
 mod gateway;

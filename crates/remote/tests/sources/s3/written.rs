@@ -12,7 +12,7 @@ use crate::uploads::{OVER, check, content, files, upload};
 
 const KEYS: Option<(&str, &str)> = Some((KEY, SECRET));
 
-/// What the server keeps of uploads that have not ended.
+/// Parts that the server keeps of uploads that have not ended.
 fn leftovers(bucket: &Path) -> Vec<String> {
     let names = files(bucket).into_keys();
     names.filter(|name| name.contains(".sgwtmp")).collect()

@@ -10,7 +10,7 @@ use super::{OVER, check, content, files, upload};
 use crate::over_tcp;
 use crate::peers::{free_port, running_as_root, start, xrootd};
 
-/// What holds for every server to which may be written.
+/// Holds for every server that can be written to.
 async fn writes(origin: &str, data: &Path) {
     let remote = over_tcp(Config::default());
     for (name, size) in [("tiny", 101), ("empty", 0), ("small", 300_000), ("large", 30_000_000)] {

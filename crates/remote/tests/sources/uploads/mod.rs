@@ -41,7 +41,7 @@ pub async fn upload(
     upload.finish().await
 }
 
-/// What a file was written as is what it should be, by the checksum that came with it.
+/// The written file is as it should be, by the checksum that came with it.
 pub fn check(written: &Written, content: &[u8]) {
     assert_eq!(written.size, content.len() as u64);
     let checksum = written.checksum.clone().expect("a checksum");

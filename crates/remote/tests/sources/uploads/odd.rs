@@ -21,7 +21,7 @@ use crate::over_tcp;
 
 const NEW: CreateOptions = CreateOptions { overwrite: false, ..OVER };
 
-/// What a server does wrong.
+/// A server's faults.
 #[derive(Debug, Clone, Copy, Default)]
 struct Faults {
     /// It changes a byte of a file that is put under its final name.
@@ -207,7 +207,7 @@ async fn a_server_that_refuses_a_file_keeps_the_one_before() {
     }
 }
 
-/// A connection that breaks in the middle leaves a part of the file, or what was there before.
+/// A connection that breaks in the middle leaves a part of the file, or the earlier file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_part_of_a_file_does_not_keep_its_name() {
     for (name, options) in [("new", NEW), ("there", OVER)] {
@@ -226,7 +226,7 @@ async fn a_part_of_a_file_does_not_keep_its_name() {
     }
 }
 
-/// Regression: what was put of a file stayed where the caller gave up before the server's answer.
+/// Regression: a file that was put stayed where the caller gave up before the server's answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_is_given_up_at_its_end_goes() {
     for in_place in [false, true] {

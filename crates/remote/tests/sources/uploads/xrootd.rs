@@ -129,7 +129,7 @@ async fn a_file_is_appended_to_and_patched() {
 }
 
 /// At every moment the connection may be lost: the file is whole under its name in the end, or
-/// there is an error and nothing, or what was there before.
+/// there is an error and nothing, or the earlier file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_anywhere_costs_nothing() {
     let Some(place) = Place::start() else { return };
