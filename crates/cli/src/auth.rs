@@ -1,4 +1,4 @@
-//! `farroot auth`: what would be shown to servers, without asking one.
+//! `farroot auth`: the credentials that servers would get, without asking one.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ pub struct AuthArguments {
     json: bool,
 }
 
-/// Prints one line a place, and says what can be done.
+/// Prints one line a place, and hints.
 pub fn run(arguments: &AuthArguments) -> Outcome {
     let wallet = Config::from_env()?.wallet;
     let candidates = wallet.candidates(SystemTime::now());

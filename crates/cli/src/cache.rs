@@ -1,4 +1,4 @@
-//! `farroot cache`: what is kept of remote files on a disk of this machine.
+//! `farroot cache`: parts of remote files that are cached on a disk of this machine.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};
@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::reading::with_engine;
 use crate::table::{lines_of_json, table, text};
 
-/// Show and change what is kept of remote files on this machine's disk
+/// Show and change the cache of remote files on this machine's disk
 ///
 /// FARROOT_CACHE says how much is kept, FARROOT_CACHE_FOLDER where: see docs/cache.md.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ enum CacheVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Keep what is held of files, and will be, from eviction
+    /// Protect the cached parts of files, later ones included, from eviction
     Pin {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
@@ -49,7 +49,7 @@ enum CacheVerb {
         #[arg(long)]
         undo: bool,
     },
-    /// Remove what is kept of files, or what is used least
+    /// Remove the cached parts of files, or those used least
     Evict(EvictArguments),
     /// Read all that is kept, and compare it with its checksums
     Verify,
@@ -70,15 +70,15 @@ struct EvictArguments {
     /// URLs; of these files everything goes, pinned or not
     #[arg(value_name = "FILE", required_unless_present_any = ["to", "older_than"])]
     files: Vec<String>,
-    /// Until no more than so much is kept, as 5 GB: what is used least goes
+    /// Until no more than so much is cached, as 5 GB: the parts used least go
     #[arg(long, value_name = "BYTES", conflicts_with = "files")]
     to: Option<String>,
-    /// What has not been used for so many days
+    /// Parts that have not been used for so many days
     #[arg(long, value_name = "DAYS", conflicts_with_all = ["files", "to"])]
     older_than: Option<u64>,
 }
 
-/// Does what was asked.
+/// Runs the verb.
 pub fn run(arguments: &CacheArguments) -> Outcome {
     if let CacheVerb::Warm { files } = &arguments.verb {
         return warm(files);

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::reading::with_engine;
 use crate::table::lines_of_json;
 
-/// Find what the writer of a file did wrong, also what readers do not notice: the whole file is
+/// Find the mistakes of a file's writer, also those that readers do not notice: the whole file is
 /// read, and held in memory
 ///
 /// Each finding is broken (a reader fails or gets other values, or the next writer writes over

@@ -17,9 +17,9 @@ use crate::reading::with_config;
 
 /// Copy files to a local disk or to a server: over many connections, from several sources
 ///
-/// To a disk a copy that was broken off is resumed:
-/// What has come before a break, Ctrl-C or SIGTERM is kept beside the target (TARGET.farroot-part),
-/// and the same command goes on with it.
+/// To a disk a copy that was broken off is resumed: the bytes from before a break, Ctrl-C or
+/// SIGTERM are kept beside the target (TARGET.farroot-part), and the same command goes on with
+/// them.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
 pub struct CpArguments {
@@ -31,13 +31,13 @@ pub struct CpArguments {
     /// Another URL of the same file; may be given several times
     #[arg(long = "source", value_name = "URL")]
     sources: Vec<String>,
-    /// Replace what is there
+    /// Replace existing files
     #[arg(short, long)]
     force: bool,
     /// Directories, with all that is below them
     #[arg(short, long)]
     recursive: bool,
-    /// Only what is not there, or differs: by size, then by checksum, or else by time
+    /// Only files that are missing or differ: by size, then by checksum, or else by time
     #[arg(short, long)]
     update: bool,
     /// Compare one file with this checksum while it is copied, as in adler32:5bdad19a (also crc32,
@@ -124,7 +124,7 @@ impl CpArguments {
         Ok(())
     }
 
-    /// Says what was copied and verified, and what became of those files that have not been copied.
+    /// Prints the copied and verified files, and the errors of those that have not been copied.
     fn account(&self, copied: Vec<engine::Result<Copied>>, time: Duration) -> Outcome {
         let (files, mut failed) = (copied.len(), Vec::new());
         let (mut bytes, mut resumed, mut same) = (0, 0, 0);
@@ -190,7 +190,8 @@ impl CpArguments {
     }
 }
 
-/// `12.5 MB in 0.521 s, 24.0 MB/s`; of a copy that was resumed the rate is that of what was left.
+/// `12.5 MB in 0.521 s, 24.0 MB/s`; of a copy that was resumed the rate is that of the remaining
+/// bytes.
 fn summary(what: &str, bytes: u64, resumed: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64().max(1e-6);
     let rate = size(((bytes - resumed) as f64 / seconds) as u64);

@@ -11,7 +11,7 @@ use crate::reading::with_engine;
 use crate::setup;
 use crate::table::{lines_of_json, table, text};
 
-/// Find out what is wrong, or slow, on the way to a file: credentials, name, connection, TLS,
+/// Find the fault, or the slow step, on the way to a file: credentials, name, connection, TLS,
 /// clock, login, open, read, several ranges, and whether the file is whole
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
@@ -22,7 +22,7 @@ pub struct DoctorArguments {
     json: bool,
 }
 
-/// Prints one line a step, and says what can be done.
+/// Prints one line a step, and hints.
 pub fn run(arguments: &DoctorArguments) -> Outcome {
     with_engine(async |engine| {
         let findings = engine.examine(&arguments.url).await?;

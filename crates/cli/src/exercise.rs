@@ -29,10 +29,10 @@ pub struct ExerciseArguments {
     /// Events to read, from the first
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
-    /// Event by event, without saying beforehand what will be looked at
+    /// Event by event, without naming beforehand the branches that will be read
     #[arg(long)]
     row_wise: bool,
-    /// Of the rules that a reader event by event learns with, leave this out, to see what it brings
+    /// Of the rules that a reader event by event learns with, leave this out, to see its effect
     #[arg(long, value_enum, value_name = "RULE", requires = "row_wise")]
     without: Vec<Rule>,
     /// So many at once, each with connections of its own
@@ -47,7 +47,7 @@ pub struct ExerciseArguments {
 enum Rule {
     /// With the first basket, those of all branches come that hold the first entries
     Startup,
-    /// What is looked at now and then comes together, and before its next time
+    /// Branches that are read now and then come together, and before their next time
     Together,
 }
 

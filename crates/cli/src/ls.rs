@@ -1,4 +1,4 @@
-//! `farroot ls FILE...`: what is in files, and in directories.
+//! `farroot ls FILE...`: the objects in files, and the files in directories.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::table::{table, text};
 
 /// Of so many trees and RNTuples in a file it is said how many entries they have.
 const TABLES_MAX: usize = 256;
-/// Since 1970: the end of what four digits say.
+/// Since 1970: the end of the years of four digits.
 const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
 
 /// List the objects in files, and the files in directories
@@ -28,7 +28,7 @@ pub struct LsArguments {
     /// server ends with a /
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// Also what is in directories of a file
+    /// Also the objects in directories of a file
     #[arg(short, long)]
     recursive: bool,
     /// Of files in directories, also when they were last changed, where the server says it
@@ -125,7 +125,7 @@ async fn listing(
     Ok(if arguments.json { lines } else { text(&listed) })
 }
 
-/// What is said of an object beside what its key says.
+/// The columns of an object beside those of its key.
 struct Figures {
     /// Of a tree or an RNTuple that can be opened.
     entries: Option<u64>,
@@ -150,7 +150,7 @@ async fn figures(file: &File, keys: &[KeyInfo]) -> Vec<Figures> {
         opening.spawn(async move { (at, described(&file, &path, is_tree).await) });
     }
     while let Some(described) = opening.join_next().await {
-        // What cannot be opened is listed by its key; opening it gives the error.
+        // An object that cannot be opened is listed by its key; opening it gives the error.
         if let Ok((at, Ok((entries, stored, content)))) = described {
             let figures = &mut figures[at];
             figures.entries = Some(entries);
@@ -182,7 +182,7 @@ fn date(time: SystemTime) -> String {
     }
 }
 
-/// What is in a directory.
+/// The entries of a directory.
 fn files(directory: &str, listed: Vec<Listed>, arguments: &LsArguments) -> String {
     if arguments.json {
         let line = |file: &Listed| {

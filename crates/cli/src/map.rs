@@ -1,4 +1,4 @@
-//! `farroot map FILE`: what lies where in a file.
+//! `farroot map FILE`: the records of a file and their offsets.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::table::{lines_of_json, table, text};
 /// Decoded bytes of one batch of a read that is to be seen in the picture.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Show what lies where in a file: every record that its lists name, and the gaps
+/// Show the layout of a file: every record that its lists name, and the gaps
 #[derive(Debug, Args)]
 pub struct MapArguments {
     #[command(flatten)]
@@ -25,8 +25,7 @@ pub struct MapArguments {
     /// Ask each basket for its own compression, and go from key to key where no list names anything
     #[arg(long)]
     walk: bool,
-    /// Draw where the columns of a tree lie, and what has been fetched of the file, instead of
-    /// listing
+    /// Draw where the columns of a tree lie, and the ranges fetched of the file, instead of listing
     #[arg(long, value_name = "FILE.svg", conflicts_with_all = ["json", "walk"])]
     svg: Option<PathBuf>,
     /// Read the columns before drawing

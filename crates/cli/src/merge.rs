@@ -27,7 +27,7 @@ pub struct MergeArguments {
     /// URLs (root://, http://), paths or patterns, in the order that their entries are to have
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<String>,
-    /// Replace what is there
+    /// Replace an existing file
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
     /// Branches that not all inputs have: an error, left out where the first input lacks them

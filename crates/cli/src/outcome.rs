@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use engine::Reader;
 use remote::display::shown_lines;
 
-/// Why a verb has not done what it was asked.
+/// Why a verb has failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// To be read by a person: what, where, what to do.
+    /// To be read by a person: the fault, its place, a hint.
     Message(String),
     /// A signal has ended it: its number.
     Signal(u8),
@@ -51,7 +51,7 @@ impl Failure {
     }
 }
 
-/// Prints what was in the way; the code for the shell.
+/// Prints the error; returns the code for the shell.
 pub fn exit_code(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,

@@ -1,4 +1,5 @@
-//! `farroot plan FILE:TREE -c A,B`: what a read would fetch, and about how long it would take.
+//! `farroot plan FILE:TREE -c A,B`: the bytes that a read would fetch, and about how long it would
+//! take.
 
 use std::io::Write;
 use std::ops::Range;
@@ -16,7 +17,7 @@ use crate::reading::{Selection, with_engine};
 use crate::table::{Listing, table, text};
 use crate::units::parse_rate;
 
-/// Say what a read would fetch, without reading it
+/// Show the bytes that a read would fetch, without reading them
 #[derive(Debug, Args)]
 pub struct PlanArguments {
     #[command(flatten)]

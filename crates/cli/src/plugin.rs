@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "farroot.conf";
 /// Not one that XrdCl reads.
 const HTTP_ADDRESS: &str = "http-address";
-/// What stands before a proxy's address in the file.
+/// Stands before a proxy's address in the file.
 const ADDRESS: &str = "XROOT_PROXY = ";
 
 /// The text that leads clients to a proxy, whose address ends with the secret.
@@ -41,12 +41,12 @@ pub fn permanent() -> Option<PathBuf> {
 /// Writes a file that only this user can read.
 ///
 /// # Errors
-/// What the file system says.
+/// Those of the file system.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     remote::replace_private(path, text.as_bytes())
 }
 
-/// What stands before addresses of origins, the secret included.
+/// Prefixes of addresses of origins, the secret included.
 #[derive(Debug)]
 pub struct Prefixes {
     pub root: String,
@@ -58,10 +58,10 @@ pub struct Prefixes {
 pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    /// With what the folder has that the user has chosen before, so that other plug-ins go on.
+    /// With the files of the folder that the user has chosen before, so that other plug-ins go on.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub fn new(id: &str, proxy: &Prefixes, chosen: Option<&Path>) -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("farroot-run-{id}"));
         DirBuilder::new().mode(0o700).create(&path)?;
@@ -84,8 +84,8 @@ impl PrivateFolder {
         &self.0
     }
 
-    /// A file with what stands before addresses of HTTP: variables of the environment are printed,
-    /// and the secret is in it.
+    /// A file with the prefix of addresses of HTTP: variables of the environment are printed, and
+    /// the secret is in it.
     pub fn http_address(&self) -> PathBuf {
         self.0.join(HTTP_ADDRESS)
     }

@@ -65,7 +65,7 @@ pub struct ProxyArguments {
 /// Serves until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// What is in the way, for the terminal.
+/// An error for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
     let ProxyArguments { port, http_port, address, mine, for_commands, origins, .. } = arguments;
     let ProxyArguments { connections, connections_per_address, access_log, report, .. } = arguments;
@@ -126,7 +126,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
 /// Starts a proxy.
 ///
 /// # Errors
-/// What is in the way, for the terminal.
+/// An error for the terminal.
 pub fn started(config: Config) -> Result<Server, String> {
     let (port, address) = (config.port, config.address);
     Server::start(config).map_err(|error| match error.kind() {
@@ -144,7 +144,7 @@ fn announce(server: &Server, forwards: &str) -> io::Result<()> {
     writeln!(out, "{}\n{}\n{forwards}", server.root_url(), server.http_url())
 }
 
-/// Who may read what.
+/// Who may read which files.
 fn described(origins: &[Origin], address: IpAddr) -> String {
     let whom =
         if address.is_loopback() { "clients on this machine" } else { "all who can connect" };

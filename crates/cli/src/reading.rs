@@ -37,8 +37,8 @@ pub fn with_config(config: Config, work: impl AsyncFnOnce(&Engine) -> Outcome) -
     })
 }
 
-/// Waits for Ctrl-C or SIGTERM; the work is then dropped, and leaves behind what can be resumed.
-/// The signal's number.
+/// Waits for Ctrl-C or SIGTERM; the work is then dropped, and leaves behind a copy that can be
+/// resumed. Returns the signal's number.
 pub async fn ended() -> u8 {
     let terminated = async {
         match signal(SignalKind::terminate()) {
@@ -73,7 +73,7 @@ impl FileAndPath {
         (remote::address::join(files), at.object)
     }
 
-    /// Opens what is there; without a path, the only tree or RNTuple.
+    /// Opens the object of the path; without a path, the only tree or RNTuple.
     pub async fn content(&self, engine: &Engine) -> engine::Result<Content> {
         match self.split() {
             (file, Some(path)) => {
@@ -176,7 +176,7 @@ pub fn names_of(options: &[Several]) -> Vec<String> {
     options.iter().flat_map(|one| one.0.clone()).collect()
 }
 
-/// What stands between commas, but for those in parentheses, brackets and texts.
+/// The parts between commas, but for those in parentheses, brackets and texts.
 pub fn several(text: &str) -> Result<Several, String> {
     let (mut depth, mut quote, mut start) = (0i32, None, 0);
     let mut all = Vec::new();
@@ -206,13 +206,13 @@ fn named(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What a read is to say about itself when it is done.
+/// The reports of a read when it is done.
 #[derive(Debug, Args)]
 pub struct Account {
     /// Say at the end, on standard error, where the time went
     #[arg(long)]
     report: bool,
-    /// Draw what was read when and where in the file, as SVG
+    /// Draw the reads over time and offset in the file, as SVG
     #[arg(long, value_name = "FILE.svg")]
     timeline: Option<PathBuf>,
 }
@@ -220,7 +220,7 @@ pub struct Account {
 impl Account {
     /// Says it of everything that was read of the file.
     pub fn give(&self, engine: &Engine, file: &File) -> Outcome {
-        // What was read has also been printed by now.
+        // The entries have also been printed by now.
         let now = engine.trace().now();
         if self.report {
             eprint!("{}", shown_lines(&file.report().to_string()));

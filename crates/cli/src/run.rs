@@ -20,7 +20,7 @@ use crate::plugin::{Prefixes, PrivateFolder};
 use crate::proxy::started;
 use crate::user_proxy::{Claim, join_or_start, summary};
 
-/// What a shell says of a command that is not there.
+/// A shell's exit code for a command that is not there.
 const NO_COMMAND: u8 = 127;
 /// Settings of XRootD's client, unless the user has others. For how long, and how often, it
 /// tries to reach a server that is gone: by default minutes pass before a command has the error
@@ -34,8 +34,8 @@ const SETTINGS: [(&str, &str); 3] =
 /// ROOT, uproot, xrdcp and XRootD's Python need no change: XRootD's own client plug-in, which is
 /// part of them, leads root:// addresses to a proxy on this machine. Commands that run at the same
 /// time, with the same settings, share it, and it ends with the last of them. It reads with your
-/// credentials, and other users are kept out by a secret. Programs that read https:// can put what
-/// is in the file that FARROOT_PROXY names, for the command, before their addresses.
+/// credentials, and other users are kept out by a secret. Programs that read https:// can put the
+/// prefix from the file that FARROOT_PROXY names, for the command, before their addresses.
 ///
 /// The exit status is the command's.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ enum Proxy {
 /// Runs the command.
 ///
 /// # Errors
-/// What is in the way, for the terminal; the command's own failure.
+/// An error for the terminal; the command's own failure.
 pub fn run(arguments: &RunArguments) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot wait for a command: {error}"))?;
@@ -133,7 +133,7 @@ impl Proxy {
         }
     }
 
-    /// Ends the use of the proxy once the command has ended; returns one line on what was read.
+    /// Ends the use of the proxy once the command has ended; returns one line about its reads.
     async fn end(self) -> String {
         match self {
             Proxy::Shared(claim) => claim.end().await.unwrap_or_else(|| {
@@ -147,7 +147,7 @@ impl Proxy {
     }
 }
 
-/// The command, with what leads its reads here.
+/// The command, with the environment that leads its reads here.
 fn command(arguments: &RunArguments, folder: &PrivateFolder) -> Command {
     let mut command = Command::new(&arguments.command[0]);
     command

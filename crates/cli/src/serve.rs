@@ -63,7 +63,7 @@ pub struct ServeArguments {
     files: usize,
 }
 
-/// What `farroot serve --help` says of the numbers that no option changes.
+/// The part of `farroot serve --help` about the numbers that no option changes.
 fn help_on_limits() -> String {
     let Limits {
         requests,
@@ -130,7 +130,7 @@ impl ProtectionArguments {
 /// Serves until Ctrl-C.
 ///
 /// # Errors
-/// What is in the way, for the terminal.
+/// An error for the terminal.
 pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;

@@ -34,7 +34,7 @@ pub struct SetupArguments {
 /// Writes or removes it.
 ///
 /// # Errors
-/// What is in the way, for the terminal.
+/// An error for the terminal.
 pub fn run(arguments: &SetupArguments) -> Outcome {
     let path = permanent().ok_or("this user has no home directory".to_owned())?;
     configure(arguments, &path, &mut std::io::stdout().lock())
@@ -99,7 +99,7 @@ pub fn other_user(port: u16) -> Option<String> {
     (!is_ours).then(|| format!("another user (number {user})"))
 }
 
-/// What is wrong with the configuration; `None` where there is none, or nothing.
+/// The fault of the configuration; `None` where there is no fault, or no configuration.
 pub fn fault() -> Option<String> {
     let path = permanent().filter(|path| path.exists())?;
     let advice = "start it with farroot proxy --mine, or go back with farroot setup --remove";

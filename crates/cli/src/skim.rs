@@ -48,7 +48,7 @@ pub struct SkimArguments {
     /// Keep other tables and objects, merged; not where columns are encoded anew
     #[arg(long)]
     keep_rest: bool,
-    /// Replace what is there
+    /// Replace an existing file
     #[arg(short, long)]
     force: bool,
     /// The same inputs give the same bytes, without the time of writing
@@ -159,7 +159,7 @@ impl SkimArguments {
     }
 }
 
-/// What became of the inputs' clusters.
+/// The counts of the inputs' clusters: copied, taken, left out.
 fn clusters_as_json(report: &SkimReport) -> serde_json::Value {
     match report.clusters {
         Some(ClusterCounts { copied, taken, left_out }) => {

@@ -34,7 +34,7 @@ pub fn table(headings: &[&str]) -> Listing {
 }
 
 impl Listing {
-    /// Cells are names and texts of files: of control characters they show what they are.
+    /// Cells are names and texts of files: they show control characters as escapes.
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
         let cells = cells.into_iter().map(|cell| shown(cell.as_ref()).into_owned());
         self.table.add_row(cells.collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use remote::parse_bytes;
 /// Reads `100ms`, `0.1s`, `250us`.
 ///
 /// # Errors
-/// What is wrong with it, for the terminal.
+/// An error for the terminal.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a time: write 100ms or 0.1s");
     let trimmed = text.trim();
@@ -29,7 +29,7 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
 /// Reads `50MB/s`, `1Gbit/s`, `300 kB/s`; bytes per second.
 ///
 /// # Errors
-/// What is wrong with it, for the terminal.
+/// An error for the terminal.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a rate: write 50MB/s or 1Gbit/s");
     let amount = text.trim().strip_suffix("/s").ok_or_else(wrong)?.trim();

@@ -1,6 +1,6 @@
 //! `farroot serve` as a process under clients that take without giving: many connections that do
-//! not read, that say nothing, that ask for more than they take. What is asserted are bytes and
-//! counts of the server's process, and that an honest client has its file meanwhile.
+//! not read, that send nothing, that request more than they take. The tests assert bytes and counts
+//! of the server's process, and that an honest client has its file meanwhile.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,7 +24,7 @@ use xrootd::message::{
 const CLIENTS: usize = 200;
 /// Of these, connected at the same time: each waits until its requests are sent, or stuck.
 const CLIENTS_AT_ONCE: usize = 25;
-/// What the server may use at its height under any of these floods, kB: 200 MB.
+/// Memory that the server may use at its height under any of these floods, kB: 200 MB.
 const MEMORY_KB_MAX: u64 = 200_000;
 const HONEST_BYTES: usize = 3_000_000;
 
@@ -93,8 +93,8 @@ impl Served {
         limited(TcpStream::connect(self.address).unwrap())
     }
 
-    /// Connections that ask, and do not read. What they ask for is sent as far as the server takes
-    /// it.
+    /// Connections that send requests, and do not read. Requests are sent as far as the server
+    /// takes them.
     fn flood(&self, count: usize, asks: &[u8]) -> Vec<TcpStream> {
         let connect = || {
             let mut stream = self.connect();
@@ -113,7 +113,7 @@ impl Served {
         flood
     }
 
-    /// Waits until the server takes no more memory for what it has been asked, 20 s at most.
+    /// Waits until the server takes no more memory for its requests, 20 s at most.
     fn settle(&self) {
         let (mut before, mut same) = (0, 0);
         for _ in 0..200 {
@@ -159,7 +159,7 @@ fn limited(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// What a client sends until its files are open: handle 0 is the large one.
+/// The messages of a client until its files are open: handle 0 is the large one.
 fn logged_in() -> Vec<u8> {
     let login = Login {
         pid: 1,
@@ -288,8 +288,8 @@ fn xrootd_clients_that_do_not_read_listings_and_checksums() {
     served.assert_modest("200 XRootD clients of listings and checksums");
 }
 
-/// What is answered at once, without a file: the answers of a client that does not read were kept
-/// without end.
+/// Requests that are answered at once, without a file: the answers of a client that does not read
+/// were kept without end.
 #[test]
 fn xrootd_clients_that_do_not_read_small_answers() {
     let served = served(&[]);
@@ -308,7 +308,7 @@ fn xrootd_clients_that_do_not_read_small_answers() {
     served.assert_modest("30 XRootD clients of small answers");
 }
 
-/// As if far away, what is under way to the clients is in the server's memory, too.
+/// As if far away, bytes under way to the clients are in the server's memory, too.
 #[test]
 fn distant_clients_that_do_not_read() {
     let served = served(&["--rtt", "10ms"]);

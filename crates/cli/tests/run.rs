@@ -1,4 +1,5 @@
-//! `farroot run` as a shell sees it: what its command finds, how it ends, and what stays.
+//! `farroot run` as a shell sees it: the environment of its command, its end, and the files that
+//! stay.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Read, Write};

@@ -48,7 +48,8 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Batch systems end jobs with SIGTERM: what had come was lost, and the exit status said nothing.
+/// Batch systems end jobs with SIGTERM: the copied bytes were lost, and the exit status did not
+/// show it.
 #[test]
 fn a_copy_that_is_ended_by_a_signal_is_resumed() {
     let there = tempfile::tempdir().expect("a folder");

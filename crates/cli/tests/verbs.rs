@@ -1,4 +1,4 @@
-//! The command as a shell sees it: what it prints, and its exit code.
+//! The command as a shell sees it: its output, and its exit code.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -172,7 +172,7 @@ fn ntuples_are_planned_and_exercised_as_trees_are() {
     assert!(rows.contains(" each, all of 2\n"), "{rows}");
 }
 
-/// The json crate is the command's own; here, only what stands where is looked at.
+/// The json crate is the command's own; this looks only for the text behind a key.
 fn value(line: &str, key: &str) -> String {
     let (_, rest) = line.split_once(&format!("\"{key}\":")).expect(key);
     rest.split([',', '}']).next().expect("a value").to_owned()
@@ -251,7 +251,7 @@ fn cat_prints_the_same_from_disk_and_over_both_protocols() {
     }
 }
 
-/// What others read of a file by pyarrow is tested in Python.
+/// Reading such a file by pyarrow is tested in Python.
 #[cfg(feature = "parquet")]
 #[test]
 fn cat_writes_parquet() {
@@ -561,7 +561,7 @@ fn control_characters_of_names_are_shown_as_what_they_are() {
     }
     let error = farroot(&["cat", &tree, "-c", "f\x1b"]).stderr;
     assert!(visible(&error).contains("1b"));
-    // What programs read is as it is.
+    // Output for programs is unescaped.
     let csv = printed(&["cat", &tree, "--entry-stop", "1"]);
     assert!(csv.lines().next().expect("a head").contains("f\x1b]0;"), "{csv:?}");
 }

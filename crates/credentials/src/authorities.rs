@@ -39,7 +39,7 @@ pub struct Authorities {
     pub missing: Vec<PathBuf>,
 }
 
-/// What is looked at: directories and files of the grid, and those of the system.
+/// Searched places: directories and files of the grid, and those of the system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
     /// Directories of which the first one that is there counts.
@@ -65,7 +65,7 @@ impl Authorities {
         Authorities::load_at(surroundings, SystemTime::now())
     }
 
-    /// How many, from where, and what is lacking, in one line.
+    /// How many, from where, and which are lacking, in one line.
     pub fn summary(&self) -> String {
         let places: Vec<_> = self.places.iter().map(|place| place.display().to_string()).collect();
         let mut text = match places.is_empty() {

@@ -1,4 +1,4 @@
-//! All that is there and what would be used, for lists: `farroot auth`, `farroot doctor`.
+//! All credentials, and those that would be used, for lists: `farroot auth`, `farroot doctor`.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use crate::{
     Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, remedy, s3, token, x509,
 };
 
-/// One place, and what is in it. Nothing secret is in here.
+/// One place, and its credential. Nothing secret is in here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// Of which kind.
@@ -25,7 +25,7 @@ pub struct Candidate {
     pub left: Option<Duration>,
     /// The permissions of its file.
     pub mode: Option<u32>,
-    /// What else there is to know, a few words each: who issued it, what it allows, VOMS.
+    /// Other facts, a few words each: its issuer, its scopes, VOMS.
     pub notes: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn all(surroundings: &Surroundings, choice: &Choice, now: SystemTime)
 }
 
 impl Candidate {
-    /// What becomes of it, in a few words.
+    /// Whether it is used, in a few words.
     pub fn verdict(&self) -> String {
         match &self.state {
             State::Used => "used".to_owned(),
@@ -77,7 +77,7 @@ impl Candidate {
         matches!(self.state, State::Unusable(_))
     }
 
-    /// What to type so that it can be used; empty where it can, or nothing helps.
+    /// The command that makes it usable; empty where it can be used, or no command helps.
     pub fn remedy(&self) -> String {
         match &self.state {
             State::Unusable(unusable) => unusable.remedy(),
@@ -119,7 +119,7 @@ impl Candidate {
     }
 }
 
-/// What is good after another one, or after one that stops the search, is not used.
+/// A credential that is good after another one, or after one that stops the search, is not used.
 fn turn(state: State, decided: &mut bool) -> State {
     let state = match state {
         State::Used if *decided => State::Second,

@@ -81,7 +81,8 @@ impl PartialEq for TokenFrom {
     }
 }
 
-/// What the caller names; what is `None` is looked for in the usual places.
+/// The credentials that the caller names; those that are `None` are searched for in the usual
+/// places.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choice {
     /// The bearer token.

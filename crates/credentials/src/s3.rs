@@ -16,7 +16,7 @@ pub struct S3Keys {
     pub access_key: String,
     /// The secret with which requests are signed.
     pub secret_key: SecretString,
-    /// What a key for a limited time has besides.
+    /// The token of a key for a limited time.
     pub session_token: Option<SecretString>,
     /// Where they were found.
     pub place: Place,
@@ -25,8 +25,8 @@ pub struct S3Keys {
 }
 
 impl S3Keys {
-    /// The end of the access key's name, by which its user knows it, and no more: what is shown is
-    /// copied into mails and tickets.
+    /// The end of the access key's name, by which its user knows it, and no more: users copy it
+    /// into mails and tickets.
     pub fn shown_name(&self) -> String {
         let letters = self.access_key.chars().count();
         let hidden = letters.saturating_sub(4).max(letters.min(4));
@@ -254,7 +254,7 @@ impl Loaded {
 }
 
 /// The values of one section of a file of Amazon's tools; names of a nested part are `s3.name`.
-/// `None` where the section is not there. What is not understood is left out.
+/// `None` where the section is not there. Lines that are not understood are left out.
 pub fn values(text: &str, section: &str) -> Option<Vec<(String, Zeroizing<String>)>> {
     let mut values: Option<Vec<(String, Zeroizing<String>)>> = None;
     let (mut inside, mut part) = (false, String::new());

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What the places of credentials depend on, as values, so that a test can have others.
+/// The environment on which the places of credentials depend, as values, so that a test can have
+/// others.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The number of the effective user (geteuid(2)).

@@ -22,14 +22,14 @@ pub struct Token {
     pub place: Place,
     /// The permissions of its file.
     pub mode: Option<u32>,
-    /// What it says of itself, for messages only: anyone can write such a thing. `None` where it
-    /// is not a JSON Web Token.
+    /// Its own claims, for messages only: anyone can write such a thing. `None` where it is not a
+    /// JSON Web Token.
     pub claims: Option<Claims>,
     /// It lies beside others, of which that for the server and the path is chosen.
     pub is_among_others: bool,
 }
 
-/// What a token is wanted for.
+/// The intended use of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenUse {
     /// Name of the server, without brackets.
@@ -42,7 +42,7 @@ pub struct TokenUse {
     pub writes: bool,
 }
 
-/// What a token says of itself (RFC 7519, section 4.1; RFC 9068). For messages only.
+/// The claims of a token (RFC 7519, section 4.1; RFC 9068). For messages only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
     /// Who issued it (`iss`).
@@ -51,7 +51,7 @@ pub struct Claims {
     pub subject: Option<String>,
     /// Which servers it is for (`aud`).
     pub audience: Vec<String>,
-    /// What it allows (`scope`), in words as `storage.read:/cms`.
+    /// Its rights (`scope`), in words as `storage.read:/cms`.
     pub scope: Vec<String>,
     /// Until when it is valid (`exp`).
     pub expires: Option<SystemTime>,
@@ -264,7 +264,8 @@ fn trimmed(bytes: &[u8]) -> Result<Option<SecretString>, String> {
     if token.starts_with(b"-----BEGIN") {
         return Err("it begins as a certificate does".to_owned());
     }
-    // What a header or a message carries without quoting; macaroons and tokens of EOS, too.
+    // Characters that a header or a message carries without quoting; macaroons and tokens of EOS
+    // have no others, too.
     match token.iter().position(|byte| !byte.is_ascii_graphic()) {
         Some(at) => Err(format!("character {} is not one of a token", at + 1)),
         None => Ok(Some(String::from_utf8_lossy(token).into_owned().into())),
@@ -360,7 +361,7 @@ impl Claims {
         })
     }
 
-    /// Whether it is valid: a server refuses what was made in its future, too.
+    /// Whether it is valid: a server refuses a token made in its future, too.
     pub fn validity(&self, now: SystemTime) -> Validity {
         if let Some(ago) = self.expires.and_then(|until| now.duration_since(until).ok()) {
             return Validity::Over(ago);

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::{Kind, Place, remedy};
 
-/// A credential that was named or found and cannot be used. Its text is one sentence with the
-/// cause and what to type; nothing of the credential is in it.
+/// A credential that was named or found and cannot be used. Its text is one sentence with the cause
+/// and the command to type; nothing of the credential is in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in {place} {reason}{}", self.rest())]
 pub struct Unusable {
     /// Of which kind.
     pub kind: Kind,
-    /// What it is, for the message: `token`, `proxy`, `key of the certificate`.
+    /// Its name in the message: `token`, `proxy`, `key of the certificate`.
     pub what: &'static str,
     /// Where.
     pub place: Place,
@@ -37,17 +37,17 @@ pub enum Reason {
     TooLarge(u64),
     /// It says that it is for other servers than the one that is asked; those.
     Elsewhere(String),
-    /// It is not what it should be; what is wrong with it.
+    /// It is malformed; the fault.
     Malformed(String),
     /// The key has a passphrase, and a library does not ask for one.
     Encrypted,
     /// Since when it is no longer valid, by this machine's clock.
     Expired(Duration),
-    /// A certificate without its private key, or the other way round; what is missing.
+    /// A certificate without its private key, or the other way round; the missing part.
     Incomplete(&'static str),
     /// The key does not belong to the certificate.
     WrongKey,
-    /// The kind of key cannot do what is asked for; the kind that can.
+    /// The kind of key cannot do the requested operation; the kind that can.
     OtherKey(&'static str),
     /// No library of Kerberos is installed; the names that were tried.
     NoLibrary(String),
@@ -91,7 +91,7 @@ impl fmt::Display for Reason {
 }
 
 impl Unusable {
-    /// What the user can type or do; empty where the cause says it.
+    /// A hint for the user; empty where the cause says it.
     pub fn remedy(&self) -> String {
         let path = self.place.path().map(|path| path.display().to_string());
         let path = path.unwrap_or_default();

@@ -10,18 +10,18 @@ use crate::{
     TokenUse, Unusable, candidates, kerberos, s3, token, x509,
 };
 
-/// What one user has to show. It holds where to look, and of secrets those only that the caller
-/// gave; a copy costs nothing.
+/// The credentials of one user. It holds the places to search, and of secrets those only that the
+/// caller gave; a copy costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wallet {
     surroundings: Arc<Surroundings>,
     choice: Arc<Choice>,
-    /// What a token is wanted for, where several are there.
+    /// The intended use of a token, where several are there.
     wanted: Option<Arc<TokenUse>>,
 }
 
 impl Wallet {
-    /// With what the caller names, and these surroundings for the rest.
+    /// With the credentials that the caller names, and these surroundings for the rest.
     pub fn new(surroundings: Surroundings, choice: Choice) -> Self {
         Wallet { surroundings: Arc::new(surroundings), choice: Arc::new(choice), wanted: None }
     }
@@ -37,7 +37,7 @@ impl Wallet {
         Wallet::new(Surroundings::default(), choice)
     }
 
-    /// The same surroundings with what another caller names.
+    /// The same surroundings with the choice of another caller.
     #[must_use]
     pub fn with(&self, choice: Choice) -> Self {
         let (surroundings, wanted) = (self.surroundings.clone(), self.wanted.clone());
@@ -55,7 +55,7 @@ impl Wallet {
         &self.surroundings
     }
 
-    /// What the caller named.
+    /// The credentials that the caller named.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -144,8 +144,8 @@ impl Wallet {
         Authorities::load(&self.surroundings)
     }
 
-    /// All that is there, and what would be used, for lists. Kerberos is asked what it has; no
-    /// server is.
+    /// All credentials, and those that would be used, for lists. The Kerberos library is asked for
+    /// its ticket; no server is asked.
     pub fn candidates(&self, now: SystemTime) -> Vec<Candidate> {
         candidates::all(&self.surroundings, &self.choice, now)
     }

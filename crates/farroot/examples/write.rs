@@ -19,7 +19,7 @@ fn momenta(events: std::ops::Range<usize>) -> Array {
     Array::List { offsets: offsets.into(), content: Box::new(content) }
 }
 
-/// Writes so many entries, and says what became of them.
+/// Writes so many entries, and returns the report.
 pub fn write(address: &str, entries: usize) -> Result<WriteReport> {
     let engine = Engine::new()?;
     engine.block_on(async {

@@ -68,8 +68,8 @@ impl Engine {
         Ok(Table::new(self.inner.clone(), table))
     }
 
-    /// Begins a file at a path or a server's address. Under its name there is nothing, or what was
-    /// there before, until [`FileOutput::finish`].
+    /// Begins a file at a path or a server's address. Under its name there is nothing, or the
+    /// earlier file, until [`FileOutput::finish`].
     ///
     /// # Errors
     /// `InvalidArgument` where a file is there that may not be replaced, and where another writer
@@ -79,9 +79,8 @@ impl Engine {
         Ok(FileOutput::new(self.inner.clone(), file))
     }
 
-    /// Opens a file to write it further: what is new goes behind its end, and its header is
-    /// replaced at the end. Whatever happens on the way, the file has its old content or the new
-    /// one.
+    /// Opens a file to write it further: new bytes go behind its end, and its header is replaced at
+    /// the end. Whatever happens on the way, the file has its old content or the new one.
     ///
     /// # Errors
     /// As [`Engine::open`]; `InvalidArgument` where another writer has it; `Unsupported` for files
@@ -110,22 +109,21 @@ impl Engine {
     }
 
     /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
-    /// also `**`. What is no pattern stands for itself.
+    /// also `**`. A text that is no pattern stands for itself.
     ///
     /// # Errors
-    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
-    /// being listed.
+    /// `Unsupported` for a pattern on a server that lists nothing; an error of listing a directory.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         on_threads_of(&self.inner, self.inner.remote().matching(pattern)).await
     }
 
     /// Copies files of any kind to a local path: one to `target`, or any number into it where it is
-    /// a directory. A source is an address or a pattern. What has come of a file before a break is
-    /// taken up again, and it gets its name when it is complete. `progress` is called for each file
+    /// a directory. A source is an address or a pattern. The bytes of a file from before a break
+    /// are used again, and it gets its name when it is complete. `progress` is called for each file
     /// as it grows.
     ///
     /// # Errors
-    /// What concerns all files: patterns that match nothing, and targets that are none. Each file
+    /// Errors about all files: patterns that match nothing, and targets that are none. Each file
     /// has its own result, in their order.
     pub async fn copy<A: AsRef<str>>(
         &self,

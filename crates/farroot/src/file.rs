@@ -29,7 +29,7 @@ impl File {
         self.inner.size()
     }
 
-    /// What is in its top directory, or in all directories.
+    /// The objects in its top directory, or in all directories.
     ///
     /// # Errors
     /// `Corrupt`, and those of fetching.
@@ -54,7 +54,7 @@ impl File {
         Ok(Table::new(self.engine.clone(), table))
     }
 
-    /// Where the time and the bytes of what was read of this file went.
+    /// Where the time and the bytes of the reads of this file went.
     pub fn report(&self) -> Report {
         self.inner.report()
     }

@@ -17,8 +17,8 @@ use crate::threads::on_threads_of;
 /// Decoded bytes of a batch where the caller names no step.
 const STEP_BYTES: u64 = 100_000_000;
 
-/// What is read of every table of a scan: without further words all columns of all entries, in
-/// steps that decode to about 100 MB.
+/// The columns, entries and steps that a scan reads of every table: by default all columns of all
+/// entries, in steps that decode to about 100 MB.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     columns: ColumnSpec,
@@ -70,7 +70,7 @@ impl ScanOptions {
         ScanOptions { cut: Some(cut), ..self }
     }
 
-    /// Reads on where a file or a range of entries cannot be read, and says what was left out.
+    /// Reads on where a file or a range of entries cannot be read, and reports it as skipped.
     /// Without it the scan ends with the error.
     #[must_use]
     pub fn on_skipped(self, say: impl Fn(Skipped) + Send + Sync + 'static) -> Self {

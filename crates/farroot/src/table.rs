@@ -1,4 +1,4 @@
-//! A tree or an RNTuple, and what is read of it at once.
+//! A tree or an RNTuple, and the reads that return all entries at once.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;

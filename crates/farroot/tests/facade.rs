@@ -210,7 +210,7 @@ fn a_scan_goes_through_files_in_steps() {
     let all = |file| [(file, (30..40).collect()), (file, (40..80).collect())];
     assert_eq!(found, [all(0), all(2)].concat());
     assert_eq!(*skipped.lock().unwrap(), [1]);
-    // Without a word on what is skipped it ends with the error.
+    // Without a callback for skipped files it ends with the error.
     let mut scan = engine.scan(&addresses[1..], ScanOptions::new());
     assert_eq!(wait(scan.next()).unwrap().unwrap_err().kind(), ErrorKind::NotFound);
     assert!(wait(scan.next()).is_none());
@@ -238,7 +238,7 @@ fn the_examples_do_what_they_say() {
     assert_eq!(lines[2..4], ["Muon_pt: [20, 21]", "Muon_pt: [30, 31, 32]"]);
 }
 
-/// What is written by any executor, in parts of which the last comes first.
+/// A file that any executor writes, in parts of which the last comes first.
 #[test]
 fn a_file_is_written_by_any_executor() {
     let folder = tempfile::tempdir().unwrap();

@@ -75,7 +75,7 @@ struct Connected {
     activity: Arc<Activity>,
 }
 
-/// What the connections from one address have together.
+/// The resources that the connections from one address have together.
 #[derive(Debug)]
 struct Address {
     connections: usize,
@@ -108,7 +108,7 @@ impl Drop for FilePlace {
     }
 }
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Not logged in, or no request complete.
@@ -422,7 +422,7 @@ impl Client {
         }
     }
 
-    /// Waits while the client takes nothing of what it has been sent.
+    /// Waits while the client takes no bytes of its answers.
     pub async fn moves(&self) {
         let moves = self.activity.moves.notified();
         let blocked = self.activity.now.lock().blocked;

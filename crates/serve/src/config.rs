@@ -8,7 +8,7 @@ use super::guard::Protection;
 use super::limits::{Limits, descriptors};
 use super::shaped::Shape;
 
-/// What is served, where, and how far away it shall seem.
+/// The content to serve, the ports, and how far away the server shall seem.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub content: Content,
@@ -20,11 +20,11 @@ pub struct Config {
     pub http_port: Option<u16>,
     pub shape: Shape,
     pub protection: Protection,
-    /// Lowered to what the process's file descriptors allow.
+    /// Lowered as far as the process's file descriptors require.
     pub limits: Limits,
 }
 
-/// What is served.
+/// The content to serve.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Everything below a folder, which may be read by anyone who can connect.

@@ -12,7 +12,7 @@ use super::clients::Client;
 use super::far::{CacheRules, FarFile, FarFiles, Standing};
 use super::folder::{FolderFile, FolderFiles, Stat};
 
-/// What is served. Cheap to clone.
+/// The served files. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Files {
     Folder(FolderFiles),
@@ -26,12 +26,12 @@ pub enum Opened {
     Far(FarFile),
 }
 
-/// What a client calls a file.
+/// A client's name of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Name<'a> {
     /// As a folder has it.
     pub path: &'a Path,
-    /// As the request has it, with what is meant for servers on the way.
+    /// As the request has it, with the parts for servers on the way.
     pub written: &'a str,
     /// The request's protocol escapes characters by `%` and two digits.
     pub is_encoded: bool,
@@ -43,8 +43,8 @@ impl<'a> Name<'a> {
     }
 }
 
-/// A request's path without what is meant for servers on the way, and without the mark that asks
-/// for any server of a folder.
+/// A request's path without the parts for servers on the way, and without the mark that asks for
+/// any server of a folder.
 pub fn path_of(request: &str) -> &str {
     let path = request.split('?').next().unwrap_or_default();
     path.strip_prefix('*').unwrap_or(path)
@@ -94,7 +94,7 @@ impl Files {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// As for [`FolderFiles::open`]; what the origin says.
+    /// As for [`FolderFiles::open`]; the origin's error.
     pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<Opened> {
         self.open_with(client, name, CacheRules::default()).await
     }
@@ -115,7 +115,7 @@ impl Files {
         })
     }
 
-    /// What is known of a file or folder.
+    /// The stat of a file or folder.
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders of this machine are fine.
@@ -126,11 +126,11 @@ impl Files {
         }
     }
 
-    /// What an open file is now, whatever it was when it was opened. A file far away never differs:
-    /// reads of one that has changed fail.
+    /// The stat of an open file now, which may differ from that of its open. A file far away never
+    /// differs: reads of one that has changed fail.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn stat_now(&self, client: &Client, file: &Opened) -> io::Result<Stat> {
         match (self, file) {
             (Files::Folder(folder), Opened::Folder(file)) => folder.stat_now(client, file).await,
@@ -159,7 +159,7 @@ impl Files {
 }
 
 impl Opened {
-    /// What was known of the file when it was opened.
+    /// The stat of the file when it was opened.
     pub fn stat(&self) -> Stat {
         match self {
             Opened::Folder(file) => file.stat,
@@ -175,7 +175,7 @@ impl Opened {
         }
     }
 
-    /// What the proxy has of ranges; `None` for files of this machine.
+    /// How much of ranges the proxy has cached; `None` for files of this machine.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Option<Standing> {
         match self {
             Opened::Folder(_) => None,

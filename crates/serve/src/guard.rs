@@ -1,6 +1,6 @@
 //! Protection of a server: TLS around connections, and simple authentication within it.
 //!
-//! For tests, demonstrations and small groups. What a client shows is compared with a list; there
+//! For tests, demonstrations and small groups. A client's credential is compared with a list; there
 //! are no rights beyond reading all or nothing.
 
 use std::io::{self, Error, ErrorKind};
@@ -58,7 +58,7 @@ pub enum HttpEntry {
 
 impl Guard {
     /// # Errors
-    /// A file cannot be read or is not what it should be; there is something to protect and no TLS.
+    /// A file cannot be read or is malformed; there is something to protect and no TLS.
     pub fn new(protection: &Protection) -> io::Result<Self> {
         let Protection { tls, tokens, users } = protection;
         let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
@@ -127,7 +127,7 @@ impl Guard {
         }
     }
 
-    /// What `WWW-Authenticate` says.
+    /// The values of `WWW-Authenticate`.
     pub fn challenges(&self) -> Vec<&'static str> {
         let has_users = self.wanted.as_ref().is_some_and(|wanted| wanted.has_users);
         let has_tokens = self.wanted.as_ref().is_some_and(|wanted| !wanted.tokens.is_empty());

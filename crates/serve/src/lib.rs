@@ -138,7 +138,7 @@ impl Server {
         format!("{scheme}://{}//", reachable(self.address))
     }
 
-    /// What clients of a proxy have asked for, and what was brought; `None` for a folder.
+    /// Requests of a proxy's clients, and the bytes fetched for them; `None` for a folder.
     pub fn figures(&self) -> Option<Figures> {
         match &self.files {
             Files::Folder(_) => None,
@@ -190,7 +190,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     files: Files,
     guard: Guard,
@@ -231,8 +231,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Answers are complete when written, so they shall leave at once; and what a client does not take
-/// shall wait here, where it is counted, not in megabytes of the kernel's memory.
+/// Answers are complete when written, so they shall leave at once; and bytes that a client does not
+/// take shall wait here, where they are counted, not in megabytes of the kernel's memory.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]

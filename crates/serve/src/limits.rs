@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The limits of a server. A client at a limit waits or is refused in words; no client is given
-/// what others cannot do without.
+/// The limits of a server. A client at a limit waits or is refused in words; no client gets
+/// resources that others cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Connections in all. A new one beyond takes the place of the idle one that is oldest, of the
@@ -64,11 +64,11 @@ impl Default for Limits {
             answer_bytes: 64 << 10,
             shared_bytes: 64 << 20,
             answer_bytes_max: 2 << 20,
-            // What ROOT wants at a time, for two of its files.
+            // As much as ROOT wants at a time, for two of its files.
             far_bytes: 64 << 20,
             far_bytes_shared: 512 << 20,
             far_bytes_long: 128 << 20,
-            // What xrdcp sends at a time, with a checksum for each page.
+            // As much as xrdcp sends at a time, with a checksum for each page.
             write_bytes: (8 << 20) + (16 << 10),
             long_writes: 4,
             slow_writes: 16,
@@ -88,7 +88,7 @@ impl Default for Limits {
 pub const PIECE_BYTES: usize = 256 << 10;
 /// Connections that a proxy takes, however little memory its reads may have.
 const CONNECTIONS_LEAST: usize = 16;
-/// Descriptors for what is neither a client's connection nor a file that one has opened.
+/// Descriptors for uses beside clients' connections and the files that they have opened.
 const DESCRIPTORS_KEPT: usize = 64;
 
 impl Limits {
@@ -105,7 +105,7 @@ impl Limits {
         self
     }
 
-    /// These limits, lowered to what a process with so many file descriptors can keep.
+    /// These limits, lowered to those that a process with so many file descriptors can keep.
     pub fn within(mut self, descriptors: usize) -> Self {
         let usable = descriptors.saturating_sub(DESCRIPTORS_KEPT).max(4);
         // A listing has a descriptor too, on top of its connection's.
@@ -118,8 +118,8 @@ impl Limits {
     }
 }
 
-/// File descriptors that this process may have, where the system says it (Linux); otherwise what
-/// the most modest system gives.
+/// File descriptors that this process may have, where the system says it (Linux); otherwise as many
+/// as the most modest system gives.
 pub fn descriptors() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -14,8 +14,8 @@ use super::limits::{Limits, PIECE_BYTES};
 /// Pause after which a client that waits for room marks the room as short again.
 const SAY_AGAIN: Duration = Duration::from_secs(1);
 
-/// The room of one connection: some of its own, and what it may take of the room that it shares.
-/// Cheap to clone.
+/// The room of one connection: some of its own, and its part of the room that it shares. Cheap to
+/// clone.
 #[derive(Debug, Clone)]
 pub struct Room {
     own: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! A connection's bytes, and what they show of the client.
+//! A connection's bytes, and the client's activity that they show.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

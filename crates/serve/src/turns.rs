@@ -35,7 +35,7 @@ impl Turns {
     /// Runs `work`, which may block, on one of the threads when it is the address's turn.
     ///
     /// # Errors
-    /// What the work says.
+    /// Those of the work.
     pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         address: IpAddr,

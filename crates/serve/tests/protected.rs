@@ -71,7 +71,7 @@ fn both_protocols_are_spoken_within_tls() {
         let bytes = read(folder.path(), &format!("{url}f.root"), None);
         assert_eq!(bytes.expect(&url), CONTENT);
     }
-    // Without protection what is not encrypted is served, too.
+    // Without protection unencrypted requests are served, too.
     for url in [server.http_url(), server.root_url()] {
         let plain = url.replacen("s://", "://", 1);
         let bytes = read(folder.path(), &format!("{plain}f.root"), None);

@@ -21,7 +21,7 @@ use xrootd::message::{Login, Message, Open, Ping, Read as ReadRequest, Readv, ha
 const LARGE: u64 = 1 << 30;
 /// The memory of the proxy's reads.
 const MEMORY: u64 = 128 << 20;
-/// What the kernel's buffers may take for a client that does not read.
+/// Bytes that the kernel's buffers may take for a client that does not read.
 const KERNEL: u64 = 1 << 20;
 /// Most checks, 100 ms apart, whether the proxy has reached a state.
 const LOOKS: u32 = 600;
@@ -70,7 +70,7 @@ impl Bed {
         format!("/{}{name}", self.origin.root_url())
     }
 
-    /// What an XRootD client sends until it has a file open, under handle 0.
+    /// The messages of an XRootD client until it has a file open, under handle 0.
     fn opening(&self, name: &str) -> Vec<u8> {
         let open = Open::reading(&self.path(name), OpenOptions::FOR_READING);
         [logged_in(), open.frame(StreamId(2))].concat()
@@ -208,7 +208,7 @@ fn clients_that_do_not_read_are_cut_in_time() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    // What was on its way is less than one answer.
+    // The bytes on their way are fewer than one answer.
     clients.iter_mut().for_each(|client| assert!(drained(client) < LARGE / 10));
     bed.assert_an_honest_client_is_served();
 }

@@ -101,7 +101,7 @@ async fn what_is_given_up_leaves_nothing() {
         half.write(0, content(2 << 20).into(), false).await.unwrap();
         half.sync().await.unwrap();
         half.abandon().await;
-        // What the server does after the connection's end it does before the name is free again.
+        // The server cleans up after the connection's end before the name is free again.
         for _ in 0..1000 {
             if names(folder.path()) == ["sub/"] {
                 break;
@@ -136,7 +136,7 @@ async fn paths_do_not_leave_the_folder() {
     for url in urls(&server) {
         for path in ["out/new", "sub/../../new", "%2e%2e/new", ".ssh/new", ".secret"] {
             let tried = upload(&remote, &format!("{url}{path}"), b"x", false).await;
-            // What is `%2e` in HTTP is a name like others in XRootD; clients resolve `..`.
+            // `%2e` in HTTP is a name like others in XRootD; clients resolve `..`.
             let is_fine = path.contains("..") || path.contains('%');
             assert!(tried.is_err() || is_fine, "{url}{path}");
         }

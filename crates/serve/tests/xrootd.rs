@@ -16,7 +16,7 @@ use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::open::OpenOptions;
 use xrootd::profile::{Profile, Start};
 
-/// A client on a blocking socket, with what it has received by request.
+/// A client on a blocking socket, with the bytes that it has received by request.
 struct Session {
     client: Client,
     stream: TcpStream,
@@ -241,8 +241,8 @@ fn many_reads_at_once_are_all_answered() {
     }
 }
 
-/// Segments longer than what a connection always has in memory are sent in pieces, and what is
-/// answered meanwhile follows behind them.
+/// Segments longer than a connection's own memory are sent in pieces, and other answers follow
+/// behind them.
 #[test]
 fn long_segments_come_whole_however_little_memory_there_is() {
     let limits = Limits { shared_bytes: 0, answer_bytes: 1000, ..Limits::default() };

@@ -50,7 +50,7 @@ pub struct CatArguments {
 /// Prints the values, or has the library write them.
 pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
-        // What the library lacks is said before anything is read.
+        // A feature that the library lacks is an error before anything is read.
         let target = match arguments.parquet.as_deref() {
             Some(path) => Some(ParquetFile::create(library, path, true).await?),
             None => None,

@@ -35,8 +35,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Tells the proxy that the command has ended; returns the proxy's line on what was read since
-    /// this command joined. `None` if the proxy ended first or does not answer in time.
+    /// Reports to the proxy that the command has ended; returns the proxy's line about the reads
+    /// since this command joined. `None` if the proxy ended first or does not answer in time.
     pub async fn end(mut self) -> Option<String> {
         self.stream.write_all(b"ended\n").await.ok()?;
         let end = async {

@@ -92,8 +92,8 @@ impl Drop for Door {
     }
 }
 
-/// Serves one command: sends two lines, the addresses; after the command's line, which says that it
-/// has ended, one line on what was read. Returns the connection: `farroot run` ends at its close.
+/// Serves one command: sends two lines, the addresses; after the command's line, which reports its
+/// end, one line about the reads. Returns the connection: `farroot run` ends at its close.
 async fn attend(stream: UnixStream, server: Arc<Server>, secret: String) -> BufReader<UnixStream> {
     let before = server.figures().unwrap_or_default();
     let mut stream = BufReader::new(stream);

@@ -3,7 +3,7 @@
 use ::serve::Figures;
 use remote::report::{count, size};
 
-/// The last line of `farroot run`: what was read between two snapshots of a proxy's figures.
+/// The last line of `farroot run`: the reads between two snapshots of a proxy's figures.
 pub fn summary(before: &Figures, after: &Figures) -> String {
     let more = |of: fn(&Figures) -> u64| of(after).saturating_sub(of(before));
     let opens = more(|figures| figures.opens);

@@ -158,8 +158,8 @@ impl Library {
         self.check(major, minor)?;
         let mut context: Handle = null_mut();
         let mut token = Buffer { length: 0, value: null_mut() };
-        // SAFETY: as above. Null for credential, bindings, input and the values that are not
-        // wanted is what the function takes for the usual ones.
+        // SAFETY: as above. The function takes null for credential, bindings, input and the values
+        // that are not wanted as the usual ones.
         let major = unsafe {
             (self.init_context)(
                 &mut minor,

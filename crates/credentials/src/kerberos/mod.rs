@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::{Choice, Kind, Place, Reason, Surroundings, Unusable};
 use library::Library;
 
-/// What the library has for its user.
+/// The library's ticket for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ticket {
     /// Whose tickets they are: `user@REALM`.
@@ -56,7 +56,7 @@ fn with_realm(reason: Reason, principal: &str) -> Reason {
     }
 }
 
-/// What the library has; asks no server.
+/// The library's ticket; asks no server.
 pub(crate) fn look(surroundings: &Surroundings, choice: &Choice) -> Result<Ticket, Unusable> {
     let fail = |reason| unusable(surroundings, choice, reason);
     let library = Library::load().map_err(fail)?;

@@ -2,13 +2,13 @@
 
 /// The object identifier of Kerberos 5, as the frame has it: 1.2.840.113554.1.2.2.
 const KERBEROS: [u8; 11] = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2];
-/// What follows it in front of an AP-REQ (RFC 4121, section 4.1).
+/// The bytes behind it in front of an AP-REQ (RFC 4121, section 4.1).
 const AP_REQ: [u8; 2] = [1, 0];
 /// No name of a service is longer, in bytes.
 const LONGEST: usize = 512;
 
-/// The principal of an offer, without what the server would like besides: `xrootd/host@REALM,fwd`
-/// asks for a ticket that the server could use in the user's name, which farroot does not give.
+/// The principal of an offer, without the server's other wishes: `xrootd/host@REALM,fwd` asks for a
+/// ticket that the server could use in the user's name, which farroot does not give.
 pub(super) fn service(offer: &str) -> Result<&str, String> {
     let principal = offer.split(',').next().unwrap_or_default().trim();
     let graphic = principal.bytes().all(|byte| byte.is_ascii_graphic());

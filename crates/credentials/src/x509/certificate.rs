@@ -13,7 +13,7 @@ const VOMS: &str = "1.3.6.1.4.1.8005.100.100.5";
 /// `proxyCertInfo` of RFC 3820, and of the draft before it.
 const PROXY: [&str; 2] = ["1.3.6.1.5.5.7.1.14", "1.3.6.1.4.1.3536.1.222"];
 
-/// What a certificate says. Nothing here is verified.
+/// The fields of a certificate. Nothing here is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
     /// Whose it is, as grid users write names.

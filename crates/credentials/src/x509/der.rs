@@ -1,6 +1,6 @@
 //! DER (X.690) as far as names need it: tags of one byte, definite lengths.
 
-/// One element: its tag, its content, and what follows it.
+/// One element: its tag, its content, and the bytes behind it.
 pub(super) struct Element<'a> {
     pub tag: u8,
     pub content: &'a [u8],

@@ -1,4 +1,4 @@
-//! A certificate with its key: what a user shows.
+//! A certificate with its key: the credential that a user shows.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -20,7 +20,7 @@ pub struct Identity {
     pub key: SecretSlice<u8>,
     /// How the key is built.
     pub key_form: KeyForm,
-    /// Whose it is: the subject of the user's certificate, without what proxies add.
+    /// Whose it is: the subject of the user's certificate, without the names that proxies add.
     pub subject: String,
     /// From when all of the chain is valid.
     pub not_before: SystemTime,
@@ -103,8 +103,8 @@ impl Identity {
     /// Signs bytes as they are (PKCS#1 v1.5, type 1, without the name of a digest), with blinding,
     /// in pieces of the key's length less eleven bytes, as XRootD's gsi wants them.
     ///
-    /// What is signed so can pass for a signature of anything: only the exchange of gsi may ask
-    /// for it, once the server is verified, and only for what it has itself, or for eight bytes.
+    /// Such a signature can pass for one of anything: only the exchange of gsi may request it, once
+    /// the server is verified, and only for bytes of its own, or for eight bytes.
     pub fn sign_raw(&self, raw: &[u8]) -> Result<Vec<u8>, Unusable> {
         let key = key::rsa(self.key.expose_secret(), self.key_form);
         let signed = key.and_then(|key| key::sign_raw(&key, raw));

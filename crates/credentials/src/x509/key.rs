@@ -65,8 +65,9 @@ impl PublicKey {
         Some(PublicKey { modulus: key.n().to_bytes_be(), exponent: key.e().to_bytes_be() })
     }
 
-    /// What was signed raw, in pieces ([`Identity::sign_raw`](crate::Identity::sign_raw)); the
-    /// error says what is wrong with the signature.
+    /// The bytes that were signed raw, in pieces
+    /// ([`Identity::sign_raw`](crate::Identity::sign_raw)); the error names the fault of the
+    /// signature.
     pub fn recover_raw(&self, signature: &[u8]) -> Result<Vec<u8>, &'static str> {
         let modulus = BigUint::from_bytes_be(&self.modulus);
         let exponent = BigUint::from_bytes_be(&self.exponent);

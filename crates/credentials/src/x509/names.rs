@@ -90,7 +90,8 @@ pub fn one_line(name: &[u8]) -> String {
     line
 }
 
-/// The last name in one, if it is a common one: in a proxy's subject, what the proxy added.
+/// The last name in one, if it is a common one: in a proxy's subject, the name that the proxy
+/// added.
 pub(super) fn last_common_name(name: &[u8]) -> Option<String> {
     let set = elements(element(name)?.content).last()?;
     let pair = elements(set.content).last()?;

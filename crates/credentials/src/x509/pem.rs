@@ -14,8 +14,8 @@ pub(super) struct Block {
     pub der: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// The blocks of a file, in its order. What is between them is left out, and so is one that does
-/// not end.
+/// The blocks of a file, in its order. Text between them is left out, and so is one that does not
+/// end.
 pub(super) fn blocks(text: &[u8]) -> Vec<Block> {
     let mut found = Vec::new();
     let mut open: Option<(String, bool, Zeroizing<Vec<u8>>)> = None;

@@ -13,7 +13,7 @@ const BYTES_MAX: u64 = 32 << 20;
 /// Authorities of one name in a directory, at the most.
 const NUMBERS_MAX: usize = 10;
 
-/// What an authority, whose name is given as DER, has taken back: its lists in these directories
+/// The revocation lists of an authority, whose name is given as DER: those in these directories
 /// that are not out of date, as DER. Their signatures are not verified. Reads files.
 pub fn revocations(directories: &[PathBuf], issuer: &[u8], now: SystemTime) -> Vec<Vec<u8>> {
     let (new, old) = hashes(issuer);

@@ -1,4 +1,4 @@
-//! Directories of authorities as grid sites have them, with what time leaves in them.
+//! Directories of authorities as grid sites have them, with the leftovers of years.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -88,12 +88,12 @@ fn usual_places_add_to_the_systems_authorities_and_named_ones_replace_them() {
     if both.places.len() > 1 {
         assert!(both.anchors.len() > 1, "the system's");
     }
-    // What replaces the system's list leaves the grid's directory.
+    // A variable that replaces the system's list leaves the grid's directory.
     let bundle = grid.home.write("bundle", grid.file("user.pem"), 0o644);
     let variables = [("SSL_CERT_FILE", bundle.to_str().unwrap())];
     let replaced = Authorities::load(&grid.home.surroundings(&variables));
     assert_eq!(trusted(&replaced), [own]);
-    // What names the grid's directory is all.
+    // A variable that names the grid's directory replaces all.
     let variables = [("X509_CERT_DIR", "/nowhere/certificates")];
     let missing = Authorities::load(&grid.home.surroundings(&variables));
     assert!(missing.anchors.is_empty() && !missing.grid);

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::home::Home;
 
-/// Runs OpenSSL in a folder; what it prints.
+/// Runs OpenSSL in a folder; returns its output.
 pub fn openssl(folder: &Path, arguments: &str) -> String {
     let run = Command::new("openssl").current_dir(folder).args(words(arguments)).output();
     let run = run.expect("these tests need the command openssl");

@@ -1,4 +1,4 @@
-//! Nothing secret is in what can be printed.
+//! No secret is in a text that can be printed.
 
 use std::time::SystemTime;
 

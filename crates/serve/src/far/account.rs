@@ -29,9 +29,9 @@ pub struct Figures {
     pub opens_ahead: OpensAhead,
     /// Files that are open at their origins.
     pub files_open: u64,
-    /// What clients have asked for, and what was predicted of it.
+    /// Requests of clients, and how much of them was predicted.
     pub used: Used,
-    /// What the cache on disk has brought; nothing without one.
+    /// Counters of the cache on disk; zeros without one.
     pub cache: CacheCounters,
     /// Bytes that clients were handed.
     pub delivered: u64,

@@ -17,7 +17,7 @@ pub fn failure(error: Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// What an origin has said, or was said of it.
+/// The error of an origin, or about it.
 pub fn known(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }

@@ -26,7 +26,7 @@ pub fn text(figures: &Figures) -> String {
     text
 }
 
-/// A family of counters: its name, what it counts, its label, and the values by label.
+/// A family of counters: its name, its description, its label, and the values by label.
 type Family<'a> = (&'a str, &'a str, &'a str, Vec<(&'a str, u64)>);
 
 impl Collector for Snapshot {

@@ -1,4 +1,4 @@
-//! Files far away, for clients near by: what `farroot proxy` serves.
+//! Files far away, for clients near by: the content of `farroot proxy`.
 //!
 //! All clients that read one address at the same time share one open at its origin
 //! ([`Engine::watch`]), so that ranges which several of them want travel once. The open outlives
@@ -72,14 +72,14 @@ pub struct Forwarding {
     /// Servers whose files may be read. With none, all where the proxy listens on loopback, and
     /// none elsewhere.
     pub origins: Vec<Origin>,
-    /// What clients name in front of every path; on loopback only.
+    /// The secret that clients name in front of every path; on loopback only.
     pub secret: Option<SecretString>,
     /// Where a line is written for each file that a client closes; `-` is the standard error.
     pub access_log: Option<PathBuf>,
 }
 
 impl Forwarding {
-    /// What clients write between this proxy and an origin: the secret, as part of a path.
+    /// The text that clients write between this proxy and an origin: the secret, as part of a path.
     pub fn prefix(&self) -> String {
         self.secret.as_ref().map(name::secret_prefix).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ pub struct FarFile(Arc<ClientFile>);
 
 struct ClientFile {
     origin: Arc<OriginFile>,
-    /// What this client has read decides what is read ahead for it.
+    /// The reads of this client decide its prefetch.
     watched: Watched,
     /// Whether the file was opened anew since its age exceeded this client's `age_max`.
     was_too_old: bool,
@@ -154,7 +154,7 @@ impl FarFiles {
         }
         if secret.is_none() {
             settings.wallet = Wallet::empty();
-            // What this proxy may connect to is checked here, which another one would evade.
+            // This proxy checks its connections here; another proxy behind it would evade that.
             settings.proxies = remote::Proxies::default();
         }
         if origins.is_empty() && !is_shared {
@@ -213,7 +213,7 @@ impl FarFiles {
         Ok(FarFile(Arc::new(client_file)))
     }
 
-    /// What is known of a file. It stays open for a while, as clients mostly open it next.
+    /// The stat of a file, which stays open for a while, as clients mostly open it next.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -242,8 +242,8 @@ impl FarFiles {
         self.0.engine.remote().cache().iter().for_each(remote::cache::Cache::flush);
     }
 
-    /// What clients have asked for and what was brought for them, in the format of Prometheus;
-    /// `None` where the name asks for something else.
+    /// Requests of clients and the bytes fetched for them, in the format of Prometheus; `None`
+    /// where the name is that of something else.
     ///
     /// # Errors
     /// `PermissionDenied` without the secret.
@@ -274,7 +274,7 @@ impl FarFiles {
             kept.len() < before
         };
         if was_open {
-            // An origin may let no one write what is open for reading.
+            // An origin may let no one write a file that is open for reading.
             tokio::time::sleep(CLOSING).await;
         }
         Ok(address)
@@ -348,7 +348,7 @@ impl FarFiles {
         self.opened(address, CacheUse::Verified).await
     }
 
-    /// Closes at their origins what no client has had open for a while.
+    /// Closes at their origins the files that no client has had open for a while.
     async fn close_unused(self) {
         let inner = Arc::downgrade(&self.0);
         drop(self);
@@ -392,8 +392,8 @@ impl OriginFile {
     }
 }
 
-/// What clients learn of a file. All that distinguishes its versions goes into one number, which
-/// is the id of XRootD and part of the entity tag of HTTP; where an origin says nothing but the
+/// The stat of a file for clients. All that distinguishes its versions goes into one number, which
+/// is the id of XRootD and part of the entity tag of HTTP; where an origin gives nothing but the
 /// size, each open has a number of its own.
 fn stat_of(file: &Watched) -> Stat {
     let info = file.info();
@@ -421,7 +421,7 @@ impl FarFile {
         Reading::new(self.clone(), client.far_room(), ranges, is_whole)
     }
 
-    /// What the proxy has of ranges that end within the file.
+    /// How much of ranges that end within the file the proxy has cached.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
         let opened = (self.0.origin.opened, self.0.was_too_old);
         Standing::of(&self.0.watched, opened, ranges)

@@ -1,4 +1,4 @@
-//! From what a client calls a file to its address at the origin.
+//! From a client's name of a file to its address at the origin.
 //!
 //! Over XRootD the path is `/root://origin:1094//path?query`, as the forwarding servers of XRootD
 //! have it, and over HTTP `/https://origin/path?query`. A proxy of one user wants its secret in
@@ -13,7 +13,7 @@ use super::origins::scheme;
 use crate::files::Name;
 use crate::guard::is_same;
 
-/// What stands before a secret in a path.
+/// Stands before a secret in a path.
 const SECRET_MARK: &str = "k-";
 /// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
 /// not sent them, and none of them chooses a credential of the user who runs the proxy.
@@ -47,7 +47,7 @@ pub fn secret_prefix(secret: &SecretString) -> String {
 /// The file's address at the origin.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no address of a server's file, or leads upwards;
+/// `InvalidArgument` for a name that is no address of a server's file, or leads upwards;
 /// `PermissionDenied` without the secret.
 pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Address> {
     let wrong = |what: &str| {
@@ -95,7 +95,7 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
     }
 }
 
-/// What of a query is for the origin.
+/// The part of a query that is for the origin.
 fn forwarded(query: &str) -> String {
     let is_kept = |part: &&str| {
         let key = part.split('=').next().unwrap_or_default();

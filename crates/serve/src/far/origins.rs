@@ -126,7 +126,7 @@ impl Origin {
         }
     }
 
-    /// Whether it names this machine, of which others are then shown what it serves.
+    /// Whether it names this machine, whose files others could then read.
     pub fn is_here(&self) -> bool {
         let host = self.host.trim_matches(['[', ']']);
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -120,7 +120,7 @@ impl Reading {
         self.next().now_or_never().unwrap_or(Ok(None))
     }
 
-    /// Wants what there is room for, all of it together.
+    /// Wants the ranges for which there is room, all of them together.
     fn want_on(&mut self) {
         let mut ranges = Vec::new();
         while let Some(next) = self.first_waiting()

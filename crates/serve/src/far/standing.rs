@@ -17,7 +17,7 @@ pub struct CacheRules {
     pub age_max: Option<u64>,
 }
 
-/// What a proxy has of the bytes of an answer.
+/// How many bytes of an answer a proxy has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Bytes of the file in the answer.
@@ -35,7 +35,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What the proxy has of ranges that end within a file, which was opened at `opened`.
+    /// How much the proxy has cached of ranges that end within a file, which was opened at
+    /// `opened`.
     pub fn of(
         watched: &Watched,
         (opened, was_too_old): (Instant, bool),

@@ -1,4 +1,4 @@
-//! Files that clients of this proxy write at their origins: what was known of them is old.
+//! Files that clients of this proxy write at their origins: their cached facts are out of date.
 
 use std::collections::BTreeSet;
 

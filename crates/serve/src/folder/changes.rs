@@ -1,8 +1,8 @@
 //! Changes of a folder of this machine: new content, other names, new folders. Blocks.
 //!
-//! A new file is written under a name that no client can use, and gets its own when it is whole:
-//! who reads the file before goes on reading that one. What has one name is changed by one client
-//! at a time.
+//! A new file is written under a name that no client can use, and gets its own when it is whole: a
+//! client that reads the file before goes on reading that one. The file of one name is changed by
+//! one client at a time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +22,7 @@ const DAMAGED_MAX: usize = 1024;
 /// How a file is opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteMode {
-    /// What is there is changed in its place.
+    /// The existing file is changed in its place.
     Update,
     /// A new file, with the folders above it where `make_path` says so.
     Create { may_replace: bool, make_path: bool },
@@ -32,7 +32,7 @@ pub enum WriteMode {
 #[derive(Debug, Default)]
 pub struct Claims(Mutex<BTreeSet<PathBuf>>);
 
-/// The right to change what has one name, and all below; given back when dropped.
+/// The right to change the file or folder of one name, and all below; given back when dropped.
 #[derive(Debug)]
 struct Claim {
     claims: Arc<Claims>,
@@ -58,7 +58,7 @@ impl Drop for Claim {
     }
 }
 
-/// What belongs to a file that is open for writing. A new one that is dropped without
+/// The state of a file that is open for writing. A new one that is dropped without
 /// [`finish`](Self::finish) leaves nothing behind.
 #[derive(Debug)]
 pub struct Writing {
@@ -118,7 +118,7 @@ impl Writing {
             () => file.sync_all().and_then(|()| fs::rename(&part, target)),
         };
         if named.is_err() {
-            // What cannot be removed either is hidden.
+            // A part that cannot be removed either is hidden.
             let _ = fs::remove_file(&part);
         }
         named
@@ -245,7 +245,7 @@ impl Folder {
     /// Makes a folder and those above it where they are not there.
     ///
     /// # Errors
-    /// `PermissionDenied`; what the file system says.
+    /// `PermissionDenied`; those of the file system.
     pub fn make_folders(&self, path: &Path) -> io::Result<()> {
         let mut so_far = PathBuf::new();
         for part in path.components() {
@@ -258,7 +258,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The real path of what a client calls `path`, or of what would have that name.
+    /// The real path of a client's `path`, also of one that is not there yet.
     fn place(&self, path: &Path) -> io::Result<PathBuf> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.name_in_folder(path),

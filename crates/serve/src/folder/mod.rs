@@ -25,7 +25,7 @@ const HASH_BYTES: u64 = 4 << 20;
 /// Of these, read at a time.
 const HASH_STEP_BYTES: usize = 256 << 10;
 
-/// What is served. Cheap to clone.
+/// The served folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct FolderFiles {
     folder: Arc<Folder>,
@@ -89,7 +89,7 @@ impl FolderFiles {
         Ok(FolderFiles { folder, claims, turns: Turns::new(threads) })
     }
 
-    /// What is known of `path`.
+    /// The stat of `path`.
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
@@ -114,10 +114,10 @@ impl FolderFiles {
         self.turns.run(client.address(), open).await
     }
 
-    /// What an open file is now, whatever it was when it was opened.
+    /// The stat of an open file now, which may differ from that of its open.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn stat_now(&self, client: &Client, file: &FolderFile) -> io::Result<Stat> {
         let file = file.file.clone();
         self.turns.run(client.address(), move || Ok(Stat::of(&file.file.metadata()?))).await
@@ -126,7 +126,7 @@ impl FolderFiles {
     /// Bytes that the file has now.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn size(&self, client: &Client, file: &FolderFile) -> io::Result<u64> {
         let file = file.file.clone();
         self.turns.run(client.address(), move || Ok(file.file.metadata()?.len())).await
@@ -135,7 +135,7 @@ impl FolderFiles {
     /// Up to `count` bytes from `offset` on; fewer only at the end of the file.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn read(
         &self,
         client: &Client,
@@ -156,7 +156,7 @@ impl FolderFiles {
     /// All parts, one behind the other.
     ///
     /// # Errors
-    /// What the file system says; `UnexpectedEof` where a file ends before a part does.
+    /// Those of the file system; `UnexpectedEof` where a file ends before a part does.
     pub async fn gather(&self, client: &Client, parts: Vec<Fragment>) -> io::Result<Vec<u8>> {
         let gather = move || {
             let mut bytes = Vec::with_capacity(parts.iter().map(Fragment::len).sum());
@@ -189,10 +189,10 @@ impl FolderFiles {
     }
 
     /// The next names of a folder, sorted, of which `text_bytes` of each name gives how many bytes
-    /// of `room` it takes; and what is left, if there may be more.
+    /// of `room` it takes; and the rest of the folder, if there may be more.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn names(
         &self,
         client: &Client,
@@ -211,7 +211,7 @@ impl FolderFiles {
     /// The file's checksum, of all its bytes, made in many turns.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn checksum(
         &self,
         client: &Client,

@@ -19,7 +19,7 @@ pub struct Folder {
     writable: bool,
 }
 
-/// What is known of a file or folder.
+/// The stat of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// Bytes.
@@ -83,7 +83,7 @@ impl Folder {
         Ok(Folder { root, hidden, writable })
     }
 
-    /// The real path of what a client calls `path`.
+    /// The real path of a client's `path`.
     ///
     /// # Errors
     /// `NotFound`, also for links that lead in a circle, for names too long for the file system,
@@ -132,7 +132,7 @@ impl Folder {
         }
     }
 
-    /// What is known of `path`.
+    /// The stat of `path`.
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
@@ -170,7 +170,7 @@ impl Folder {
         Ok(Listed { path, entries })
     }
 
-    /// What may be shown of one entry: files and folders that can be opened here.
+    /// One entry as clients see it: files and folders that can be opened here.
     fn entry(&self, folder: &Path, entry: &DirEntry) -> Option<Entry> {
         let name = entry.file_name();
         if !self.hidden && name.as_bytes().starts_with(b".") {
@@ -194,7 +194,7 @@ impl Listed {
     /// whether there may be more. A large folder comes in several such parts.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub fn next(
         &mut self,
         folder: &Folder,
@@ -225,7 +225,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// Fills the buffer from `offset` of the file on; how many bytes there were.
 ///
 /// # Errors
-/// What the file system says.
+/// Those of the file system.
 pub fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

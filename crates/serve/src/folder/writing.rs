@@ -53,7 +53,7 @@ impl FolderFiles {
     /// Writes bytes at a place of the file.
     ///
     /// # Errors
-    /// What the file system says; `PermissionDenied` where it is open for reading only.
+    /// Those of the file system; `PermissionDenied` where it is open for reading only.
     pub async fn write(
         &self,
         client: &Client,

@@ -11,7 +11,7 @@ use super::last_modified;
 use super::range::{self, RangeRequest};
 use crate::folder::Stat;
 
-/// What the answer to a request contains.
+/// Content of the answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Nothing: a precondition of the request fails (412).
@@ -26,8 +26,8 @@ pub enum Asked {
     Ranges(Vec<Range<u64>>),
 }
 
-/// What a request asks of a file with this description. Conditions are evaluated in their order of
-/// precedence (section 13.2.2).
+/// The answer that a request wants of a file with this description. Conditions are evaluated in
+/// their order of precedence (section 13.2.2).
 pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
     let (headers, etag) = (request.headers(), stat.etag());
     let is_as_meant = match list(headers, header::IF_MATCH) {

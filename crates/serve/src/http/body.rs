@@ -18,10 +18,10 @@ use crate::clients::Client;
 use crate::files::Files;
 use crate::folder::{FolderFile, Fragment};
 
-/// Bytes made at a time where there is room for them, which is what one answer holds in memory.
+/// Bytes made at a time where there is room for them; one answer holds as many in memory.
 const STEP_BYTES: usize = 256 << 10;
 
-/// What is still to be sent.
+/// The rest of a body.
 #[derive(Debug)]
 pub enum Rest {
     Text(Bytes),
@@ -123,13 +123,13 @@ impl Ranges {
     }
 }
 
-/// What stands before one of several ranges (RFC 9110, section 14.6).
+/// The head before one of several ranges (RFC 9110, section 14.6).
 pub fn head_of(boundary: &str, range: &Range<u64>, size: u64) -> Vec<u8> {
     let range = content_range(range, size);
     format!("\r\n--{boundary}\r\nContent-Range: {range}\r\n\r\n").into_bytes()
 }
 
-/// What stands behind the last of them.
+/// The boundary behind the last of them.
 pub fn tail_of(boundary: &str) -> Vec<u8> {
     format!("\r\n--{boundary}--\r\n").into_bytes()
 }
@@ -140,7 +140,7 @@ pub fn content_range(range: &Range<u64>, size: u64) -> String {
 }
 
 impl Rest {
-    /// Makes the next bytes; with them what is left then.
+    /// Makes the next bytes; with them the rest of the body.
     async fn next(self, context: Arc<Serving>) -> io::Result<(Bytes, Option<Rest>)> {
         let Serving { files, client, .. } = &*context;
         match self {

@@ -8,7 +8,7 @@ use crate::far::{CacheRules, Standing};
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// What a request says to caches on its way. Other directives are ignored.
+/// A request's directives to caches on its way. Other directives are ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Directives {
     /// The origin is not asked: without all bytes in the cache the answer is 504.
@@ -52,7 +52,7 @@ impl Directives {
         CacheRules { cache_use: self.cache_use(), age_max: self.max_age }
     }
 
-    /// What a cache may do for such a request. With `no-store` stored bytes could be used, too;
+    /// How far a cache may serve such a request. With `no-store` stored bytes could be used, too;
     /// they are not, so that the request leaves no trace in the cache.
     fn cache_use(self) -> CacheUse {
         match self {

@@ -11,13 +11,13 @@ use super::body::{head_of, tail_of};
 use crate::clients::Client;
 use crate::far::{FarFile, Reading};
 
-/// What is to come of an answer.
+/// The ranges that are still to arrive for an answer.
 #[derive(Debug)]
 pub struct FarRanges {
     reading: Reading,
-    /// For each range what stands before it, and the bytes of it that have not been handed out.
+    /// For each range the head before it, and the bytes of it that have not been handed out.
     ranges: VecDeque<(Vec<u8>, u64)>,
-    /// What stands behind the last.
+    /// The bytes behind the last.
     tail: Vec<u8>,
     /// Bytes of all of it.
     left: u64,

@@ -12,14 +12,14 @@ use crate::folder::{Entry, FolderFiles, Listing};
 const STEP_BYTES: usize = 512 << 10;
 /// Bytes of a line beside its names.
 const LINE_BYTES: usize = 80;
-/// Bytes that one byte of a name takes, in the link and in what is shown.
+/// Bytes that one byte of a name takes, in the link and in the shown text.
 const BYTES_A_BYTE: usize = 3 + 6;
 
 /// The page of a folder of which some names have been sent.
 #[derive(Debug)]
 pub struct Names {
     listing: Listing,
-    /// What stands before the names in links.
+    /// The prefix of the names in links.
     base: String,
     is_begun: bool,
 }
@@ -37,10 +37,10 @@ impl Names {
         Names { listing, base, is_begun: false }
     }
 
-    /// The next lines, and what is left of the folder then.
+    /// The next lines, and the rest of the folder.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Those of the file system.
     pub async fn next(
         self,
         files: &FolderFiles,
@@ -71,7 +71,7 @@ fn put_line(html: &mut String, base: &str, entry: &Entry) {
     let _ = writeln!(html, "{size:>15}  <a href=\"{base}{link}{slash}\">{name}{slash}</a>");
 }
 
-/// A name as text of a page: what cannot be shown is replaced.
+/// A name as text of a page: characters that cannot be shown are replaced.
 fn shown(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len());
     for letter in String::from_utf8_lossy(name).chars() {

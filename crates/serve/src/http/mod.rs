@@ -83,8 +83,8 @@ pub async fn serve(
             })
         }
     });
-    // Nothing is kept for later writes: what an answer has in memory is counted until the socket
-    // has it.
+    // Nothing is kept for later writes: bytes of an answer in memory are counted until the socket
+    // has them.
     let connection = http1::Builder::new()
         .max_buf_size(buffer_bytes)
         .serve_connection(TokioIo::new(stream), service);
@@ -124,7 +124,8 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
     let mut request = [0; 4096];
     if stream.read(&mut request).await.is_ok() && stream.write_all(answer.as_bytes()).await.is_ok()
     {
-        // What the client still sends would reset the connection before it has read the answer.
+        // Bytes that the client still sends would reset the connection before it has read the
+        // answer.
         while stream.read(&mut request).await.is_ok_and(|count| count > 0) {}
     }
 }
@@ -206,7 +207,7 @@ fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
     }
 }
 
-/// What an error at an origin is called in answers.
+/// The status of an error at an origin in answers.
 fn status_of(error: &remote::Error) -> StatusCode {
     match error.kind() {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,

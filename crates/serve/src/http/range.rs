@@ -16,8 +16,8 @@ pub enum RangeRequest {
     Unsatisfiable,
 }
 
-/// Reads the header's value for a file of `size` bytes. What is not a list of byte ranges is
-/// ignored, as the specification wants.
+/// Reads the header's value for a file of `size` bytes. A value that is not a list of byte ranges
+/// is ignored, as the specification wants.
 pub fn parse(value: &str, size: u64) -> RangeRequest {
     let Some(list) = value.trim().strip_prefix("bytes=") else { return RangeRequest::Whole };
     let mut ranges = Vec::new();

@@ -37,7 +37,7 @@ enum Place {
     Data(u64),
 }
 
-/// What follows the lines of the present request.
+/// The body behind the lines of the present request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Body {
     #[default]

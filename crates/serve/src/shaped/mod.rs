@@ -2,7 +2,7 @@
 //!
 //! Bytes of each direction arrive half a round trip after they left, in order, and leave no faster
 //! than the link's rate, which all connections share, and the flow's rate, which each has for
-//! itself. Pipelining is kept: what is sent together arrives together. A new connection pays one
+//! itself. Pipelining is kept: messages sent together arrive together. A new connection pays one
 //! more round trip before its first byte is seen, as TCP's handshake would.
 //!
 //! Limits: no slow start, no loss, no packets. A connection is at full speed from its first byte,
@@ -26,7 +26,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// How far away the server seems.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Time from request to answer, beyond what the real link takes.
+    /// Time from request to answer, beyond that of the real link.
     pub rtt: Duration,
     /// Bytes per second in each direction, of all connections together.
     pub rate: Option<u64>,
@@ -48,11 +48,11 @@ impl Shape {
 }
 
 const PIECE_BYTES_MAX: usize = 64 << 10;
-/// Bytes under way on all connections and in both directions together up to which each may have
-/// what it wants, and bytes that they share equally beyond: clients that do not read leave room for
-/// the others.
+/// Bytes under way on all connections and in both directions together up to which each may have as
+/// many as it wants, and bytes that they share equally beyond: clients that do not read leave room
+/// for the others.
 const UNDER_WAY_BYTES: usize = 48 << 20;
-/// Bytes under way in one direction of one connection: what a well-tuned TCP window holds.
+/// Bytes under way in one direction of one connection: as many as a well-tuned TCP window holds.
 const LINE_BYTES_MAX: usize = 16 << 20;
 /// The runtime's timers tick in milliseconds and never fire early; this centres their error.
 const HALF_TICK: Duration = Duration::from_micros(500);
@@ -222,7 +222,7 @@ impl Line {
         }
     }
 
-    /// Takes up to `count` bytes of what [`poll_due`](Self::poll_due) found.
+    /// Takes up to `count` of the bytes that [`poll_due`](Self::poll_due) found.
     fn take(&self, count: usize) -> Bytes {
         let mut state = self.state.lock();
         let Some((_, piece)) = state.under_way.front_mut() else { return Bytes::new() };
@@ -264,7 +264,7 @@ impl Timer {
     }
 }
 
-/// Takes what the client sends, the moment it is here, and puts it on the line.
+/// Takes the client's bytes, the moment they are here, and puts them on the line.
 async fn pump_in(mut source: impl AsyncRead + Unpin, line: Arc<Line>) {
     let mut timer = Timer::default();
     let mut buffer = BytesMut::new();
@@ -281,7 +281,7 @@ async fn pump_in(mut source: impl AsyncRead + Unpin, line: Arc<Line>) {
     }
 }
 
-/// Hands what has arrived to the client.
+/// Hands the bytes that have arrived to the client.
 async fn pump_out(mut sink: impl AsyncWrite + Unpin, line: Arc<Line>) {
     let mut timer = Timer::default();
     while std::future::poll_fn(|cx| line.poll_due(cx, &mut timer)).await {
@@ -341,7 +341,7 @@ impl AsyncWrite for Shaped {
         Poll::Ready(Ok(count))
     }
 
-    /// Otherwise a writer copies what it has into one buffer, which then stays with the connection.
+    /// Otherwise a writer copies its slices into one buffer, which then stays with the connection.
     fn is_write_vectored(&self) -> bool {
         true
     }
@@ -358,7 +358,7 @@ impl AsyncWrite for Shaped {
 
 impl Drop for Shaped {
     fn drop(&mut self) {
-        // What is under way still arrives.
+        // Bytes under way still arrive.
         self.outbound.end();
         self.inbound.break_off();
         self.pump.abort();

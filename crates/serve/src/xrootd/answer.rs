@@ -1,4 +1,4 @@
-//! From requests to answers: what each request becomes, and what its result is called on the wire.
+//! From requests to answers: the work for each request, and the code of its result on the wire.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ use crate::far::known;
 use crate::files::{Files, Name, Opened, path_of};
 use crate::folder::{Stat, WriteMode};
 
-/// What work away from the connection has come to.
+/// The outcome of work away from the connection.
 #[derive(Debug)]
 pub enum Outcome {
     Opened {
@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Starts looking for what waits, and the next checksum.
+    /// Starts the lookups that wait, and the next checksum.
     pub(super) fn look_up(&mut self) {
         while let Some((tag, request)) = self.lookups.next(|_, _| true) {
             let (files, client) = (self.files.clone(), self.client.clone());
@@ -211,7 +211,7 @@ impl Connection {
         }
     }
 
-    /// Answers what has been worked on.
+    /// Answers with the outcome of work.
     ///
     /// # Errors
     /// The answer has begun and cannot be ended: the connection has to.
@@ -308,7 +308,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What is said of a file that a client asks about.
+    /// The stat of a file for a client.
     fn info(&self, stat: &Stat) -> StatInfo {
         let mut info = stat_info(stat);
         if self.files.are_writable() {
@@ -352,7 +352,7 @@ impl Connection {
     }
 }
 
-/// What an error at an origin is called on the wire.
+/// The code of an error at an origin on the wire.
 fn code_of(error: &remote::Error) -> ErrorCode {
     match error.kind() {
         ErrorKind::NotFound => ErrorCode::NOT_FOUND,

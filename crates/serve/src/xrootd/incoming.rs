@@ -13,7 +13,7 @@ use super::read::{Answered, STEP_BYTES};
 use crate::clients::Client;
 use crate::far::{FarFile, Reading};
 
-/// What is to come for a request.
+/// The bytes that are still to arrive for a request.
 #[derive(Debug)]
 pub enum Incoming {
     Range(Reading),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// A queue with a count of what has been taken out of it and is not done.
+/// A queue with a count of the items that have been taken out of it and are not done.
 #[derive(Debug)]
 pub struct Lane<T> {
     waiting: VecDeque<T>,

@@ -3,8 +3,8 @@
 //! Requests are taken up in the order in which they come. A read may name the handle of an open
 //! that is still under way, and waits for that one alone. Reads are then served side by side, a
 //! part at a time, and answered in the order in which they are done. Changes are made one by one.
-//! What a connection has in memory is bounded: requests are read from the socket while few wait,
-//! and files while the client takes what it is sent.
+//! The memory of a connection is bounded: requests are read from the socket while few wait, and
+//! files while the client takes its answers.
 
 mod answer;
 mod elsewhere;
@@ -106,7 +106,7 @@ struct Connection {
     guard: Guard,
     client: Arc<Client>,
     address: SocketAddr,
-    /// What has come behind the wish for TLS, which begins there.
+    /// The bytes behind the request for TLS, which begins there.
     tls: Option<Bytes>,
     opened: Slots,
     /// Requests behind a change that is under way.
@@ -172,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// Ends when a long write has not brought what is due by then.
+    /// Ends when a long write has not brought the bytes that are due by then.
     fn behind(&mut self, pace: Option<(Duration, usize)>) -> tokio::time::Sleep {
         let now = tokio::time::Instant::now();
         let Some((patience, due)) = pace else {
@@ -277,7 +277,7 @@ impl Connection {
         }
     }
 
-    /// Moves what is to be sent out of the protocol's hands.
+    /// Moves the bytes to be sent out of the protocol's hands.
     fn collect(&mut self) {
         while let Some(bytes) = self.server.poll_transmit() {
             self.unsent.push_back(bytes);
@@ -321,7 +321,7 @@ impl Connection {
     }
 }
 
-/// Reads what is there, into a buffer that is made only now: idle connections have none.
+/// Reads the bytes that are there, into a buffer that is made only now: idle connections have none.
 async fn receive(
     source: &mut (impl AsyncRead + Unpin),
     received: &mut BytesMut,
@@ -330,12 +330,12 @@ async fn receive(
     source.read_buf(received).await
 }
 
-/// The beginning of what is to be sent, for one system call.
+/// The first bytes to be sent, for one system call.
 fn first_slices(unsent: &VecDeque<Bytes>) -> Vec<IoSlice<'_>> {
     unsent.iter().take(16).map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-/// Takes off what has been sent; whether the client takes no more.
+/// Removes the bytes that have been sent; returns whether the client takes no more.
 fn sent(unsent: &mut VecDeque<Bytes>, mut count: usize) -> bool {
     let gone = count == 0;
     while let Some(front) = unsent.front_mut() {

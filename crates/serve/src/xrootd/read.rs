@@ -20,14 +20,14 @@ use crate::memory::Reservation;
 
 /// Bytes read in one step where there is room for them.
 pub const STEP_BYTES: usize = 512 << 10;
-/// Elements of a vector read: what the servers of this field allow.
+/// Elements of a vector read, as many as the servers of this field allow.
 pub const SEGMENTS_MAX: usize = 1024;
 /// Bytes of one element, likewise.
 pub const SEGMENT_BYTES_MAX: u32 = 2_097_136;
-/// Bytes of a line of a listing beside the name: four numbers and what separates them.
+/// Bytes of a line of a listing beside the name: four numbers and their separators.
 const LINE_BYTES: usize = 80;
 
-/// What is still to be read for a request.
+/// The ranges that are still to be read for a request.
 #[derive(Debug)]
 pub struct Job {
     tag: Tag,
@@ -58,7 +58,7 @@ enum Unread {
     },
 }
 
-/// What is left of a vector read.
+/// The rest of a vector read.
 #[derive(Debug)]
 pub struct Segments {
     segments: VecDeque<readv::Segment>,
@@ -69,7 +69,7 @@ pub struct Segments {
     record_bytes_max: usize,
 }
 
-/// A part of an answer, and what is left to do.
+/// A part of an answer, and the rest of the work.
 #[derive(Debug)]
 pub struct Step {
     pub tag: Tag,
@@ -314,7 +314,7 @@ impl Unread {
     }
 }
 
-/// Counts what has been read of a range; whether that was its last.
+/// Counts the bytes read of a range; returns whether they were its last.
 fn advance(read: &io::Result<Vec<u8>>, offset: &mut u64, left: &mut usize, count: usize) -> bool {
     *offset = offset.saturating_add(count as u64);
     *left -= count;

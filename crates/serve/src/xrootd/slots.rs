@@ -1,5 +1,5 @@
 //! The files of a connection by handle, also those that are being opened, with the requests that
-//! wait for them: one open does not hold up what concerns other files.
+//! wait for them: one open does not hold up requests about other files.
 
 use xrootd::header::Handle;
 use xrootd::message::Request;
@@ -47,7 +47,7 @@ impl Slots {
         None
     }
 
-    /// The open of a handle has come to this; what has waited for it.
+    /// Takes the outcome of an open; returns the requests that have waited for it.
     pub fn settle(&mut self, handle: Handle, file: Option<Opened>) -> Vec<(Tag, Request)> {
         let Some(slot) = self.0.get_mut(slot_of(handle)) else { return Vec::new() };
         match std::mem::replace(slot, file.map_or(Slot::Free, Slot::Open)) {

@@ -1,4 +1,4 @@
-//! Changes: one at a time, in the order in which they come, and before what comes behind them.
+//! Changes: one at a time, in the order in which they come, and before the requests behind them.
 
 use std::io;
 use std::time::Duration;
@@ -36,7 +36,7 @@ enum Change {
     MakeFolder { path: String, with_path: bool },
 }
 
-/// What has become of one.
+/// The outcome of one.
 #[derive(Debug)]
 pub enum Changed {
     Done,
@@ -49,7 +49,7 @@ pub enum WriteRoom {
     None,
     Asked,
     Held(OwnedSemaphorePermit),
-    /// Given up what others wait for, since the write arrives slowly.
+    /// Has given up room for which others wait, since the write arrives slowly.
     Slow(OwnedSemaphorePermit),
 }
 
@@ -156,7 +156,7 @@ impl Connection {
                 true
             }
             WriteRoom::Asked => is_long,
-            // What was to be written has been refused.
+            // The write has been refused.
             WriteRoom::Held(_) | WriteRoom::Slow(_) if arriving == 0 && self.queue.is_empty() => {
                 self.write_room = WriteRoom::None;
                 false

@@ -40,7 +40,7 @@ pub fn bed(forwarding: Forwarding) -> Bed {
 }
 
 impl Bed {
-    /// What the origin serves.
+    /// The folder that the origin serves.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -29,7 +29,7 @@ fn proxy(forwarding: Forwarding) -> Server {
     tokio::task::block_in_place(|| Server::start(config)).unwrap()
 }
 
-/// What an answer says of the cache, and its body.
+/// An answer's headers about the cache, and its body.
 struct Answer {
     status: u16,
     says: String,

@@ -1,5 +1,5 @@
 //! `farroot proxy` over an origin of this process: the same bytes by every way, one open for all,
-//! and nothing beyond what is allowed.
+//! and nothing that is not allowed.
 
 mod bed;
 mod caching;
