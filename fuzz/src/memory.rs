@@ -50,8 +50,8 @@ fn count(bytes: isize) {
     PEAK.set(PEAK.get().max(live));
 }
 
-/// What `work` took at most beyond what was taken before, bytes; 0 where another allocator is in
-/// use. Only this thread is looked at.
+/// The most memory that `work` allocated beyond the amount before it, bytes; 0 where another
+/// allocator is in use. Only this thread is counted.
 pub fn peak_of(work: impl FnOnce()) -> usize {
     let before = LIVE.get();
     PEAK.set(before);

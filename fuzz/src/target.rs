@@ -1,6 +1,6 @@
 //! The interface of a fuzz target.
 
-/// A decoder and what to try on it.
+/// A decoder and the inputs to try on it.
 pub struct Target {
     pub name: &'static str,
     /// Panics where the property does not hold.

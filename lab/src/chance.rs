@@ -13,7 +13,7 @@ impl Chance {
 
     /// True with the given probability; 0 is never, 1 is always.
     pub fn happens(&mut self, probability: f64) -> bool {
-        // 53 bits are what a double holds exactly, so the draw is below 1.
+        // A double holds 53 bits exactly, so the draw is below 1.
         let draw = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         draw < probability
     }

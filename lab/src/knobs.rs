@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::units;
 
-/// The access link of one host. Every knob holds for both directions: what the host sends and
-/// what it receives. Between two hosts the packets cross both access links, so delays add up.
+/// The access link of one host. Every knob holds for both directions: for packets that the host
+/// sends and that it receives. Between two hosts the packets cross both access links, so delays add
+/// up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knobs {
     /// Time a packet travels over this link, one way. A round trip costs it twice.
@@ -19,7 +20,7 @@ pub struct Knobs {
     /// Bytes that may wait for a limited link or flow; more are dropped. `None`: one
     /// bandwidth-delay product of the limit concerned, at least [`Knobs::QUEUE_MIN`].
     pub queue_bytes: Option<u64>,
-    /// False: the cable is cut; what arrives at either end is dropped.
+    /// False: the cable is cut; packets that arrive at either end are dropped.
     pub up: bool,
 }
 

@@ -7,7 +7,7 @@
 //! [`network`] decides, in virtual time and without I/O; `linux` moves the packets and runs
 //! programs.
 //!
-//! What the emulation does to packets:
+//! The emulation treats packets so:
 //!
 //! * The MTU is 1500 bytes, so a segment carries 1,448 and a cold connection starts with ten of
 //!   them.
@@ -17,7 +17,7 @@
 //!   millisecond at a time.
 //! * Loss and full queues drop single segments; a large packet is cut for it.
 //! * Order is kept within a flow. There is no corruption, duplication or jitter of its own.
-//! * A link without a rate carries what the CPUs can move, several Gbit/s.
+//! * A link without a rate carries as much as the CPUs can move, several Gbit/s.
 //!
 //! This crate does not know ROOT or XRootD, except how to start xrootd.
 

@@ -30,7 +30,8 @@ const FLOWS_KEPT: usize = 1024;
 /// large packet do not wait for its last.
 const PIECE_TIME: Duration = Duration::from_micros(500);
 
-/// What one direction of an access link has carried and dropped. Packets are counted as on a wire.
+/// The packets that one direction of an access link has carried and dropped. Packets are counted as
+/// on a wire.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     pub packets: u64,
@@ -43,7 +44,7 @@ pub struct Counters {
     pub cut: u64,
 }
 
-/// One host: its address, its knobs, and what its link has done.
+/// One host: its address, its knobs, and its link's counters.
 #[derive(Debug)]
 pub struct Host {
     pub name: String,
@@ -54,12 +55,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// What this host sent.
+    /// The packets that this host sent.
     pub fn sent(&self) -> Counters {
         self.up.counters
     }
 
-    /// What this host received.
+    /// The packets that this host received.
     pub fn received(&self) -> Counters {
         self.down.counters
     }
@@ -110,7 +111,8 @@ struct Limit {
 }
 
 impl Network {
-    /// Adds a host; the number returned names it in the other calls. `seed` decides what is lost.
+    /// Adds a host; the number returned names it in the other calls. `seed` decides which packets
+    /// are lost.
     pub fn add_host(&mut self, name: &str, address: Ipv4Addr, knobs: Knobs, seed: u64) -> usize {
         self.hosts.push(Host {
             name: name.to_owned(),

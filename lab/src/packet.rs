@@ -2,9 +2,9 @@
 //! carry.
 //!
 //! With segmentation offload the kernel gives up to 64 kB of a TCP flow as one packet, preceded by
-//! a `virtio_net_hdr` that says how long each segment shall be. That is what makes 1 Gbit/s cheap.
-//! Where the link must treat segments apart (one is lost, the queue has room for a few, the rate is
-//! low), the packet is split here, with the same header changes that a network card would make.
+//! a `virtio_net_hdr` with the length of each segment. That makes 1 Gbit/s cheap. Where the link
+//! must treat segments apart (one is lost, the queue has room for a few, the rate is low), the
+//! packet is split here, with the same header changes that a network card would make.
 
 use std::net::Ipv4Addr;
 
@@ -21,8 +21,7 @@ const FLAG_PSH: u8 = 0x08;
 const FLAG_ACK: u8 = 0x10;
 const FLAG_CWR: u8 = 0x80;
 
-/// What a flow is known by: addresses, protocol and ports. Ports are 0 where there are
-/// none.
+/// The key of a flow: addresses, protocol and ports. Ports are 0 where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     pub source: Ipv4Addr,
@@ -45,7 +44,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Reads what came from a TUN device. `None` for anything but a whole IPv4 packet.
+    /// Reads a packet from a TUN device. `None` for anything but a whole IPv4 packet.
     pub fn parse(bytes: &[u8]) -> Option<Packet> {
         let ip = bytes.get(OFFLOAD_HEADER_LEN..)?;
         if ip.len() < 20 || ip.len() > usize::from(u16::MAX) || ip[0] >> 4 != 4 {

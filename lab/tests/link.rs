@@ -49,7 +49,7 @@ fn directory_to_serve(name: &str) -> PathBuf {
     path
 }
 
-/// Near asks far for `data` and returns what it got.
+/// Near requests `data` from far and returns the bytes that it got.
 fn download(lab: &Lab, data: &[u8]) -> Vec<u8> {
     let server = SocketAddr::from((lab.address("far").unwrap(), 7000));
     let listener = lab.run_on("far", || TcpListener::bind(server).unwrap()).unwrap();

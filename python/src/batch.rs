@@ -34,7 +34,7 @@ impl Batch {
 /// Stands for a column that the caller did not name and whose data cannot be read.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct SkippedColumn {
-    /// What cannot be read, and where.
+    /// The damaged part, and where.
     #[pyo3(get)]
     reason: String,
 }

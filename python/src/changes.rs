@@ -1,4 +1,4 @@
-//! Files written as plain bytes, and names changed: what filesystems do.
+//! Files written as plain bytes, and names changed: the work of filesystems.
 
 use mutex::Mutex;
 use pyo3::prelude::*;

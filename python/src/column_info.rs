@@ -84,7 +84,7 @@ impl ColumnInfo {
         Ok(self.with_friend(&self.table.here(py)?.list().all()[self.column].path))
     }
 
-    /// What a request calls it: its path, and of several of one path which of them.
+    /// Its name in a request: its path, and of several of one path which of them.
     #[getter]
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.with_friend(&self.table.here(py)?.list().address(self.column)))

@@ -63,7 +63,7 @@ pub struct Optional {
     pub content: Py<PyAny>,
 }
 
-/// What arrays of shared offsets are views of.
+/// The owner of the memory of which arrays of shared offsets are views.
 #[pyclass(frozen, module = "farroot._core")]
 struct Shared(#[allow(dead_code)] Arc<Vec<i64>>);
 
@@ -311,7 +311,7 @@ fn offsets_array(py: Python<'_>, offsets: Offsets) -> PyResult<Py<PyArray1<i64>>
 pub fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {
     use engine::Numbers as N;
     Ok(match numbers {
-        // One byte each, zero or one: what NumPy's bool is.
+        // One byte each, zero or one, as NumPy's bool.
         N::Bool(vec) => vec.into_pyarray(py).call_method1("view", ("bool",))?,
         N::I8(vec) => vec.into_pyarray(py).into_any(),
         N::I16(vec) => vec.into_pyarray(py).into_any(),

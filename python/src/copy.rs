@@ -44,7 +44,7 @@ pub fn write_private(py: Python<'_>, target: PathBuf, content: &[u8]) -> PyResul
     written.map_err(|error| exception(py, &error))
 }
 
-/// Copies files: what each has come to, or its error.
+/// Copies files, and returns the result of each, or its error.
 #[expect(clippy::too_many_arguments, reason = "one for each argument in Python")]
 #[pyfunction]
 pub fn copy(

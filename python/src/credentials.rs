@@ -10,8 +10,8 @@ use remote::credentials::{Choice, TokenFrom};
 
 use crate::error::exception;
 
-/// An address with what its caller says about credentials. A token that is given as text stays in
-/// this process.
+/// An address with its caller's choice of credentials. A token that is given as text stays in this
+/// process.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn with_access(
@@ -44,7 +44,7 @@ pub fn for_others(address: &str) -> String {
     address::for_others(address)
 }
 
-/// Where credentials are looked for and what is there, a line of JSON a place.
+/// The places that are searched for credentials and the credential in each, a line of JSON a place.
 #[pyfunction]
 pub fn credentials_found(py: Python<'_>) -> PyResult<Vec<String>> {
     let wallet = Config::from_env().map_err(|error| exception(py, &error))?.wallet;

@@ -133,7 +133,7 @@ impl File {
         Ok(tuples.collect())
     }
 
-    /// What is at that path read as an object, which a tree is too; for `make` see
+    /// The object at that path, which may be a tree, too, read as an object; for `make` see
     /// [`members::to_python`]. Objects of `opaque` classes are left as bytes.
     fn object(
         &self,
@@ -148,8 +148,8 @@ impl File {
         members::to_python(py, objects, make)
     }
 
-    /// What is at that path: `"table"` and a tree or RNTuple, `"directory"` and nothing, or
-    /// `"object"` and what [`members::to_python`] makes of it.
+    /// The content of that path: `"table"` and a tree or RNTuple, `"directory"` and nothing, or
+    /// `"object"` and the result of [`members::to_python`].
     fn content(
         &self,
         py: Python<'_>,
@@ -162,7 +162,7 @@ impl File {
         content(py, found.map_err(|error| exception(py, &error))?, make)
     }
 
-    /// What is at each of these paths, asked for together.
+    /// The content of each of these paths, requested together.
     fn contents(&self, py: Python<'_>, paths: Vec<String>, opaque: Opaque) -> PyResult<Contents> {
         let (file, engine) = (self.inner(py)?, engine(py)?);
         let contents = wait(py, &engine, engine.contents(file, paths, opaque))?;
@@ -194,14 +194,14 @@ impl File {
         })
     }
 
-    /// The class of what is at that path.
+    /// The class of the object at that path.
     fn class_at(&self, py: Python<'_>, path: &str) -> PyResult<String> {
         let file = self.inner(py)?;
         wait(py, &engine(py)?, file.class_at(path))?.map_err(|error| exception(py, &error))
     }
 }
 
-/// What is at many paths of a file, in their order.
+/// The content of many paths of a file, in their order.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Contents {
     contents: Owned<Mutex<engine::Contents>>,

@@ -16,7 +16,7 @@ pub struct Formula {
     formula: Arc<engine::Formula>,
 }
 
-/// A formula, and what its names stand for.
+/// A formula, and the values of its names.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Program {
     pub program: Arc<engine::Program>,
@@ -52,7 +52,7 @@ impl Held {
 
 #[pymethods]
 impl Formula {
-    /// Raises `InvalidArgumentError` for what cannot be read.
+    /// Raises `InvalidArgumentError` for a text that cannot be parsed.
     #[new]
     #[pyo3(signature = (text, *, of_root = false))]
     fn new(py: Python<'_>, text: &str, of_root: bool) -> PyResult<Self> {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::runtime::{Owned, engine, invalid, wait};
 
-/// Goes through a tree or an RNTuple in steps; dropping it ends what is under way.
+/// Goes through a tree or an RNTuple in steps; dropping it ends the reads under way.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Lazy {
     batches: Owned<LazyBatches>,
@@ -51,7 +51,7 @@ impl Lazy {
         crate::columns::column(py, array)
     }
 
-    /// What the column at a position looks like without entries.
+    /// The column at a position without entries.
     fn empty(&self, py: Python<'_>, column: usize) -> PyResult<Py<PyAny>> {
         let mut empty = self.position(py, column)?.columns().pick(&[column]).empty();
         crate::columns::column(py, empty.swap_remove(0).1)

@@ -106,7 +106,8 @@ mod _core {
 
     use pyo3::prelude::*;
 
-    /// What a process has read is there for the next one, whichever of its modules are imported.
+    /// Bytes that a process has read are cached for the next one, whichever of its modules are
+    /// imported.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::ending::only_in_main_interpreter()?;

@@ -11,7 +11,7 @@ use crate::runtime::{engine, wait};
 /// Name, bytes, whether it is a directory, and seconds since 1970 of the last change.
 type ListedTuple = (String, Option<u64>, Option<bool>, Option<f64>);
 
-/// What is in a directory, by name.
+/// The entries of a directory, by name.
 #[pyfunction]
 pub fn listed(py: Python<'_>, directory: &str) -> PyResult<Vec<ListedTuple>> {
     let engine = engine(py)?;

@@ -31,7 +31,7 @@ pub fn choose_level(py: Python<'_>, engine: &Engine) {
     });
 }
 
-/// Hands the lines that have come over; what a handler raises is reported and ends nothing.
+/// Hands over the lines that have come; an exception of a handler is reported and ends nothing.
 pub fn deliver(py: Python<'_>, engine: &Engine) {
     let lines = engine.trace().log().take();
     if lines.is_empty() {

@@ -11,10 +11,10 @@ use crate::columns;
 
 /// The record's object. `make(classname, version, source)` gives an instance for each object.
 ///
-/// Its `fill(members, bases)` takes what was read, or `lack(why, stored)` why it was not, and its
-/// bytes: when its `source` asks for it, or at once where the source is None. A file may have many
-/// thousand objects of dozens of parts each, of which few are looked at; and Python's collector of
-/// garbage goes over all that there are again and again.
+/// Its `fill(members, bases)` takes the members that were read, or `lack(why, stored)` why they
+/// were not, and the bytes: when its `source` asks for them, or at once where the source is None. A
+/// file may have many thousand objects of dozens of parts each, of which users look at few; and
+/// Python's garbage collector goes over all that exist again and again.
 pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     if objects.are_shared() {
         return all_at_once(py, objects, make);

@@ -113,7 +113,8 @@ fn map(size: usize) -> *mut u8 {
 /// # Safety
 /// A mapping of ours of this size that is free.
 unsafe fn unmap(address: *mut u8, size: usize) {
-    // SAFETY: as the caller promises. What the kernel refuses to take back stays where it is.
+    // SAFETY: as the caller promises. Pages that the kernel refuses to take back stay where they
+    // are.
     let _ = unsafe { munmap(address.cast(), size) };
 }
 
@@ -133,7 +134,7 @@ impl Mappings {
         };
         while stock.is_full() {
             let block = stock.oldest();
-            // SAFETY: what is in the stock was freed, and is in it once.
+            // SAFETY: each block in the stock was freed, and is in it once.
             unsafe { unmap(block.address as *mut u8, block.size) };
         }
         stock.put(Block { address: address as usize, size });

@@ -20,7 +20,7 @@ use crate::table::Table;
 pub struct Parts {
     parts: Owned<Mutex<engine::ScanBatches>>,
     raised: Raised,
-    /// What has been left out since it was asked for last.
+    /// Ranges that have been skipped since the last call of `skipped`.
     skipped: Arc<Mutex<Vec<engine::Skipped>>>,
 }
 
@@ -45,7 +45,7 @@ impl Parts {
         Batch::new(py, part.file, part.batch).map(Some)
     }
 
-    /// What has been left out since this was asked last.
+    /// Ranges that have been skipped since the last call.
     fn skipped(&self, py: Python<'_>) -> Vec<Skipped> {
         let skipped = std::mem::take(&mut *self.skipped.lock());
         let one = |one: engine::Skipped| Skipped {

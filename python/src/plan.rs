@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::runtime::{engine, wait};
 
-/// What would be fetched of one tree or RNTuple.
+/// The ranges that would be fetched of one tree or RNTuple.
 #[pyclass(frozen, get_all, module = "farroot._core")]
 pub struct ReadPlan {
     url: String,
@@ -18,7 +18,7 @@ pub struct ReadPlan {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What would be fetched for one column.
+/// The ranges that would be fetched for one column.
 #[pyclass(frozen, get_all, module = "farroot._core")]
 pub struct PlannedColumn {
     name: String,
@@ -29,7 +29,7 @@ pub struct PlannedColumn {
     span: Option<(u64, u64)>,
 }
 
-/// What reading would fetch, table by table.
+/// The plan of a read, table by table.
 pub fn read_plan(
     py: Python<'_>,
     selected: &dyn Columns,

@@ -39,7 +39,8 @@ pub fn open_presumed(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<
     Ok(Some(Presumed { presumed: Owned::new(Mutex::new(Some(presumed))), table }))
 }
 
-/// What is stored of a file: its metadata, and the limits of its XRootD server; None if nothing.
+/// The stored facts of a file: its metadata, and the limits of its XRootD server; None if there are
+/// none.
 #[pyfunction]
 pub fn remembered(py: Python<'_>, url: &str) -> PyResult<Option<(Py<PyBytes>, Option<String>)>> {
     let engine = engine(py)?;
@@ -48,7 +49,7 @@ pub fn remembered(py: Python<'_>, url: &str) -> PyResult<Option<(Py<PyBytes>, Op
     Ok(found.map(|memory| (PyBytes::new(py, &memory.metadata).unbind(), memory.server)))
 }
 
-/// Stores what `remembered` has returned on another machine, unless something is stored already.
+/// Stores the result of `remembered` from another machine, unless something is stored already.
 #[pyfunction]
 #[pyo3(signature = (url, metadata, server))]
 pub fn remember(

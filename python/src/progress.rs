@@ -9,8 +9,8 @@ thread_local! {
     static CALLED: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// Has a function called about ten times a second while this thread waits; None ends that. What
-/// the function raises ends the wait. Gives the function that was called before.
+/// Has a function called about ten times a second while this thread waits; None ends that. An
+/// exception of the function ends the wait. Returns the function that was called before.
 #[pyfunction]
 pub fn call_while_waiting(function: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
     CALLED.replace(function)

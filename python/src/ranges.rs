@@ -25,7 +25,7 @@ pub struct ByteFile {
 
 enum Opened {
     Plain(Arc<RemoteFile>),
-    /// The engine looks at what is read, and reads ahead.
+    /// The engine observes the reads, and prefetches.
     Watched(Watched),
 }
 
@@ -117,8 +117,8 @@ pub fn open_bytes(
     Ok((ByteFile { file: Owned::new(Opened::Plain(file)), url }, ranges))
 }
 
-/// Opens a file whose reads are watched: what they will need next is read ahead. Those who have
-/// the same address open share it.
+/// Opens a file whose reads are watched: the ranges that they will need next are prefetched.
+/// Callers that have the same address open share it.
 #[pyfunction]
 pub fn watch(py: Python<'_>, address: &str) -> PyResult<ByteFile> {
     let engine = engine(py)?;

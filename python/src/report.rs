@@ -34,7 +34,7 @@ pub fn mark(py: Python<'_>, file: Option<Py<File>>) -> PyResult<Mark> {
 
 #[pymethods]
 impl Mark {
-    /// Figures of what has been done since, as those of [`report()`].
+    /// Figures of the work since, as those of [`report()`].
     fn since(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let report = self.part(py)?;
         let json =

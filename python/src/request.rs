@@ -26,8 +26,7 @@ impl ColumnRequest {
     }
 }
 
-/// What decides about entries: columns, and a function of them or a formula that the engine
-/// computes.
+/// The cut of entries: columns, and a function of them or a formula that the engine computes.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Decision {
     columns: Vec<Py<ColumnRequest>>,
@@ -42,7 +41,7 @@ impl Decision {
     }
 }
 
-/// The columns that are read, and what decides about entries.
+/// The columns that are read, and the cut of entries.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Request {
     columns: Vec<Py<ColumnRequest>>,

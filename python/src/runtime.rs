@@ -136,7 +136,7 @@ pub fn wait<T: Send>(
     output
 }
 
-/// What the waiting thread does every now and then: any of it may end the wait.
+/// The work of the waiting thread every now and then: any of it may end the wait.
 fn while_waiting(py: Python<'_>, engine: &Engine) -> PyResult<()> {
     py.check_signals()?;
     log::deliver(py, engine);
@@ -163,7 +163,7 @@ pub fn configure<'py>(
     shown(py, &changed)
 }
 
-/// Waits until what was read is in the cache on the disk, where there is one.
+/// Waits until all bytes that were read are in the cache on the disk, where there is one.
 #[pyfunction]
 pub fn flush_cache(py: Python<'_>) {
     let engine = STATE.lock().running.as_ref().and_then(Owned::get).cloned();

@@ -20,7 +20,7 @@ type ClusterTuple = (u64, u64, u64);
 type SkimmedTuple =
     (String, u64, String, Vec<(String, u64, u64)>, bool, Option<ClusterTuple>, Vec<String>, f64);
 
-/// What is kept, and how.
+/// The columns and entries that are kept, and how they are written.
 #[derive(FromPyObject)]
 pub struct SkimChoice {
     columns: Vec<String>,

@@ -1,4 +1,4 @@
-//! Trees, RNTuples, chains and what is read with friends: one class for all that has entries.
+//! Trees, RNTuples, chains and tables with friends: one class for all tables of entries.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ struct Inner {
     /// The same; of a chain the first of its tables.
     first: Arc<dyn engine::Table>,
     friends: Vec<Friend>,
-    /// What it is besides, where it was opened as an attribute set.
+    /// The attribute set, where it was opened as one.
     set: Option<engine::AttributeSet>,
 }
 
@@ -159,7 +159,7 @@ impl Table {
     }
 
     /// Of each file of a chain address, path, and first and last entry (half open) of the chain's;
-    /// `None` of what is no chain.
+    /// `None` of a table that is no chain.
     fn chain_files(&self, py: Python<'_>) -> PyResult<Option<Vec<ChainFile>>> {
         let Some(chain) = self.chain(py)? else { return Ok(None) };
         let file = |(url, path, entries): (&str, &str, Range<u64>)| {
@@ -362,7 +362,7 @@ impl Table {
         Lazy::start(py, &*self.selected(py, request, None)?, start..stop, step.step())
     }
 
-    /// What reading would fetch, table by table; of all entries, whatever is decided about them.
+    /// The plan of a read, table by table; of all entries, whatever a cut decides.
     fn plan(
         &self,
         py: Python<'_>,

@@ -7,7 +7,7 @@ use engine::{Engine, Error};
 use futures::StreamExt;
 use remote::fetch::{Urgency, Want};
 
-/// What is asked for at once.
+/// Bytes that are requested at once.
 const PIECE_BYTES: u64 = 128 << 10;
 
 /// The content of a file: no two places in a megabyte look alike for long.

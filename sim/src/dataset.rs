@@ -50,7 +50,7 @@ impl Dataset {
         self.shape.read.iter().map(|branch| format!("x{branch}")).collect()
     }
 
-    /// What a cache asks for that holds so many clusters.
+    /// The requests of a cache that holds so many clusters.
     pub fn fills(&self, clusters: usize) -> Vec<Vector> {
         self.clusters.chunks(clusters).map(<[Vector]>::concat).collect()
     }

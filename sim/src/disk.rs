@@ -8,7 +8,7 @@ use std::time::Duration;
 use mutex::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// What the kernel reads at least, bytes.
+/// The least that the kernel reads, bytes.
 const PAGE: u64 = 4096;
 /// A timer's least time.
 const TICK: Duration = Duration::from_millis(1);

@@ -21,7 +21,7 @@ use xrootd::auth::token_of;
 use xrootd::message::Auth;
 use xrootd::server::ServedTls;
 
-/// What a server wants of clients, and what they have shown to it.
+/// The credentials that a server wants of clients, and those that they have sent.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub tls: ServedTls,
@@ -37,7 +37,7 @@ pub struct Guard {
     pub refuses: BTreeSet<u8>,
     /// Connections that end when TLS begins.
     pub resets: BTreeSet<u8>,
-    /// It says protocol version 5.0.0, and what comes right behind kXR_protocol never gets to TLS,
+    /// It announces protocol version 5.0.0, and bytes right behind kXR_protocol never get to TLS,
     /// as in dCache.
     pub is_buffering: bool,
     /// The tokens that were shown.
@@ -71,7 +71,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// An authority, whom clients believe, and a folder for what they have.
+/// An authority, which clients trust, and a folder for their credentials.
 pub struct Authority {
     folder: tempfile::TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -135,7 +135,7 @@ impl Authority {
         std::fs::set_permissions(self.token_file(), closed).expect("a file");
     }
 
-    /// The settings of a user who believes this authority, and has what was given.
+    /// The settings of a user who trusts this authority, and has the given credentials.
     pub fn user(&self) -> remote::Config {
         self.user_with(&[])
     }

@@ -28,10 +28,10 @@ pub struct Refusal {
     pub headers: Vec<(HeaderName, String)>,
 }
 
-/// What is answered to a request for an address, instead of the file.
+/// The answer to a request for an address, instead of the file.
 type Rule = Box<dyn Fn(&Uri) -> Option<Refusal> + Send>;
 
-/// What a server does besides serving.
+/// A server's behaviour besides serving.
 #[derive(Default)]
 pub struct HttpBehaviour {
     rule: Option<Rule>,

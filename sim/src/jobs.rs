@@ -1,4 +1,5 @@
-//! Many jobs on one server: what of their time they work, and what the server has to bring.
+//! Many jobs on one server: the part of their time that they work, and the bytes that the server
+//! has to bring.
 //!
 //! The jobs are those of Donvito, "Xrootd/Lustre comparison using CMS analysis jobs": 40 branches
 //! in pieces of 4 to 64 KiB, 2.1 MB of them for each second of work. One of them worked for 86 to
@@ -27,13 +28,13 @@ use crate::xrootd_host::{self, Behaviour};
 
 /// Bytes that a job reads for a second of its work.
 const BYTES_A_SECOND: f64 = 2.1e6;
-/// A round trip inside a site, and a gigabit a second less what Ethernet, IP and TCP take.
+/// A round trip inside a site, and a gigabit a second less the overhead of Ethernet, IP and TCP.
 pub const LINK: Link =
     Link { rtt: Duration::from_micros(300), rate: Some(117_000_000), slow_start: true };
 /// Disks whose seeks are short, as many as bring 100 MB/s in such pieces.
 pub const DISKS: DiskModel =
     DiskModel { disks: 5, stripe: 256 << 10, seek: Duration::from_micros(1150), rate: 150_000_000 };
-/// What XCache keeps and fetches at least.
+/// The least that XCache keeps and fetches.
 const BLOCK: u64 = 128 << 10;
 
 /// Who reads.
@@ -109,8 +110,8 @@ pub fn dataset(clusters: u64) -> Dataset {
     Dataset::make(Shape { clusters, entries: 64, lengths, read })
 }
 
-/// What the server allows: the efficiency of jobs that never wait for anything but its link and
-/// disks, each read by itself.
+/// The bound that the server sets: the efficiency of jobs that never wait for anything but its link
+/// and disks, each read by itself.
 pub fn allowed(dataset: &Dataset, jobs: usize) -> f64 {
     let pieces: Vector = dataset.clusters.concat();
     let read = |range: &Range<u64>| {
@@ -173,7 +174,7 @@ pub(crate) async fn one(world: &World, dataset: &Dataset, client: Client, addres
     engine.report().bytes_received
 }
 
-/// Settings of an engine that does only what a log says: one connection, each range by itself.
+/// Settings of an engine that only replays a log: one connection, each range by itself.
 pub(crate) fn replayed() -> Config {
     Config { connections_max: 1, connections_initial: 1, coalescing: false, ..Config::default() }
 }
@@ -201,7 +202,7 @@ async fn replay(engine: &Engine, fills: &[Vector], address: &str) {
     }
 }
 
-/// Each block once: what a cache has is not fetched again.
+/// Each block once: cached blocks are not fetched again.
 async fn replay_blocks(engine: &Engine, dataset: &Dataset, address: &str) {
     let file = engine.remote().open_bytes(address).await.expect("opens");
     let mut fetched = 0;

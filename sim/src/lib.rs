@@ -80,7 +80,7 @@ pub fn numbered(file: usize) -> String {
     format!("root://server:1094//{file}")
 }
 
-/// What sites keep of files.
+/// The checksum that sites keep of files.
 pub fn adler32(content: &[u8]) -> Checksum {
     let mut hasher = Hasher::new(Algorithm::Adler32);
     hasher.update(content);

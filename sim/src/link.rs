@@ -1,10 +1,10 @@
 //! Simulated byte streams: latency and bandwidth in virtual time.
 //!
-//! A [`Link`] is what lies between the client and one host. Bytes written on one side come out on
-//! the other after the one-way delay, at the pace of the link's rate (shared by its connections)
-//! and of each flow's own congestion window: a new connection brings ten segments in its first
-//! round trip and twice as many in each further one (RFC 6928, RFC 5681). Time is tokio's; on a
-//! paused runtime it is virtual and nothing here takes any.
+//! A [`Link`] lies between the client and one host. Bytes written on one side come out on the other
+//! after the one-way delay, at the pace of the link's rate (shared by its connections) and of each
+//! flow's own congestion window: a new connection brings ten segments in its first round trip and
+//! twice as many in each further one (RFC 6928, RFC 5681). Time is tokio's; on a paused runtime it
+//! is virtual and nothing here takes any.
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,7 +25,7 @@ pub const INITIAL_WINDOW_BYTES: u64 = 10 * SEGMENT_BYTES;
 /// Bytes a pipe accepts before the writer has to wait, as a socket's send buffer does.
 const SEND_BUFFER_BYTES: usize = 4 << 20;
 
-/// What lies between the client and one host.
+/// The link between the client and one host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
     /// Round trip.
@@ -36,11 +36,12 @@ pub struct Link {
     pub slow_start: bool,
 }
 
-/// A host's link as it is now: what goes wrong with it may change at any time.
+/// A host's link as it is now: its faults may change at any time.
 #[derive(Debug)]
 pub struct Line {
     pub link: Link,
-    /// Nothing passes before this; then what was sent meanwhile is sent again, when TCP tries next.
+    /// Nothing passes before this; then packets that were sent meanwhile are sent again, when TCP
+    /// tries next.
     pub down_until: Option<Instant>,
     /// Of a thousand packets, so many are lost.
     pub lost_per_mille: u64,
@@ -57,7 +58,7 @@ impl Line {
         Line { link, down_until: None, lost_per_mille: 0, chance: 1 }
     }
 
-    /// How long what leaves now is held up on its way.
+    /// How long a packet that leaves now is held up on its way.
     fn hold_up(&mut self, now: Instant) -> Duration {
         if let Some(until) = self.down_until.filter(|until| *until > now) {
             return next_try(until - now, RETRANSMISSION);
@@ -84,7 +85,7 @@ pub(crate) fn next_try(at: Duration, first: Duration) -> Duration {
 }
 
 impl Link {
-    /// Only delay: what serial round trips are counted with.
+    /// Only delay, for counting serial round trips.
     pub fn delay(rtt: Duration) -> Self {
         Link { rtt, rate: None, slow_start: false }
     }
@@ -130,8 +131,8 @@ impl SlowStart {
     /// Of `bytes`, how many leave now.
     fn admit(&mut self, now: Instant, rtt: Duration, bytes: u64) -> u64 {
         if self.round_ends <= now {
-            // A round widens the window by what it sent, if that was most of it (as Linux does);
-            // an idle flow keeps its window.
+            // A round widens the window by the bytes that it sent, if they were most of it (as
+            // Linux does); an idle flow keeps its window.
             let sent = self.window - self.left;
             self.window += if sent * 2 >= self.window { sent } else { 0 };
             self.left = self.window;
@@ -147,7 +148,7 @@ impl SlowStart {
 #[derive(Debug)]
 struct Pipe {
     line: Arc<Mutex<Line>>,
-    /// What was sent before arrives before.
+    /// Bytes that were sent before arrive before.
     last_arrival: Option<Instant>,
     lane: Arc<Lane>,
     slow_start: SlowStart,
@@ -320,12 +321,12 @@ impl End {
     }
 }
 
-/// What a connection can be broken with.
+/// Breaks a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Breaker(Weak<Mutex<Pipe>>, Weak<Mutex<Pipe>>);
 
 impl Breaker {
-    /// Nothing of what is under way arrives.
+    /// No bytes under way arrive.
     pub(crate) fn break_off(&self) {
         for pipe in [&self.0, &self.1].into_iter().filter_map(Weak::upgrade) {
             let mut pipe = pipe.lock();

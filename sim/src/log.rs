@@ -1,4 +1,4 @@
-//! The requests of a read as readable lines: what golden logs are made of.
+//! The requests of a read as readable lines: the form of golden logs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -108,8 +108,8 @@ impl Network for World {
                 tokio::time::sleep(CONNECT_TIMEOUT).await;
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            // The client may send after one round trip; the host has known since half of one,
-            // and its first bytes can only answer what has come.
+            // The client may send after one round trip; the host has known since half of one, and
+            // its first bytes can only answer requests that have come.
             tokio::time::sleep(rtt + held_up).await;
             let mut hosts = world.hosts.lock();
             let Some(host) = hosts.get_mut(&key).filter(|host| !host.refuses) else {

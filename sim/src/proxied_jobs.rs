@@ -58,7 +58,7 @@ impl Way {
     }
 }
 
-/// What is between the jobs and the server.
+/// The cache or proxy between the jobs and the server.
 enum Near {
     Nothing,
     Blocks(Engine, Vec<Blocks>),

@@ -53,7 +53,7 @@ impl Played {
 /// Asks for one vector after the other, and works for so long after each.
 ///
 /// # Panics
-/// Where what comes is not what the file has.
+/// Where the delivered bytes are not those of the file.
 pub async fn play(
     watched: &Watched,
     content: &Bytes,

@@ -27,7 +27,7 @@ use crate::guard::{Guard, Host};
 use crate::link::End;
 use crate::{Files, adler32};
 
-/// What a server answers reads with, without end.
+/// Answers to reads that never end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     /// The right bytes, one a second.
@@ -38,7 +38,7 @@ pub enum Lie {
     Notices,
 }
 
-/// What a simulated server does besides serving.
+/// A simulated server's behaviour besides serving.
 #[derive(Debug, Clone, Default)]
 pub struct Behaviour {
     /// Answers reads so.
@@ -74,7 +74,7 @@ pub struct Behaviour {
     pub offers_checksums: bool,
     /// And answers them with this error all the same.
     pub refuses_checksums: Option<ErrorCode>,
-    /// One bit in so many bytes of what it sends in large pieces is wrong; in its memory, or on the
+    /// One bit in so many bytes that it sends in large pieces is wrong; in its memory, or on the
     /// way.
     pub damages_every: Option<u64>,
     /// Says this of every file's checksum instead of the truth.
@@ -83,13 +83,13 @@ pub struct Behaviour {
     pub waits: Option<Duration>,
     /// Has these files instead, for all that are opened from now on.
     pub replaced_by: Option<Files>,
-    /// And for those that are open: what they were has been written over.
+    /// And for those that are open: their bytes have been written over.
     pub overwritten: bool,
-    /// Refuses to say what an open file is.
+    /// Refuses to describe an open file.
     pub knows_no_handles: bool,
     /// Says this of files that are opened or asked about, instead of the truth.
     pub says: Claims,
-    /// What it wants of those who log in.
+    /// The credentials that it wants at login.
     pub guard: Guard,
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
@@ -103,7 +103,7 @@ pub struct Behaviour {
 /// Files that clients have written, by path.
 pub type TakenFiles = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// What a server says of its files where that is not the truth.
+/// A server's false statements about its files.
 #[derive(Debug, Clone, Default)]
 pub struct Claims {
     /// Seconds since 1970.
@@ -112,7 +112,7 @@ pub struct Claims {
     pub size: Option<u64>,
 }
 
-/// What a server does can be changed while it serves.
+/// The behaviour of a server can be changed while it serves.
 pub type Control = Arc<Mutex<Behaviour>>;
 
 /// Serves `files` to every connection that comes, until the world ends.
@@ -151,7 +151,7 @@ pub fn serve(
     control
 }
 
-/// What a connection of this number says of its server.
+/// The description of the server in a connection of this number.
 fn introduction(number: u8, behaviour: &Behaviour) -> ServerConfig {
     let Behaviour { guard, offers_checksums, takes, .. } = behaviour;
     let mut config = ServerConfig::data_server(SessionId([number; 16]));
@@ -188,7 +188,7 @@ fn is_about_a_file(request: &Request) -> bool {
     )
 }
 
-/// What a read asks for first.
+/// The first range that a read requests.
 fn reads(request: &Request) -> Option<Segment> {
     match request {
         Request::Read(Read { handle, offset, length, .. }) => {
@@ -225,7 +225,7 @@ struct Connection {
     /// Paths of files that the client writes.
     writing: BTreeMap<Handle, String>,
     reads: u32,
-    /// What was good when the client logged in.
+    /// The token that was good when the client logged in.
     token: Option<&'static str>,
     /// Bytes sent in large pieces, over all connections.
     sent: Arc<AtomicU64>,
@@ -245,7 +245,7 @@ impl Connection {
         self.serve(&mut within).await;
     }
 
-    /// Serves until TLS begins, and gives what has come of it; none at the end.
+    /// Serves until TLS begins, and returns its first bytes; none at the end.
     async fn serve(&mut self, end: &mut impl Pipe) -> Option<Bytes> {
         let mut buffer = BytesMut::new();
         loop {
@@ -279,7 +279,8 @@ impl Connection {
                 }
                 false => self.refuse(tag, ErrorCode::AUTH_FAILED, "token expired"),
             }
-            // What waited behind it may end the session, which has to hear of this before.
+            // A request that waited behind it may end the session, which has to hear of this
+            // before.
             let waited = self.server.handle_room(Duration::ZERO);
             self.send(end).await;
             return waited.ok();
@@ -314,7 +315,7 @@ impl Connection {
         Some(())
     }
 
-    /// Waits until the disks have read what is asked for, one range after the other.
+    /// Waits until the disks have read the requested ranges, one after the other.
     async fn read_disks(&self, request: &Request) {
         let Some(disks) = self.behaviour.lock().disks.clone() else { return };
         let segments = match request {
@@ -374,11 +375,11 @@ impl Connection {
                 bytes.advance(sent);
             }
         }
-        // TLS keeps what has not been flushed; an end shows with the next read.
+        // TLS keeps bytes that have not been flushed; an end shows with the next read.
         let _ = end.flush().await;
     }
 
-    /// What arrives of bytes of which one bit in so many is wrong.
+    /// The bytes as they arrive, one bit in so many of which is wrong.
     fn damaged(&self, bytes: Bytes, every: u64) -> Bytes {
         let before = self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let mut copy = BytesMut::from(&bytes[..]);
@@ -603,7 +604,7 @@ impl Connection {
         Some(content.slice(from..to))
     }
 
-    /// What is there now.
+    /// The file's bytes now.
     fn file(&self, path: &str) -> Option<Bytes> {
         let path = path.split('?').next().unwrap_or(path);
         let behaviour = self.behaviour.lock();

@@ -93,7 +93,7 @@ fn a_file_that_the_process_writes_is_found_at_once() {
     farroot_sim::run(async {
         let (_, control, engine) = absent(Some(folder.path()));
         refused(&engine, URL).await;
-        // What is written here is not served: the host's files are replaced as well.
+        // The host does not serve files that are written to it: its files are replaced as well.
         control.lock().replaced_by = Some(one_file("/nano.root", FILE));
         let options = CreateOptions::default();
         let written = engine.remote().create("root://server:1094//new.root", options).await;

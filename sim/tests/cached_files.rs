@@ -1,5 +1,5 @@
-//! The cache on this machine's disk: what was read once is read from there, a first read is as it
-//! is without, and nothing of another version of a file is ever handed out.
+//! The cache on this machine's disk: bytes that were read once are read from there, a first read is
+//! as it is without, and no byte of another version of a file is ever handed out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const WEB: &str = "http://server/nano.root";
 /// In the file's header, behind the version of its format.
 const IDENTIFIER: usize = 47;
 
-/// What one process saw.
+/// The measurements of one process.
 struct Seen {
     trips: f64,
     /// Of its servers, and not of the cache.
@@ -219,7 +219,7 @@ fn a_file_that_was_replaced_is_read_afresh() {
     }
 }
 
-/// Of a file that is trusted, what is not held is of the version that is held, or an error.
+/// Of a file that is trusted, uncached bytes are of the cached version, or an error.
 #[test]
 fn versions_are_not_mixed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -233,7 +233,7 @@ fn versions_are_not_mixed() {
         let columns = tree.columns(&["flat_7".into()]).expect("is there");
         let error = tree.read(columns, 0..u64::MAX).await.expect_err("another version");
         assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
-        // What is held goes, so that the next open is right.
+        // The cached part goes, so that the next open is right.
         let again = read(&world, folder.path(), TRUST).await.expect("reads");
         assert_eq!((again.of(RequestKind::Open), again.cached), (1, 0));
     });

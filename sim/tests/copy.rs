@@ -68,7 +68,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// What is in the folder.
+    /// The names in the folder.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
@@ -214,7 +214,7 @@ fn a_copy_that_differs_from_the_checksum_is_thrown_away() {
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.message().contains("the server says adler32 00000001"), "{error}");
         assert!(stage.names().is_empty(), "{:?}", stage.names());
-        // What was there before stays.
+        // The earlier file stays.
         std::fs::write(&target, "precious").expect("writes");
         let options = CopyOptions { overwrite: true, ..VERIFIED };
         copy(&stage.engine(), "root://a//f", &target, options).await.unwrap_err();

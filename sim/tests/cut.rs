@@ -121,7 +121,7 @@ fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
 }
 
 /// No entries in the middle of a basket: the task that reads them ended in a panic, which passed
-/// for the end of what there is.
+/// for the end of the entries.
 #[test]
 fn no_entries_end_without_an_error() {
     farroot_sim::run(async {
@@ -143,7 +143,7 @@ fn no_entries_end_without_an_error() {
     });
 }
 
-/// One wait for the page lists, one for what decides, one for what survives.
+/// One wait for the page lists, one for the deciding columns, one for the survivors.
 #[test]
 fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
     let read = async |stays: fn(u64) -> bool, step| {
@@ -191,7 +191,8 @@ async fn read(rate: Option<u64>, step: Step, stays: fn(u64) -> bool) -> (f64, u6
     (round_trips(started.elapsed(), RTT), engine.report().bytes_received - before)
 }
 
-/// The deciding column leaves first, and once it has come what is left of the others.
+/// The request for the deciding column leaves first, and once it has come, those for the survivors
+/// of the others.
 #[test]
 fn a_read_with_a_cut_asks_for_what_survives() {
     let log = farroot_sim::run(async {
@@ -230,7 +231,7 @@ fn only_the_first_decision_is_waited_for() {
     });
 }
 
-/// What is little comes in the same round trip as the columns that decide about it.
+/// Few bytes come in the same round trip as the columns that decide about them.
 #[test]
 fn little_is_not_kept_waiting() {
     let took = farroot_sim::run(async {

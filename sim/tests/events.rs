@@ -15,7 +15,7 @@ const FILE: &[u8] = include_bytes!("../testdata/small_events.root");
 const LARGE: usize = 6;
 const SMALL: usize = 32;
 
-/// What a reading of all events cost.
+/// The cost of a read of all events.
 #[derive(Debug)]
 struct Cost {
     /// Round trips since the file was open.
@@ -107,7 +107,8 @@ fn what_is_rarely_touched_comes_together() {
     assert!(cost.bytes < cost.needed * 3 / 2, "{cost:?}");
 }
 
-/// What one run has touched, the next one knows from the beginning; also of a rare trigger.
+/// The next run knows from the beginning which branches one run has touched; also of a rare
+/// trigger.
 #[test]
 fn the_next_run_knows_what_was_touched() {
     let store = tempfile::tempdir().expect("a folder");

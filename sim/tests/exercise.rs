@@ -1,4 +1,4 @@
-//! The exercise reads what it says, no more, and waits no more often than a plain read.
+//! The exercise reads the announced branches, no more, and waits no more often than a plain read.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ async fn row_wise(learning: Learning) -> Outcome {
     exercise.run(&engine(), ADDRESS, Some("Events")).await.expect("reads")
 }
 
-/// Each rule of a reader that learns saves round trips, and none of them changes what is read.
+/// Each rule of a reader that learns saves round trips, and none of them changes the values.
 #[test]
 fn event_by_event_each_rule_saves_round_trips() {
     farroot_sim::run(async {

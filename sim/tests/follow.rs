@@ -1,4 +1,4 @@
-//! RNTuples for readers that do not say beforehand what they look at.
+//! RNTuples for readers that do not name their columns beforehand.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,8 @@ async fn ntuple(engine: &Engine) -> RNTuple {
     engine.open(URL).await.expect("opens").ntuple("Events").await.expect("is one")
 }
 
-/// Nine clusters: what is looked at in the first, which comes with the column looked at first, is
-/// on its way before the second.
+/// Nine clusters: the columns that are read in the first cluster, which comes with the first
+/// column, are on their way before the second.
 #[test]
 fn what_is_looked_at_is_read_on() {
     for step in [Step::Entries(100), Step::Entries(1_111), Step::Bytes(20_000), Step::Whole] {

@@ -39,8 +39,8 @@ async fn select(
     engine.select_for(&table, &[], &ColumnSpec::Named(names), cut).await.expect("are there")
 }
 
-/// The file of two friends is opened once, beside nothing else: what it takes is what one open
-/// takes.
+/// The file of two friends is opened once, beside nothing else: it takes as many round trips as one
+/// open.
 #[test]
 fn friends_are_opened_side_by_side_and_once() {
     farroot_sim::run(async {
@@ -110,7 +110,7 @@ fn cuts_see_friends() {
 }
 
 /// A window of a tree's baskets and of its friend's, between both of which a cut on the friend's
-/// decides: what nothing survives of is asked for of neither.
+/// decides: baskets without survivors are requested of neither.
 #[test]
 fn a_cut_spares_baskets_of_all_tables() {
     const EVENTS: &[u8] = include_bytes!("../testdata/small_nano.root");

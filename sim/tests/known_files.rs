@@ -1,5 +1,5 @@
-//! Reading a file a second time: what is remembered of it saves round trips, and is never believed
-//! without the server's and the file's own word.
+//! Reading a file a second time: its notes save round trips, and are never trusted without the
+//! server's and the file's own word.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn engine(world: &World, store: &Path) -> Result<Engine> {
     Engine::within(&config, Arc::new(world.clone()))
 }
 
-/// What one process sees: its round trips, and the log of its requests.
+/// The measurements of one process: its round trips, and the log of its requests.
 async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
@@ -42,7 +42,7 @@ async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     ))
 }
 
-/// The same in one call, which says what is wanted before the file is open.
+/// The same in one call, which names the columns before the file is open.
 async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
@@ -172,7 +172,7 @@ fn the_first_data_of_a_known_file_come_with_its_head_over_http() {
     assert!(took < 2.01, "{took:.2} round trips:\n{log}");
 }
 
-/// What came early is the other file's, and nothing of it is handed on.
+/// The early bytes are the other file's, and none of them is handed on.
 #[test]
 fn what_came_early_of_a_file_that_was_replaced_is_thrown_away() {
     let url = "root://server:1094//nano.root";

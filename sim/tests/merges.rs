@@ -91,7 +91,7 @@ fn five_further_inputs_cost_one_round_trip() {
 }
 
 /// The header of an RNTuple is in front of its pages, its page lists are behind them: both come
-/// with the list of keys, as does what describes a tree.
+/// with the list of keys, as does the description of a tree.
 #[test]
 fn an_rntuple_costs_no_more_round_trips_than_a_tree() {
     let merged = |content: &'static [u8], inputs| {

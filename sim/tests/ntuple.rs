@@ -127,7 +127,7 @@ fn steps_cost_no_round_trip_more_than_the_whole() {
     }
 }
 
-/// What is remembered of an RNTuple are its page lists, too.
+/// The notes about an RNTuple have its page lists, too.
 #[test]
 fn a_known_file_is_read_when_the_server_answers() {
     let store = tempfile::tempdir().expect("a folder");
@@ -195,8 +195,8 @@ fn many_cluster_groups_take_no_round_trip_more() {
     farroot_sim::log::golden("xrootd_ntuple_many_groups", &log);
 }
 
-/// Lists in the items of a list: their ends, the ends of the list, and what is in them; nothing of
-/// the number beside them.
+/// Lists in the items of a list: their ends, the ends of the list, and their items; nothing of the
+/// number beside them.
 #[test]
 fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
     let (took, bytes, log, batch) = farroot_sim::run(of_groups("hits", &["hits.1"], 0..u64::MAX));
@@ -217,8 +217,8 @@ fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
     farroot_sim::log::golden("xrootd_ntuple_nested_alone", &log);
 }
 
-/// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is
-/// read of the whole cluster: only the ends show which pages it is in.
+/// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. The items of lists
+/// are read of the whole cluster: only the ends show in which pages they are.
 #[test]
 fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
     let (few, many) = farroot_sim::run(async {

@@ -1,5 +1,5 @@
-//! Files with many directories, objects and trees: what is looked at costs round trips by how deep
-//! it lies, not by how much there is.
+//! Files with many directories, objects and trees: an object costs round trips by its depth, not by
+//! the number of objects.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn one_object() {
     within(took, [3.0, 6.0]);
 }
 
-/// What is not there, or cannot be read, does not keep the others back.
+/// An object that is missing, or cannot be read, does not keep the others back.
 #[test]
 fn an_error_is_of_its_own_path() {
     over_both(async |engine, file| {

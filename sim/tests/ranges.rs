@@ -1,4 +1,4 @@
-//! Ranges of bytes of a far file, without what makes it a ROOT file.
+//! Ranges of bytes of a far file, whatever its format.
 
 use std::ops::Range;
 use std::time::Duration;

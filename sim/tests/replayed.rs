@@ -1,4 +1,4 @@
-//! ROOT's requests over a link of 100 ms: what a client near a watched file waits for.
+//! ROOT's requests over a link of 100 ms: the waits of a client near a watched file.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -83,13 +83,13 @@ fn nothing_is_fetched_ahead_for_a_client_that_only_the_cache_may_answer() {
     assert_eq!(ahead(CacheUse::Only), 0);
 }
 
-/// A file of 16 MB, and what a client asks for whose cache holds two clusters and knows its five
+/// A file of 16 MB, and the requests of a client whose cache holds two clusters and knows its five
 /// branches.
 fn long_file() -> (Bytes, Vec<Vector>) {
     file_of(20, 1250, vec![2, 3, 7, 11, 19])
 }
 
-/// A file of 80 clusters, two of which fill a client's cache with what it reads.
+/// A file of 80 clusters, two of which fill a client's cache with its branches.
 fn file_of(branches: usize, entries: u64, read: Vec<usize>) -> (Bytes, Vec<Vector>) {
     let dataset = Dataset::make(Shape { clusters: 80, entries, lengths: vec![1; branches], read });
     let fills = dataset.fills(2);
@@ -114,8 +114,8 @@ fn long_job(content: &Bytes, fills: &[Vector], work: Duration) -> (Played, engin
 }
 
 /// Without prediction a fill takes 270 ms, and the efficiencies are 0.65 and 0.39. Regression:
-/// predictions fetched what the link holds and a fill more. By the last measurement of the link
-/// that was a little less or more than two fills; with less, half of each fill came late.
+/// predictions fetched as much as the link holds and a fill more. By the last measurement of the
+/// link that was a little less or more than two fills; with less, half of each fill came late.
 #[test]
 fn a_long_job_hardly_waits() {
     let (content, fills) = long_file();
@@ -182,7 +182,8 @@ fn eight_steps_of_uproot_take_six_round_trips() {
 }
 
 /// Regression: over a link with a rate, the last bytes of a file came a moment before the rest of
-/// its metadata. uproot asked for more, and what was here was requested again: a round trip.
+/// its metadata. uproot requested more, and the bytes that had arrived were requested again: a
+/// round trip.
 #[test]
 fn metadata_that_have_come_are_not_requested_again() {
     let (lengths, read) = (vec![1; 20], vec![4, 9, 14]);
@@ -205,8 +206,8 @@ fn metadata(content: &Bytes) -> [Vector; 3] {
     [0..403, size - 400..size, size - 8000..size - 400].map(|range| vec![range])
 }
 
-/// Round trips of a process that opens a file and reads these vectors, connecting included. What it
-/// learns of the file stays in `store`.
+/// Round trips of a process that opens a file and reads these vectors, connecting included. Its
+/// notes about the file stay in `store`.
 fn trips_with(store: &Path, content: &Bytes, vectors: &[Vector]) -> f64 {
     let config = Config { store_folder: Some(store.to_owned()), ..Config::default() };
     farroot_sim::run(async {
@@ -247,7 +248,7 @@ fn the_first_columns_of_a_known_file_with_its_keys_in_the_middle_come_with_its_o
     assert!(trips[1..].iter().all(|trips| *trips <= 2.01), "{trips:.2?}");
 }
 
-/// The server says the same of both files; [`play`] compares what is read with the second one.
+/// The server describes both files alike; [`play`] compares the bytes with those of the second one.
 #[test]
 fn what_came_with_the_open_of_a_file_that_was_replaced_is_thrown_away() {
     let vectors = vectors(FIRST_COLUMNS);
@@ -322,7 +323,7 @@ fn the_second_file_of_a_dataset_is_here_from_its_first_vector_on() {
             let engine = engine_with(&world, config());
             let address = format!("root://server:1094/{path}");
             let watched = engine.watch(&address).await.expect("opens");
-            // A client reads what the file says of itself first, and understands it.
+            // A client first reads the metadata of the file, and parses them.
             tokio::time::sleep(5 * RTT).await;
             let played = play(&watched, &content, &fills[..1], Duration::ZERO).await;
             (played, watched.used())

@@ -25,8 +25,8 @@ fn world() -> World {
     world
 }
 
-/// Seconds in the order connecting, opening, metadata, bytes, caller, rounded to a millisecond;
-/// what virtual time knows nothing of must be nothing.
+/// Seconds in the order connecting, opening, metadata, bytes, caller, rounded to a millisecond; the
+/// parts that virtual time does not know must be zero.
 fn times(report: &Report) -> [f64; 5] {
     let time = &report.time_s;
     assert_eq!((time.decoding, time.joining), (0.0, 0.0), "{report}");
@@ -71,9 +71,9 @@ fn over_http_the_open_is_a_round_trip_of_its_own() {
     });
 }
 
-/// What a read would take was reckoned with two round trips in the place of one, since a request
-/// that is there before its connection had waited for that, too. And a plan asks for nothing beyond
-/// what opens the file.
+/// The time of a read was estimated with two round trips in the place of one, since a request that
+/// is there before its connection had waited for that, too. And a plan requests no bytes beyond
+/// those that open the file.
 #[test]
 fn a_round_trip_is_one_also_where_the_connection_was_new() {
     let plan = |url: &'static str, port: u16| {
@@ -131,7 +131,7 @@ fn requests_told_are_requests_seen() {
     }
 }
 
-/// What travels while the caller works costs the caller nothing.
+/// Bytes that travel while the caller works cost the caller nothing.
 #[test]
 fn the_callers_own_work_hides_the_next_batches() {
     farroot_sim::run(async {

@@ -148,9 +148,9 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
     assert!(connections <= 16, "{connections} connections");
 }
 
-/// A question over HTTP keeps a connection busy for a round trip, so that questions are what many
-/// files cost. Three were asked of each: the head, the key list, the tree. What was needed of the
-/// first files says where the trees of the others lie.
+/// A request over HTTP keeps a connection busy for a round trip, so that many files cost as many
+/// round trips as requests. Each file took three: the head, the key list, the tree. The offsets in
+/// the first files show where the trees of the others lie.
 #[test]
 fn over_http_files_of_a_series_take_two_questions_each() {
     const FILES: usize = 160;

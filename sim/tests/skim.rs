@@ -154,7 +154,8 @@ fn new_columns_of_an_rntuple_cost_no_bytes() {
         trips.push(defined.trips);
         assert!(inputs > 1 || defined.trips <= all.trips + 1.5, "{} {}", defined.trips, all.trips);
     }
-    // What new columns of an input are computed from is read while another input is copied.
+    // The columns from which new ones of an input are computed are read while another input is
+    // copied.
     assert!(trips[1] - trips[0] <= 1.5 * (INPUTS - 1) as f64, "{trips:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Reading on behind what cannot be read: exactly the steps that hold it are left out and reported.
+//! Reading on behind damaged parts: exactly the steps that hold it are left out and reported.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
 const STEP: u64 = 500;
 
-/// The file with what holds the `nth` part of a column spoilt, and the entries concerned.
+/// The file with the basket or page of the `nth` part of a column spoilt, and the entries
+/// concerned.
 async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Range<u64>) {
     let engine = engine_beside(&[Bytes::from_static(content)]);
     let table = engine.open_table(&numbered(0), None).await.expect("opens");
@@ -78,8 +79,8 @@ async fn read(
     (all, skipped)
 }
 
-/// What is handed out and what is reported are together all entries of the file, and the step that
-/// is left out is the one with the damage.
+/// The entries that are handed out and those that are reported are together all entries of the
+/// file, and the step that is left out is the one with the damage.
 fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usize) {
     farroot_sim::run(async move {
         let (bytes, bad) = spoilt(content, column, nth).await;

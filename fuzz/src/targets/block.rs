@@ -10,7 +10,7 @@ pub const TARGET: Target = Target {
     run,
     seeds,
     rounds: 20_000,
-    // What is announced is taken once the blocks' headers agree with it.
+    // The announced memory is taken once the blocks' headers agree with it.
     memory: (1 << 20, 16),
 };
 

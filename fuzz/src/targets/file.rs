@@ -1,5 +1,5 @@
-//! A whole file that is here: opening, directories, streamer infos, objects, trees, what their
-//! branches mean, and their baskets.
+//! A whole file that is here: opening, directories, streamer infos, objects, trees, the types of
+//! their branches, and their baskets.
 
 use bytes::Bytes;
 use rootfile::file::Recovery;

@@ -1,5 +1,5 @@
-//! gsi: the container of its messages, parts of a key exchange, and what a client makes of a
-//! server's message whose certificate it believes.
+//! gsi: the container of its messages, parts of a key exchange, and a client's answer to a server's
+//! message whose certificate it trusts.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! XRootD's messages: a request's code and parameters, then what follows it; the same bytes also
-//! as an answer to every request.
+//! XRootD's messages: a request's code and parameters, then the bytes behind it; the same bytes
+//! also as an answer to every request.
 
 use std::fmt::Debug;
 
@@ -58,7 +58,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// What has been read can be written, and reads the same again.
+/// A decoded request can be written, and decodes to the same again.
 fn request(header: &RequestHeader, body: &Bytes) {
     let Ok(request) = Request::decode(header, body) else { return };
     if matches!(request, Request::Unknown { .. }) {

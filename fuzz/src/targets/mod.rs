@@ -39,8 +39,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The result, if there is one. All bytes are known, so that only what lies beyond the end of the
-/// file can be lacking, which must be an error instead.
+/// The result, if there is one. All bytes are known, so that only bytes beyond the end of the file
+/// can be lacking, which must be an error instead.
 pub(crate) fn all_there<T>(read: rootfile::Result<Progress<T>>) -> Option<T> {
     match read.ok()? {
         Progress::Ready(result) => Some(result),

@@ -1,8 +1,8 @@
 //! RNTuples: header, footer, page lists, pages, the arrays that they make, and entries that are
 //! taken out of them.
 //!
-//! Checksums would refuse every mutation before it is looked at. So an input is what three
-//! envelopes hold (how much longer than the envelopes a record may be, or zero for no limit, and
+//! Checksums would refuse every mutation before it is looked at. So an input is the content of
+//! three envelopes (how much longer than the envelopes a record may be, or zero for no limit, and
 //! two lengths of two bytes, then header, footer and page list), and is sealed here; behind it lies
 //! a good file, for the pages that the page list names.
 
@@ -171,8 +171,8 @@ fn sealed(kind: u64, content: &[u8], belongs: Option<(usize, u64)>) -> (Vec<u8>,
     (bytes, checksum)
 }
 
-/// What the envelopes of good files hold. The footer names the place of the page list that will
-/// be sealed; where there are more, these are the good file's.
+/// The content of the envelopes of good files. The footer names the place of the page list that
+/// will be sealed; where there are more, these are the good file's.
 fn seeds() -> Vec<Vec<u8>> {
     [FILE, OTHER].map(seed).into()
 }

@@ -1,4 +1,4 @@
-//! The documents of S3: refusals, pages of what is in a bucket, and answers to uploads.
+//! The documents of S3: refusals, pages of a bucket's keys, and answers to uploads.
 
 use remote::source::http::s3::xml::{Page, Refusal, Whole, parse_upload_id};
 

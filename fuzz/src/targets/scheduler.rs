@@ -18,7 +18,7 @@ pub const TARGET: Target =
 const GRAIN: u64 = 16 << 10;
 const FILE_BYTES: u64 = 256 * GRAIN;
 
-/// A request under way: on which connection, and what it is to bring.
+/// A request under way: its connection, and the ranges that it is to bring.
 #[derive(Clone)]
 struct Sent {
     connection: ConnectionId,
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    /// The run-loop law, and what must hold at each step.
+    /// The run-loop law, and the invariants of each step.
     fn drain(&mut self) {
         loop {
             if let Some(action) = self.scheduler.poll_action(self.now) {

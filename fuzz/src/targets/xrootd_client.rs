@@ -28,7 +28,7 @@ pub const TARGET: Target =
 struct Session {
     client: Client,
     now: Duration,
-    /// What each read has asked for and not got.
+    /// The ranges that each read has requested and not got.
     owed: BTreeMap<RequestId, Vec<(FileId, Range<u64>)>>,
     /// Requests without an answer.
     open: BTreeSet<RequestId>,
@@ -75,7 +75,7 @@ impl Session {
         Session { client, now, owed, open }
     }
 
-    /// Takes what has happened, and checks it.
+    /// Takes the events, and checks them.
     fn events(&mut self) {
         while let Some(event) = self.client.poll_event() {
             match event {
@@ -140,7 +140,7 @@ pub(super) fn writable() -> ServerConfig {
     config
 }
 
-/// What a server sends to a [`Session`]; and what that has sent.
+/// The bytes that a server sends to a [`Session`]; and those that the session has sent.
 pub(super) fn conversation() -> (Vec<u8>, Vec<u8>) {
     let mut session = Session::new();
     let mut server = Server::new(writable());
@@ -191,7 +191,7 @@ pub(super) fn answer(
             server.answer_data(tag, Bytes::from(vec![0; length - length / 2]), false);
         }
         Request::Pgread(read) => {
-            // Two pages and what is behind them, or what there is.
+            // Two pages and the bytes behind them, or as many as there are.
             let length = read.length.min(10_000) as usize;
             let first = length.min(8192 - read.offset as usize % 4096);
             server.answer_pages(tag, read.offset, &vec![0; first], true);

@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     check_frames(&sent);
 }
 
-/// Whatever came in, what goes out is whole answers.
+/// Whatever came in, the server sends whole answers.
 fn check_frames(mut sent: &[u8]) {
     while let Some((head, rest)) = sent.split_first_chunk::<{ ResponseHeader::BYTES }>() {
         let header = ResponseHeader::decode(head).expect("our own header");

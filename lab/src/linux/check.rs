@@ -12,18 +12,19 @@ use crate::network::Host;
 const PINGS: usize = 50;
 const PORT: u16 = 7;
 
-/// What a link did. Times are as a client sees them.
+/// Measurements of a link. Times are as a client sees them.
 #[derive(Debug, Clone)]
 pub struct Check {
     /// Time of TCP's handshake.
     pub connect: Duration,
     /// Times of one byte there and back, sorted.
     pub round_trips: Vec<Duration>,
-    /// What a cold connection had received after 1, 2, 3... round trips since it asked for data.
+    /// The bytes that a cold connection had received 1, 2, 3... round trips after its request for
+    /// data.
     pub ramp_up_bytes: Vec<u64>,
     /// Bytes per second that the link delivered in the second half of the download, headers
-    /// included. (What an application reads in a while may be more: a lost segment's repair frees
-    /// what waited.)
+    /// included. (An application may read more in a while: a lost segment's repair frees the bytes
+    /// that waited.)
     pub rate: f64,
 }
 

@@ -18,8 +18,8 @@ const ACTIVE_MAX: Duration = Duration::from_secs(5);
 impl Lab {
     /// Starts a redirector on `manager` and a data server on each of `servers`, all of them serving
     /// `directory` read-only, and waits until the redirector knows them all. Clients need the lab's
-    /// names (`NAME.farlab`), which commands of the lab have. What each host serves; the manager
-    /// first.
+    /// names (`NAME.farlab`), which commands of the lab have. Returns each host with its endpoints;
+    /// the manager first.
     pub fn serve_cluster(
         &mut self,
         manager: &str,

@@ -75,7 +75,7 @@ fn serve_one(stream: UnixStream, network: &Mutex<Network>) -> io::Result<()> {
     writeln!(&stream, "{answer}")
 }
 
-/// What to answer to one line. A `set` with a wrong knob changes nothing.
+/// The answer to one line. A `set` with a wrong knob changes nothing.
 pub fn answer(line: &str, network: &mut Network) -> Result<String, String> {
     let mut words = line.split_whitespace();
     match words.next() {

@@ -19,7 +19,7 @@ impl Error {
     }
 }
 
-/// Adds to a system error what was being done.
+/// Adds the failed operation to a system error.
 pub(crate) trait Doing<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T>;
 }

@@ -19,13 +19,13 @@ use crate::network::{Host, Network};
 /// The labs of one process have different numbers.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// What to build.
+/// The lab to build.
 #[derive(Debug, Clone)]
 pub struct LabConfig {
     pub hosts: Vec<HostConfig>,
     /// Decides which packets are lost.
     pub seed: u64,
-    /// TCP's congestion control in all hosts: `cubic`, `bbr`, `reno` or what the kernel has.
+    /// TCP's congestion control in all hosts: `cubic`, `bbr`, `reno` or another one of the kernel.
     pub congestion: String,
 }
 
@@ -124,7 +124,7 @@ impl Lab {
         answer.map(drop).map_err(|why| Error::other(line, why))
     }
 
-    /// What each host's link has carried and dropped, as one JSON object.
+    /// The packets that each host's link has carried and dropped, as one JSON object.
     pub fn stats(&self) -> String {
         control::answer("stats", &mut self.lock_network()).unwrap_or_default()
     }

@@ -54,7 +54,7 @@ impl Namespace {
         self.run_inside(configure_tcp)??;
         let device = self.run_inside(tun::open)?.doing(|| "opening /dev/net/tun".into())?;
         ip(&["-n", &self.name, "addr", "add", &format!("{address}/24"), "dev", tun::DEVICE])?;
-        // The queue of the device itself must never be what drops packets.
+        // The queue of the device itself must never drop packets.
         let up = ["link", "set", tun::DEVICE, "mtu", "1500", "txqueuelen", "20000", "up"];
         ip(&[&["-n", &self.name], &up[..]].concat())?;
         // A route names its congestion control even where the system reserves the choice for
@@ -98,8 +98,8 @@ impl Drop for Namespace {
     }
 }
 
-/// Removes what labs whose process is gone have left (they were killed without a chance to tidy
-/// up).
+/// Removes the namespaces that labs whose process is gone have left (they were killed without a
+/// chance to tidy up).
 pub fn remove_leftovers() {
     for name in names_in(Path::new(NAMESPACES)).filter(|name| is_orphan(name)) {
         remove(&name);

@@ -38,7 +38,7 @@ pub enum Verb {
         #[arg(required = true)]
         knobs: Vec<String>,
     },
-    /// Print what each link of a running lab has carried and dropped, as JSON.
+    /// Print the packets that each link of a running lab has carried and dropped, as JSON.
     Stats {
         #[arg(long, env = "FARLAB_CONTROL")]
         control: PathBuf,
@@ -113,7 +113,7 @@ pub struct RunArguments {
     /// The port on which a server that is a command listens.
     #[arg(long, default_value_t = 8080)]
     pub server_port: u16,
-    /// Write what the links carried to this file at the end, as JSON.
+    /// Write the links' counters to this file at the end, as JSON.
     #[arg(long)]
     pub stats: Option<PathBuf>,
     /// Leave logs and configurations behind, and say where.

@@ -1,4 +1,4 @@
-//! The command line: what each verb does with a lab.
+//! The command line: the verbs, and their work with a lab.
 
 mod args;
 mod signals;
@@ -121,7 +121,7 @@ fn run(arguments: &RunArguments, signals: &Signals) -> Result<ExitCode> {
     Ok(exit_code(status))
 }
 
-/// Starts the servers on all far hosts; which host serves what.
+/// Starts the servers on all far hosts; returns each host with its endpoints.
 fn serve(
     lab: &mut Lab,
     arguments: &RunArguments,

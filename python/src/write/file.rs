@@ -154,7 +154,7 @@ impl FileOutput {
         (now.entries, now.bytes)
     }
 
-    /// What it has become.
+    /// The report of the finished file.
     fn finish(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let output = self.last(py)?;
         let report = wait(py, &engine(py)?, output.finish())?;
@@ -227,7 +227,7 @@ fn described(columns: &Described<'_>) -> Vec<TableColumn> {
     columns.iter().map(column).collect()
 }
 
-/// What the format refuses, before anything of it is written.
+/// The error for data that the format refuses, before any of them is written.
 pub fn refused(py: Python<'_>, error: &impl ToString) -> PyErr {
     exception(py, &Error::new(ErrorKind::Unsupported, error.to_string()))
 }

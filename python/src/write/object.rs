@@ -1,4 +1,4 @@
-//! Objects that are no tables, from what Python says of them.
+//! Objects that are no tables, from Python's description of them.
 
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ type AxisTuple<'py> = (
     Bound<'py, PyDict>,
 );
 
-/// What a profile has beside a histogram: sums of weights, of their squares, how errors are meant,
-/// and which values are taken.
+/// The members of a profile beside those of a histogram: sums of weights, of their squares, the
+/// kind of its errors, and the range of values that it takes.
 type ProfileTuple<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, i32, (f64, f64));
 
 #[pymethods]
@@ -171,7 +171,7 @@ impl WritableObject {
     }
 }
 
-/// A member by ROOT's name, or what it is where there is none.
+/// A member by ROOT's name, or its default.
 fn member<'py, T: FromPyObjectOwned<'py>>(
     members: &Bound<'py, PyDict>,
     name: &str,

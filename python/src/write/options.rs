@@ -59,7 +59,7 @@ pub fn compression_of(
     Ok(Compression { size_level, ..compression })
 }
 
-/// What a user chooses for one table.
+/// A user's options for one table.
 #[derive(FromPyObject)]
 pub struct TableChoice {
     pub title: String,

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
-/// What is more, in one call, costs little beside what is done with it.
+/// For more entries in one call, the slow path costs little beside the writing itself.
 const ENTRIES_MAX: usize = 1000;
 
 /// The columns of a table, by their names.
@@ -26,7 +26,7 @@ impl Columns {
     }
 
     /// The arrays of a dict with just these columns, all plain, and of few entries; `None` of any
-    /// other, also of what is no table: then it is said elsewhere what is wrong.
+    /// other, also of data that are no table: then the slow path raises the error.
     pub fn arrays(&self, data: &Bound<'_, PyDict>) -> Option<Vec<Arc<engine::Array>>> {
         if data.len() != self.0.len() {
             return None;

@@ -1,4 +1,4 @@
-//! Servers that want TLS and a credential: what that costs, and what goes wrong with it.
+//! Servers that want TLS and a credential: the cost of both, and their failures.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Stage {
         Stage { world: World::default(), authority }
     }
 
-    /// What a server wants that demands TLS and a token.
+    /// The guard of a server that demands TLS and a token.
     fn guard(&self, name: &str) -> Guard {
         let host = Some(self.authority.host(name, None));
         Guard { tls: ServedTls::Demanded, host, offers: ZTN, token: OLD, ..Guard::default() }
@@ -143,7 +143,7 @@ fn connections_that_are_reset_in_the_handshake_are_made_again() {
 }
 
 /// Round trips until the first bytes of a file are there, connecting among them, of processes one
-/// after the other that remember what servers have said.
+/// after the other that use the notes about servers.
 async fn first_bytes(stage: &Stage, processes: usize) -> Vec<f64> {
     let one = Config { connections_initial: 1, connections_max: 1, ..stage.authority.user() };
     first_bytes_of(stage, one, processes).await

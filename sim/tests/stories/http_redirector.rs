@@ -49,7 +49,7 @@ impl Federation {
         Federation { world, engine, servers, manager, size }
     }
 
-    /// What the redirector answers from now on, by what the question says has been tried.
+    /// The redirector's answer from now on, by the servers that the request names as tried.
     fn sends(&self, to: impl Fn(&str) -> Refusal + Send + 'static) {
         self.manager.lock().says(move |uri| Some(to(uri.query().unwrap_or_default())));
     }

@@ -19,7 +19,7 @@ use crate::world::{MB, RTT, link, seconds};
 
 const SIZE: u64 = 4 * MB;
 
-/// What an HTTP server does instead of answering.
+/// An HTTP server's behaviour instead of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Web {
     Silence,
@@ -200,7 +200,7 @@ fn data_servers_that_lie_are_left_after_the_documented_time() {
     }
 }
 
-/// A stopped process: the kernel takes connections and what is sent, and no greeting is answered.
+/// A stopped process: the kernel takes connections and bytes, and no greeting is answered.
 #[test]
 fn a_server_that_only_takes_connections_is_left_after_the_documented_time() {
     for port in [1094, 80] {

@@ -1,4 +1,4 @@
-//! A Metalink says where a file is and what it is like.
+//! A Metalink names the locations, the size and the checksums of a file.
 
 use std::time::Duration;
 

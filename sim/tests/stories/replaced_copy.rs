@@ -124,7 +124,7 @@ fn a_resumed_copy_is_of_one_file_or_fails() {
             let copying = copy(&engine, source, &target);
             assert!(tokio::time::timeout(Duration::from_secs(2), copying).await.is_err());
             drop(engine);
-            // What was asked for before has passed the link.
+            // The bytes requested before have passed the link.
             tokio::time::sleep(seconds(30.0)).await;
             let engine = farroot_sim::engine(&stage.world);
             let replace = async {

@@ -1,5 +1,5 @@
 //! A file is replaced while it is read. Sessions that opened later than the first did not look at
-//! what their own opens answered: old and new bytes were joined, and the read succeeded.
+//! the answers to their own opens: old and new bytes were joined, and the read succeeded.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ fn the_others_have_the_file_still() {
     assert!(report.contains(warning), "{report}");
 }
 
-/// Sessions that are open keep their handles, and read what is there now.
+/// Sessions that are open keep their handles, and read the bytes of now.
 #[test]
 fn a_file_that_is_written_over_while_it_is_open_is_noticed() {
     for knows_no_handles in [false, true] {

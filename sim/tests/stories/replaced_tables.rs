@@ -103,7 +103,7 @@ fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<Scan
     })
 }
 
-/// What comes of each file has to be of one version of it.
+/// The entries of each file have to be of one version of it.
 fn are_not_mixed(parts: &[Result<ScanBatch, Error>]) {
     let [old, new] = farroot_sim::run(async {
         let [old, new] = [files(FILE.to_vec()), files(other().await)];

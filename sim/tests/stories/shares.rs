@@ -1,4 +1,4 @@
-//! Several sources bring the sum of what each could.
+//! Several sources together deliver the sum of their rates.
 
 use farroot_sim::link::Link;
 

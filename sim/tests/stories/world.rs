@@ -1,4 +1,4 @@
-//! The stage of the stories: hosts with one file, and what a read took.
+//! The stage of the stories: hosts with one file, and the measurements of a read.
 
 use std::time::Duration;
 
