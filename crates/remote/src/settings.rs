@@ -101,62 +101,60 @@ pub static SETTINGS: [Setting; 35] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
-        "Bytes held at one time: in flight, waiting, or decoded and not yet handed out. Arrays in the caller's hands are \
-         not counted.",
+        "Limit of the bytes in memory: requested, received, or decoded and not yet returned. Arrays that the caller has \
+         are not counted.",
     ),
     Setting {
         name: "decode_threads",
         field: Field::Threads(|config| &mut config.decode_threads, 0, 1024),
-        what: "Threads that decompress and decode; 0 decodes on the thread that asks.",
+        what: "Threads that decompress and decode. With 0 the reading thread decodes.",
         is_live: false,
     },
     live(
         "connections",
         Field::Count(|config| &mut config.connections_initial, 1, 256),
-        "Connections to a server that are begun at the first moment, since each starts slowly.",
+        "Connections to a server that are opened at once, since each starts slowly.",
     ),
     live(
         "connections_max",
         Field::Count(|config| &mut config.connections_max, 1, 256),
-        "Connections to one server at the most.",
+        "Maximum of connections to one server.",
     ),
     live(
         "connections_shared",
         Field::Count(|config| &mut config.connections_shared, 0, 4096),
-        "Connections of all of a user's processes on one machine to one server at the most; where there are more \
-         processes they take turns; 0: no limit.",
+        "Maximum of connections to one server for all processes of a user on one machine. More processes take turns. 0: \
+         no limit.",
     ),
     live(
         "coalescing",
         Field::Switch(|config| &mut config.coalescing),
-        "Whether what lies together in a file is asked for together; without, each basket is a request.",
+        "Whether neighbouring ranges of a file are requested together. If not, each basket is a request.",
     ),
     live(
         "opens_max",
         Field::Threads(|config| &mut config.opens_max, 1, 65_536),
-        "Files being opened at one time where many are read. Their opens share the connections.",
+        "Maximum of files that are being opened at the same time. Their opens share the connections.",
     ),
     live(
         "store",
         Field::Bytes(|config| &mut config.store_bytes_max, 0),
-        "Bytes of metadata of remote files that are kept on disk for later processes; 0 keeps nothing.",
+        "Size of the metadata store: metadata of remote files, on the disk, for later processes. 0 stores nothing.",
     ),
     live(
         "store_folder",
         Field::Folder(|config| &mut config.store_folder),
-        "The folder for them, an absolute path or one that begins with `~/`. farroot makes folders of its own in it, and \
-         touches nothing else there.",
+        "Folder of the metadata store. farroot creates its own folders in it, and changes no other files.",
     ),
     live(
         "cache",
         Field::Bytes(|config| &mut config.cache.bytes_max, 0),
-        "Bytes of remote files that are kept on a disk of this machine, so that what was read once is read from there \
-         ([how](cache.md)); 0 keeps none.",
+        "Size of the [cache](cache.md) of remote files on a disk of this machine. 0 caches nothing.",
     ),
     live(
         "cache_folder",
         Field::Folder(|config| &mut config.cache.folder),
-        "The folder for them, an absolute path or one that begins with `~/`, on no network file system.",
+        "Folder of the cache. It must not be on a network file system.",
     ),
     live(
         "cache_mode",
@@ -168,8 +166,8 @@ pub static SETTINGS: [Setting; 35] = [
                 Some(())
             },
         ),
-        "What of a file is kept: what was wanted (`touched`), all of it (`whole`), or all of small files and of those of \
-         which more than half is wanted (`auto`).",
+        "Cached bytes of a file: `touched`, the requested ones; `whole`, all; `auto`, all of small files and of files of \
+         which more than half is requested.",
     ),
     live(
         "cache_check",
@@ -181,72 +179,72 @@ pub static SETTINGS: [Setting; 35] = [
                 Some(())
             },
         ),
-        "When what is kept is believed: when the file's server says in each open that it is still the same; when it has \
-         said so within a time; always.",
+        "Validation of a cached file: `verify`, at its server in each open; `trust=7d`, if the server confirmed it \
+         longer ago; `immutable`, never again.",
     ),
     live(
         "cache_free",
         Field::Bytes(|config| &mut config.cache.free_bytes_min, 0),
-        "Bytes that the cache leaves free on its disk, or a tenth of the disk where that is less.",
+        "Bytes of its disk that the cache leaves free, or a tenth of the disk if that is less.",
     ),
     live(
         "connect_timeout",
         Field::Seconds(|config| &mut config.connect_timeout, 1),
-        "How long to wait for a TCP connection.",
+        "Timeout of a TCP connection.",
     ),
     live(
         "silence_timeout",
         Field::Seconds(|config| &mut config.silence_timeout, 1),
-        "How long bytes that a file is owed are waited for, over all tries and sources, when none come or fewer than \
-         `least_rate` makes of this time. Servers may ask for 20 times as long.",
+        "Timeout of a file's requested bytes, over all retries and sources, if none arrive or fewer than `least_rate` \
+         times this timeout. A server may ask for up to 20 times as long.",
     ),
     live(
         "least_rate",
         Field::Bytes(|config| &mut config.least_rate, 0),
-        "Bytes per second that the servers of a file have to bring together while they owe more; 0: a byte in each \
-         `silence_timeout` will do.",
+        "Minimum rate, in bytes per second, of all servers of a file together while requests are outstanding. 0: one \
+         byte in each `silence_timeout` is enough.",
     ),
     live(
         "patience",
         Field::Seconds(|config| &mut config.patience, 1),
-        "How long a server that owes data may stay silent before its work goes to another source, or another connection \
-         shows whether it still answers.",
+        "Time without a byte from a server after which its requests go to another source, or another connection tests \
+         whether it still answers.",
     ),
     live(
         "outage_timeout",
         Field::Seconds(|config| &mut config.outage_timeout, 0),
-        "How long a server that has answered before may be unreachable before its files are given up.",
+        "How long a server that has answered before may be unreachable before reads of its files fail.",
     ),
     live(
         "sources",
         Field::Count(|config| &mut config.sources_active, 1, 64),
-        "Sources of one file that are read from at the same time, unless there is much to read.",
+        "Sources of one file that are used at the same time. Long reads may use more.",
     ),
     live(
         "discovery",
         Field::Switch(|config| &mut config.discovery),
-        "Whether redirectors are asked where else a file is.",
+        "Whether farroot asks redirectors for further servers of a file.",
     ),
     live(
         "discovery_after",
         Field::Seconds(|config| &mut config.discovery_after, 0),
-        "A redirector is asked when a read has lasted this long, or a server fails.",
+        "farroot asks a redirector when a read has lasted this long, or when a server fails.",
     ),
     live(
         "discovery_again",
         Field::Seconds(|config| &mut config.discovery_again, 0),
-        "How long after other servers were found it is asked again.",
+        "Time until farroot asks again, if the redirector named other servers.",
     ),
     live(
         "discovery_pause",
         Field::Seconds(|config| &mut config.discovery_pause, 0),
-        "How long after no other servers were found it is asked again.",
+        "Time until farroot asks again, if the redirector named no other server.",
     ),
     live(
         "checksums",
         Field::Checksums(|config| &mut config.checksums),
-        "Whether bytes come with a checksum of every 4 KiB from XRootD servers that offer it: `auto`, of copies outside TLS; \
-         `always`, of all that is read, and nothing is read where it cannot be; `never`.",
+        "When XRootD servers that can do so send a checksum with every 4 KiB: `auto`, for copies outside TLS; `always`, \
+         for all reads, which fail if a server cannot; `never`.",
     ),
     live(
         "user",
@@ -256,13 +254,13 @@ pub static SETTINGS: [Setting; 35] = [
     live(
         "http2",
         Field::Switch(|config| &mut config.http2),
-        "Whether HTTP/2 is spoken without TLS, from the first byte, to `http` servers.",
+        "Whether farroot speaks HTTP/2 without TLS, from the first byte, to `http` servers.",
     ),
     live(
         "plain_redirects",
         Field::Switch(|config| &mut config.plain_redirects),
-        "Whether an `https` server may send on to an `http` one, as those of XRootD and dCache do for the data alone; \
-         no credential follows there in either case.",
+        "Whether an `https` server may redirect to an `http` server, as XRootD and dCache do for data. farroot sends no \
+         credential there in either case.",
     ),
     live(
         "http_proxy",
@@ -271,14 +269,13 @@ pub static SETTINGS: [Setting; 35] = [
             |config| config.proxies.shown(),
             |config, text| config.proxies.set(text),
         ),
-        "The proxy between this machine and servers of `http`, `https`, `s3` and `osdf` addresses. Default: what the \
-         variables that curl reads say ([how](at-my-site.md)).",
+        "The proxy for `http`, `https`, `s3` and `osdf` addresses. Default: the [variables of curl](at-my-site.md).",
     ),
     live(
         "redirect_credentials",
         Field::Hosts(|config| &mut config.redirect_credentials),
-        "Hosts that are shown a token or, over `https`, a proxy also when another server sends there; `.site.org` are all \
-         hosts in that domain.",
+        "Hosts to which farroot sends a token or, over `https`, an X.509 proxy even after a redirection from another \
+         server. `.site.org` means all hosts of that domain.",
     ),
     live(
         "token_file",
@@ -286,7 +283,7 @@ pub static SETTINGS: [Setting; 35] = [
             choice.token = Some(TokenFrom::File(whole(Path::new(text))?));
             Some(())
         }),
-        "A file with a bearer token, in place of the usual ones ([at my site](at-my-site.md)).",
+        "A file with a bearer token, in place of the [usual ones](at-my-site.md).",
     ),
     live(
         "x509_proxy",
@@ -336,8 +333,7 @@ pub static SETTINGS: [Setting; 35] = [
                 Some(())
             },
         ),
-        "The kinds of credentials that may be used, the first one first, in place of the server's order and \
-         `XrdSecPROTOCOL`.",
+        "The kinds of credentials that may be used, in this order, in place of the server's order and `XrdSecPROTOCOL`.",
     ),
 ];
 
@@ -512,12 +508,12 @@ impl Setting {
     /// The default as the documentation shows it.
     fn default_shown(&self) -> String {
         match (self.name, self.get(&Config::default())) {
-            ("decode_threads", _) => "one a core".to_owned(),
+            ("decode_threads", _) => "one per core".to_owned(),
             ("store_folder" | "cache_folder", _) => {
                 "`farroot` in the platform's cache folder".to_owned()
             }
             ("user", _) => "the user's".to_owned(),
-            _ if matches!(self.field, Field::Credential(..)) => "what is there".to_owned(),
+            _ if matches!(self.field, Field::Credential(..)) => "found automatically".to_owned(),
             _ if matches!(self.field, Field::Hosts(_)) => "none".to_owned(),
             (_, Value::Number(bytes)) if bytes > 0 && bytes % (1 << 30) == 0 => {
                 format!("`{} GiB`", bytes >> 30)
@@ -531,7 +527,7 @@ impl Setting {
 /// The settings as rows of a table in Markdown.
 pub fn table() -> String {
     let mut rows = String::from(
-        "| Python | variable | takes | default | later | what |\n|---|---|---|---|---|---|\n",
+        "| setting | variable | values | default | later | meaning |\n|---|---|---|---|---|---|\n",
     );
     for setting in &SETTINGS {
         rows.push_str(&format!(
