@@ -55,7 +55,7 @@ HEADLINES = (
         ("uproot root://",),
     ),
     Headline(
-        "number of entries of 1,576 small files, 100 ms",
+        "counting the entries of 1,576 small files, 100 ms away",
         "opens",
         "100 ms",
         ("ROOT, one by one (10 files)",),
@@ -100,16 +100,18 @@ PAGES = {
             Question(
                 "First batch on cold connections",
                 "(Time at 240 ms - time at 0) / 240 ms, from the address to the first 20,000 "
-                "entries of three columns, at 1 Gbit/s: round trips, with TCP's ramp-up in them.",
+                "entries of three columns, at 1 Gbit/s. The result is a number of round trips, "
+                "those of TCP's slow start included.",
                 ("roundtrips",),
                 "peers",
             ),
             Question(
                 "The first byte behind a credential, 100 ms away",
-                "Real xrootds that want nothing, a token inside TLS, a proxy, a ticket, or a token "
-                "over https; from nothing to the first byte of a file. Inside TLS xrootd answers "
-                "in eleven small packets, and the first window of its TCP has ten: a known server "
-                "is brought to widen it before ([how](../decisions/0018-sessions-of-xrootd.md)).",
+                "Real xrootd servers that require no credential, a token inside TLS, a proxy, a "
+                "ticket, or a token over https. Timed from a new process to the first byte. "
+                "Inside TLS xrootd answers in eleven small packets, and the first window of its "
+                "TCP has ten. farroot makes a known server widen it before "
+                "([how](../decisions/0018-sessions-of-xrootd.md)).",
                 ("sites",),
                 "sites",
             ),
@@ -120,18 +122,19 @@ PAGES = {
                 "peers",
             ),
             Question(
-                "The same by programs that are not changed",
-                "ROOT and uproot as they are, and led through farroot by `farroot run`, without a "
-                "cache and with one that an earlier run has filled; the start of the proxy does "
-                "not count. XCache is XRootD's own cache, which does not ask the origin whether "
-                "a file has changed; farroot does, unless it is set to trust.",
+                "Unchanged programs through farroot run",
+                "The three branches of h42 by ROOT and uproot alone, and through the proxy of "
+                "`farroot run`, without a cache and with one that an earlier run has filled. The "
+                "start of the proxy does not count. XCache is XRootD's own cache, which does not "
+                "ask the origin whether a file has changed; farroot does, unless it is set to "
+                "trust.",
                 ("led", "led-rdataframe"),
                 "peers",
             ),
             Question(
-                "20 reads of 2 kB by a program that is not changed",
-                "At random places of h42, sent at once by XRootD's Python: directly, through "
-                "XRootD's own cache (XCache) that is empty, and by `farroot run`.",
+                "20 reads of 2 kB by an unchanged program",
+                "At random offsets of h42, sent at once by XRootD's Python: directly, through an "
+                "empty XCache (XRootD's own cache), and through `farroot run`.",
                 ("led-reads",),
                 "peers",
             ),
@@ -150,7 +153,7 @@ PAGES = {
                 "peers",
             ),
             Question(
-                "The same by distance",
+                "Three scattered branches by round-trip time",
                 "The three branches of h42 by round-trip time, in seconds; "
                 "TTreeCache was first measured so, in 2006.",
                 ("caches",),
@@ -170,25 +173,25 @@ PAGES = {
                 "links",
             ),
             Question(
-                "50,000 pieces of 10 kB",
+                "50,000 ranges of 10 kB",
                 "Every other 10 kB of a file of 1 GB by XRootD's own client, in seconds; "
-                "519 MB cross the link, which takes 4.15 s at 1 Gbit/s; "
+                "519 MB cross the link, which takes 4.15 s at 1 Gbit/s. "
                 "farroot's times have no record.",
                 ("streams",),
                 "links",
             ),
             Question(
                 "1,576 small files",
-                "The number of entries of the tree of each, 100 ms away; a client that opens one "
+                "The number of entries of the tree of each, 100 ms away. A client that opens one "
                 "file after the other does so on a sample, and its figures are multiplied.",
                 ("opens",),
                 "peers",
             ),
             Question(
                 "An event loop",
-                "1,000 events of 480 kB in 400 branches, of which 30 % of the bytes of each event "
-                "and all of each 50th are read (192 MB), in seconds, at 1 Gbit/s "
-                "but where it is said.",
+                "1,000 events of 480 kB in 400 branches, in seconds, at 1 Gbit/s unless stated "
+                "otherwise. 30 % of the bytes of each event and all of each 50th are read "
+                "(192 MB).",
                 ("eventloop",),
                 "links",
             ),
@@ -202,14 +205,14 @@ PAGES = {
             Question(
                 "First columns by uproot through farroot",
                 "(Time at 100 ms - time at 0) / 100 ms, from `uproot.open` to the first 20,000 "
-                "entries of three columns: round trips, with TCP's ramp-up in them. `file known`: "
-                "an earlier process has stored the file's metadata.",
+                "entries of three columns: round trips, those of TCP's slow start included. "
+                "`file known`: an earlier process has stored the file's metadata.",
                 ("home-first",),
                 "peers",
             ),
             Question(
                 "Eight steps of uproot.iterate through farroot",
-                "The same for `iterate` over three columns of 75 MB in eight steps.",
+                "Round trips for `iterate` over three columns of 75 MB in eight steps.",
                 ("home-iterate",),
                 "peers",
             ),
@@ -269,13 +272,13 @@ PAGES = {
                 ),
                 (
                     "dead",
-                    "A source that is not there",
+                    "A dead source",
                     "A server that refuses connections, or accepts them and says nothing, "
                     "from the beginning.",
                 ),
                 (
                     "enough",
-                    "Two sources where one would do",
+                    "Two sources when one is enough",
                     "The three branches of h42 from servers 20 ms away with 1 Gbit/s each.",
                 ),
                 (
@@ -302,13 +305,13 @@ PAGES = {
         (
             Question(
                 "All branches of a TTree",
-                "100 flat and jagged branches, 179 MB, ZSTD, one decoding thread but where it is "
-                "said; ROOT's loop keeps no arrays.",
+                "100 flat and jagged branches, 179 MB, ZSTD, one decoding thread unless stated "
+                "otherwise; ROOT's loop keeps no arrays.",
                 ("local",),
                 "peers",
             ),
             Question(
-                "The same in other compressions",
+                "All branches of a TTree in other compressions",
                 "The same branches, in seconds; the last column is the decompressor's library "
                 "alone (one copy where nothing is compressed).",
                 ("local-zlib", "local-lz4", "local-lzma", "local-none"),
@@ -329,8 +332,8 @@ PAGES = {
             ),
             Question(
                 "All fields of an RNTuple",
-                "100 fields of numbers and lists, 112 MB in ten clusters, one decoding thread but "
-                "where it is said; ROOT reads in bulk and keeps no arrays.",
+                "100 fields of numbers and lists, 112 MB in ten clusters, one decoding thread "
+                "unless stated otherwise; ROOT reads in bulk and keeps no arrays.",
                 ("ntuple",),
                 "peers",
             ),
@@ -341,15 +344,15 @@ PAGES = {
                 "peers",
             ),
             Question(
-                "From a disk with nothing in memory",
+                "From a disk, without the page cache",
                 "The three branches of h42 that are not in the page cache, one thread, in seconds: "
                 "from a local disk, and from a mount that delays each read.",
                 ("posix",),
                 "links",
             ),
             Question(
-                "Bytes that the disk reads",
-                "The same: bytes read by bytes needed.",
+                "Bytes read from the disk",
+                "The three branches of h42: bytes read divided by bytes needed.",
                 ("posix",),
                 "over_read",
             ),
@@ -403,8 +406,8 @@ PAGES = {
             ),
             Question(
                 "Sizes of buffers, clusters and baskets",
-                "The same columns on two threads, as CMS varied them in 2017: what is flushed at "
-                "once, the size of baskets, and the number of `extend` calls.",
+                "The same columns on two threads, as CMS varied them in 2017: the bytes of a "
+                "flush, the size of baskets, and the number of `extend` calls.",
                 ("write-buffers",),
                 "peers",
             ),
@@ -460,7 +463,7 @@ PAGES = {
             ),
             Question(
                 "Copying that file",
-                "What bounds a skim of all entries: new connections start slowly.",
+                "The limit for a skim of all entries: new connections start slowly.",
                 ("skim-copy",),
                 "peers",
             ),
@@ -484,8 +487,8 @@ PAGES = {
         (
             Question(
                 "Histograms, graphs, vectors",
-                "From the path of a local file to the numbers, in seconds, one thread but where "
-                "it is said; the last column is zstd's library alone.",
+                "From the path of a local file to the numbers, in seconds, one thread unless "
+                "stated otherwise; the last column is zstd's library alone.",
                 ("object-histogram", "object-graph", "object-numbers", "histograms"),
                 "records",
                 (
@@ -498,12 +501,12 @@ PAGES = {
         ),
     ),
     "overhead": (
-        "What reading costs beside time",
+        "Bytes, connections, memory, import time",
         (
             Question(
-                "Bytes and connections beyond the need",
-                "What came over the link beyond the baskets that the job needs, as a part of "
-                "these: metadata and the headers of packets and protocols included.",
+                "Over-read and connections",
+                "Bytes received over the link in excess of the baskets that the job needs, as a "
+                "part of these, with metadata and the headers of packets and protocols.",
                 ("h42", "eventloop"),
                 "overhead",
             ),

@@ -77,9 +77,9 @@ def page(title: str, questions: tuple[Question, ...]) -> str:
     parts = [
         "<!-- Made by bench/tables.py from bench/record/: change these, not this page. -->",
         f"# {title}",
-        "Medians; a range in brackets is the least and the most, where they differ by more than "
-        "4 %.\nBelow each table: its record, and what it was made with. "
-        "[METHOD.md](../../bench/METHOD.md)\nsays how it is measured and which way it is biased.",
+        "Medians. A range in brackets has the minimum and the maximum, if they differ by more "
+        "than 4 %.\nBelow each table are its record and the versions of the programs. "
+        "[METHOD.md](../../bench/METHOD.md)\ndescribes the method and its bias.",
     ]
     for question in filter(is_answered, questions):
         parts += [f"## {question.heading}", wrapped(question.sentence)]
@@ -130,7 +130,7 @@ def record(name: str) -> dict:
 def peers(question: Question) -> Rows:
     """A line a peer: median, least, most, and what else the record knows of it."""
     lines = record(question.records[0])["table"]
-    names = ["", "median, s", "least", "most"]
+    names = ["", "median, s", "min", "max"]
     if all("near_s" in line for line in lines):
         names[1] = "round trips"
     if record(question.records[0]).get("figure") == "cpu_s":
@@ -189,12 +189,12 @@ def over_read(question: Question) -> Rows:
 def jobs(question: Question) -> Rows:
     """A line a job of one scenario: its time, and how that compares with the first job's."""
     lines = [line for line in record("sources")["table"] if line["scenario"] == question.labels[0]]
-    rows = [["", "s", "to the first", "MB", "connections"]]
+    rows = [["", "s", "ratio to the first job", "MB", "connections"]]
     for line in lines:
         moved = [
             SHOWN[key](line[key]) if key in line else "" for key in ("link_bytes", "connections")
         ]
-        star = ", of an earlier day on two cores" if line.get("earlier") else ""
+        star = ", measured earlier on two cores" if line.get("earlier") else ""
         error = ", an error" if "failed" in line else ""
         rows.append([line["job"] + error + star, spread(line), f"{line['to_first']:.2f}", *moved])
     return rows
@@ -202,7 +202,7 @@ def jobs(question: Question) -> Rows:
 
 def sites(question: Question) -> Rows:
     """A line a job and peer, in milliseconds."""
-    rows = [["", "", "median, ms", "least", "most"]]
+    rows = [["", "", "median, ms", "min", "max"]]
     for line in record(question.records[0])["table"]:
         figures = [f"{1000 * line[key]:.0f}" for key in ("median", "min", "max") if key in line]
         rows.append([line["job"], shown(line["peer"]), *(figures or ["refuses", "", ""])])
@@ -210,7 +210,7 @@ def sites(question: Question) -> Rows:
 
 
 def memory(question: Question) -> Rows:
-    rows = [["", "peak, MB", "without any data, MB", "time, s"]]
+    rows = [["", "peak, MB", "without data, MB", "time, s"]]
     for line in record(question.records[0])["table"]:
         megabytes = (f"{line[key] / 1e6:.0f}" for key in ("median", "idle_bytes"))
         rows.append([shown(line["peer"]), *megabytes, seconds(line["time_s"])])
@@ -218,7 +218,7 @@ def memory(question: Question) -> Rows:
 
 
 def overhead(question: Question) -> Rows:
-    rows = [["", "link", "", "beyond the need", "connections"]]
+    rows = [["", "link", "", "over-read", "connections"]]
     for name in question.records:
         for line in record(name)["table"]:
             is_sample = "(50 events)" in line["peer"]
@@ -255,11 +255,11 @@ def headline(one: Headline, prefix: str) -> list[str]:
     root, uproot = (min(lines[name] for name in names) for names in (one.root, one.uproot))
     ours = lines[one.farroot]
     cells = [f"{seconds(value)} s" for value in (root, uproot)] + [f"**{seconds(ours)} s**"]
-    times = f"{min(root, uproot) / ours:.1f} times"
-    return [one.what, *cells, times, f"[{one.record}]({prefix}bench/record/{one.record}.json)"]
+    speed_up = f"{min(root, uproot) / ours:.1f}"
+    return [one.what, *cells, speed_up, f"[{one.record}]({prefix}bench/record/{one.record}.json)"]
 
 
-HEADLINE_NAMES = ["", "ROOT", "uproot", "farroot", "as fast as the faster", "record"]
+HEADLINE_NAMES = ["", "ROOT", "uproot", "farroot", "speed-up", "record"]
 
 
 def first_screen() -> str:
@@ -274,7 +274,7 @@ def headlines() -> str:
 def losses() -> str:
     """Every line of every record of times in which another program that does the same job was
     faster."""
-    rows = [["record", "the faster", "s", "farroot", "s"]]
+    rows = [["record", "faster peer", "s", "farroot", "s"]]
     for path in sorted(RECORD.glob("*.json")):
         if record(path.stem).get("figure") == "peak_bytes":
             continue
@@ -342,10 +342,10 @@ def simulated_table(name: str) -> str:
         allowed = f"{found[clients[-1], count]['allowed']:.2f}"
         rows.append([f"{count} jobs" if count > 1 else "1 job", *cells, allowed])
     for key, name in (
-        ("moved", "bytes moved by bytes wanted, of {} jobs"),
-        ("read", "bytes that the disks read by bytes wanted, of {} jobs"),
-        ("rate", "MB/s of the link, of {} jobs"),
-        ("slowest", "slowest job by the middle one, of {} jobs"),
+        ("moved", "bytes moved / bytes requested, {} jobs"),
+        ("read", "bytes read from disks / bytes requested, {} jobs"),
+        ("rate", "MB/s of the link, {} jobs"),
+        ("slowest", "slowest job / median, {} jobs"),
     ):
         last = [found[client, counts[-1]][key] for client in clients]
         cells = [f"{value:.0f}" if key == "rate" else f"{value:.2f}" for value in last]
@@ -395,7 +395,7 @@ def distance_chart() -> str:
 # --- words and numbers
 
 EXTRA = (
-    ("ratio_to_best_peer", "to the best peer"),
+    ("ratio_to_best_peer", "ratio to the best peer"),
     ("link_bytes", "MB"),
     ("connections", "connections"),
     ("file_bytes", "MB written"),
