@@ -84,7 +84,7 @@ REFUSED = (
     "What uproot reads and is refused here are hits and frames of KM3NeT's data acquisition,\n"
     "which are not written as their classes are described: uproot takes their times for\n"
     "big-endian, and frames to begin where they do not. `farroot.register` reads them\n"
-    "([python.md](python.md#classes-that-only-you-know))."
+    "([python.md](python.md#classes-with-custom-streamers))."
 )
 #: Of the corpus's collection, too.
 IN_COLLECTION = ("km3net_online.root", "km3net_offline.root", "usr-sample.root")
