@@ -25,7 +25,7 @@ use super::door::Door;
 #[allow(dead_code, reason = "it is that of the tests of gsi")]
 mod grid;
 
-/// Failures that users run into. Each has a row in "When it does not work" of `docs/at-my-site.md`.
+/// Failures that users run into. Each has a row in "Error messages" of `docs/at-my-site.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pain {
     /// A proxy is missing, has expired, is not valid yet, or is of an unknown authority.
