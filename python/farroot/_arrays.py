@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
-from . import _core, _libraries
-from ._entries import StepSize, entry_range, memory
+from . import _libraries
+from ._entries import StepSize, entry_range, memory, step_of
 from ._filters import Filter
 from ._libraries import How
 from ._named import Column, Named
@@ -123,8 +123,8 @@ class Readable(Named[Column]):
         filter_branch: Callable[[Column], bool] | None = None,
         filter_field: Callable[[Column], bool] | None = None,
         aliases: Mapping[str, str] | None = None,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
         library: LibraryName = "ak",
         how: Any = None,
         ak_add_doc: Doc = False,
@@ -189,8 +189,8 @@ class Readable(Named[Column]):
         filter_branch: Callable[[Column], bool] | None = None,
         filter_field: Callable[[Column], bool] | None = None,
         aliases: Mapping[str, str] | None = None,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
         step_size: StepSize = "100 MB",
         library: LibraryName = "ak",
         how: How = None,
@@ -221,7 +221,7 @@ class Readable(Named[Column]):
         wish = ReadRequest(query, _libraries.named(library), how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._table._report if report else None
-        step, goes_on = _core.StepSize(step_size), is_report(on_error)
+        step, goes_on = step_of(step_size), is_report(on_error)
         if virtual and goes_on:
             raise InvalidArgumentError(
                 'virtual=True reads nothing that on_error="report" could tell'
@@ -236,7 +236,7 @@ class Readable(Named[Column]):
 
     def num_entries_for(
         self,
-        memory_size: int | str,
+        memory_size: StepSize,
         expressions: str | Iterable[str] | None = None,
         cut: str | None = None,
         *,
@@ -245,8 +245,8 @@ class Readable(Named[Column]):
         filter_branch: Callable[[Column], bool] | None = None,
         filter_field: Callable[[Column], bool] | None = None,
         aliases: Mapping[str, str] | None = None,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
     ) -> int:
         """About how many entries take that much memory when decoded; nothing is read for it.
 

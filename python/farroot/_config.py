@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from . import _core
+from ._numbers import without_point
 from ._uproot import taken
 
 
@@ -116,5 +117,5 @@ def config(
         InvalidArgumentError: for a value that makes no sense, and for what cannot be changed any
             more; nothing is changed then.
     """
-    settings = {name: value for name, value in locals().items() if value is not None}
+    settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import _core
-from .errors import ArgumentTypeError
+from ._numbers import whole, without_point
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,19 +16,18 @@ if TYPE_CHECKING:
     from ._places import ChainFile
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
-StepSize = int | str
+StepSize = float | str
 
 
-def entry_range(entries: int, entry_start: int | None, entry_stop: int | None) -> tuple[int, int]:
+def entry_range(
+    entries: int, entry_start: float | None, entry_stop: float | None
+) -> tuple[int, int]:
     """Entries as a half-open range within ``0..entries``; negative ones count from the end."""
 
-    def position(given: int | None, default: int) -> int:
+    def position(given: float | None, default: int) -> int:
         if given is None:
             return default
-        try:
-            given = operator.index(given)
-        except TypeError:
-            raise ArgumentTypeError(f"an entry is a whole number, not {given!r}") from None
+        given = whole(given, "an entry")
         return min(entries, max(0, given + entries if given < 0 else given))
 
     start = position(entry_start, 0)
@@ -42,9 +40,14 @@ def steps_of_files(links: Iterable[ChainFile], start: int, stop: int, step_entri
     return sum(-(-entries // step_entries) for entries in overlaps if entries > 0)
 
 
+def step_of(size: StepSize) -> _core.StepSize:
+    """Entries, or bytes with a unit, as the engine takes them."""
+    return _core.StepSize(without_point(size))
+
+
 def memory(size: StepSize) -> int:
     """Bytes, where a number is one of bytes and not of entries."""
-    given = _core.StepSize(size)
+    given = step_of(size)
     return given.bytes or given.entries or 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, Unp
 
 from . import _html
 from ._filters import Filter, predicate
+from ._numbers import whole
 from ._ours import called
 from ._shown import shown
 from ._uproot import Explained
@@ -222,7 +223,7 @@ class Named(Explained, Generic[Column]):
         typename_width: int | None = None,
         interpretation_width: int | None = None,
         stream: Writable | None = None,
-        limit: int | None = ROWS_SHOWN,
+        limit: float | None = ROWS_SHOWN,
         **filters: Unpack[Filters],
     ) -> None:
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
@@ -238,7 +239,8 @@ class Named(Explained, Generic[Column]):
         widths = (name_width, typename_width, interpretation_width)
         if min(width for width in (*widths, 3) if width is not None) < 3:
             raise InvalidArgumentError("columns are at least 3 characters wide")
-        write_table(self.items(**filters), stream, limit, widths)
+        rows = None if limit is None else whole(limit, "limit")
+        write_table(self.items(**filters), stream, rows, widths)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self._direct())

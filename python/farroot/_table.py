@@ -227,8 +227,8 @@ class InFile(NothingToClose, Readable[Column]):
         expressions: str | Iterable[str] | None = None,
         *,
         filter_name: Filter = None,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
     ) -> Plan:
         """What :meth:`arrays` with these arguments would fetch, without reading it.
 
@@ -420,8 +420,8 @@ class ColumnOf(NothingToClose, Readable[Column]):
     def _alone(
         self,
         column: Chosen,
-        entry_start: int | None,
-        entry_stop: int | None,
+        entry_start: float | None,
+        entry_stop: float | None,
         library: LibraryName,
         ak_add_doc: bool,
     ) -> Any:

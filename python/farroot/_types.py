@@ -54,8 +54,8 @@ class Options(TypedDict, total=False):
     filter_branch: Callable[[Any], bool] | None
     filter_field: Callable[[Any], bool] | None
     aliases: Mapping[str, str] | None
-    entry_start: int | None
-    entry_stop: int | None
+    entry_start: float | None
+    entry_stop: float | None
     ak_add_doc: Doc
     virtual: bool
     access_log: list[Any] | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 from . import _core, _libraries
 from ._addresses import Address
 from ._credentials import Access
-from ._entries import StepSize, entry_range
+from ._entries import StepSize, entry_range, step_of
 from ._filters import Filter
 from ._kinds import as_table
 from ._libraries import How
@@ -96,7 +96,7 @@ def iterate(
     wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
     access = Access(**credentials)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
-    size = _core.StepSize(step_size)
+    size = step_of(step_size)
     try:
         places = beside(places_of(files, access), friends, access)
     except NotFoundError as error:
@@ -170,8 +170,8 @@ def concatenate(
     filter_branch: FilterColumn = None,
     filter_field: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
-    entry_start: int | None = None,
-    entry_stop: int | None = None,
+    entry_start: float | None = None,
+    entry_stop: float | None = None,
     library: LibraryName = "ak",
     how: How = None,
     ak_add_doc: Doc = False,
@@ -237,7 +237,7 @@ def _ranged(
     places: list[Place],
     wish: ReadRequest,
     skipped: Lacking,
-    entries: tuple[int | None, int | None],
+    entries: tuple[float | None, float | None],
     progress: Wanted,
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches, one table a file."""

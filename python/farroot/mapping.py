@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._imports import package
+from ._numbers import whole
 from ._ours import by_caller
 from ._parts import is_report
 from ._uproot import taken
@@ -100,6 +101,7 @@ def map(  # noqa: A001
         Exception: the first that the function has raised, unless ``on_error="report"``; what is
             not under way yet is then cancelled.
     """
+    retries = whole(retries, "retries")
     if retries < 0:
         raise InvalidArgumentError(f"retries is a number of tries, not {retries!r}")
     goes_on = is_report(on_error)

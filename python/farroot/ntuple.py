@@ -121,8 +121,8 @@ class Field(ColumnOf["Field"], HasFields):
 
     def array(
         self,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
         *,
         library: LibraryName = "ak",
         ak_add_doc: bool = False,

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from . import _core, _libraries
 from ._credentials import Access
-from ._entries import StepSize
+from ._entries import StepSize, step_of
 from ._kinds import as_table, open_table
 from ._locks import Lock
 from ._memories import Metadata, check_kept
+from ._numbers import whole
 from ._places import Place, beside, places_of
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
@@ -202,7 +203,6 @@ class Partition:
 
 
 @public
-@public
 class Partitions(list[Partition]):
     """Partitions in the order of their files and entries; :func:`partitions` makes them."""
 
@@ -280,7 +280,7 @@ def partitions(
     *,
     step_size: StepSize = "256 MB",
     measure: Measure = "stored",
-    blind: int | None = None,
+    blind: float | None = None,
     metadata: Literal["none", "embed"] = "none",
     friends: Mapping[str, Files] | None = None,
     locate: bool = False,
@@ -329,7 +329,7 @@ def partitions(
     located = _located(places) if locate else {}
     if blind is not None:
         return Partitions(_blind(places, names, cut, blind, located))
-    planned = _Planned(names, cut, _core.StepSize(step_size), measure, is_embedded, located)
+    planned = _Planned(names, cut, step_of(step_size), measure, is_embedded, located)
     return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
 
 
@@ -347,14 +347,15 @@ def _blind(
     places: list[Place],
     names: tuple[str, ...] | None,
     cut: str | None,
-    shares: int,
+    shares: float,
     located: _Located,
 ) -> Iterator[Partition]:
+    shares = whole(shares, "blind")
     if not 1 <= shares <= BLIND_MAX:
         said = f"blind is a number of partitions a file, from 1 to {BLIND_MAX}"
         raise InvalidArgumentError(f"{said}, not {shares!r}")
     for place in places:
-        whole = Partition(
+        blind = Partition(
             place.url,
             place.path,
             names,
@@ -363,7 +364,7 @@ def _blind(
             friends=_friends(place),
         )
         for share in range(shares):
-            yield replace(whole, share=(share, shares))
+            yield replace(blind, share=(share, shares))
 
 
 def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:

@@ -306,8 +306,8 @@ class Branch(ColumnOf["Branch"], HasBranches):
     def array(
         self,
         interpretation: Interpretation | str | None = None,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
         *,
         library: LibraryName = "ak",
         ak_add_doc: bool = False,

@@ -214,7 +214,7 @@ def test_wrong_arguments_are_told(tree: farroot.Tree) -> None:
     with pytest.raises(farroot.InvalidArgumentError):
         tree.arrays([3])  # type: ignore[list-item]
     with pytest.raises(farroot.InvalidArgumentError, match="whole number"):
-        tree.arrays("int8", entry_start=1.5)  # type: ignore[call-overload]
+        tree.arrays("int8", entry_start=1.5)
 
 
 def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:

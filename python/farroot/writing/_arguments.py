@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._numbers import whole
 from ..errors import ArgumentTypeError, InvalidArgumentError
 
 
@@ -52,8 +53,9 @@ def count(value: object, of: str, least: int = 1) -> int:
         ArgumentTypeError: for anything else.
         InvalidArgumentError: for one that is too small, or too large.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, (bool, np.bool_)):
         raise ArgumentTypeError(f"{of} is a whole number, not {value!r}")
-    if not least <= value < 1 << 62:
+    number = whole(value, of)
+    if not least <= number < 1 << 62:
         raise InvalidArgumentError(f"{of} is a number from {least} to 2**62, not {value}")
-    return int(value)
+    return number

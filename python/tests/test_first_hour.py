@@ -1,0 +1,64 @@
+"""What a new user writes first, as those who came from uproot's documentation have told it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import farroot
+
+TREE = "events"
+#: The package without its types.
+API: Any = farroot
+
+
+@pytest.mark.parametrize("number", [float, np.float64, np.float32])
+def test_entries_and_steps_may_be_whole_floats(made: Path, number: Callable[[float], Any]) -> None:
+    """``entry_stop=tree.num_entries * 0.25`` was refused: a product with a float is a float."""
+    tree = farroot.open(made)[TREE]
+    some = number(tree.num_entries * 0.25)
+    assert len(tree.arrays("int8", entry_stop=some)) == 250
+    assert len(tree["int8"].array(entry_start=some, entry_stop=number(-500.0))) == 250
+    assert [len(step) for step in tree.iterate("int8", step_size=some)] == [250] * 4
+    files = {made: TREE}
+    assert [len(step) for step in farroot.iterate(files, "int8", step_size=some)] == [250] * 4
+    assert len(farroot.concatenate(files, "int8", entry_stop=some)) == 250
+    assert len(farroot.partitions(files, "int8", step_size=number(tree.num_entries))) == 1
+    assert len(farroot.partitions(files, "int8", blind=number(4))) == 4
+    assert tree.plan("int8", entry_stop=some).stored_bytes > 0
+    expected = tree.num_entries_for(100, "int8", entry_stop=250)
+    assert tree.num_entries_for(number(100), "int8", entry_stop=some) == expected
+    tree.show(limit=number(3))
+
+
+def test_counts_of_writing_and_settings_may_be_whole_floats(tmp_path: Path) -> None:
+    before = farroot.config()["opens_max"]
+    assert API.config(opens_max=8.0)["opens_max"] == 8
+    farroot.config(opens_max=before)
+    options: dict[str, Any] = {"threads": 2.0, "memory": 64e6, "cluster": 1e3}
+    with farroot.recreate(tmp_path / "f.root", **options) as file:
+        file["t"] = {"x": [1]}
+    assert farroot.open(tmp_path / "f.root")["t"].num_entries == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda tree: tree.arrays("int8", entry_stop=333.3), r"entry is a whole.* int\(333\.3\)"),
+        (lambda tree: tree.arrays("int8", entry_stop=float("nan")), "whole number, not nan"),
+        (lambda tree: tree.arrays("int8", entry_start=float("-inf")), "whole number, not -inf"),
+        (lambda tree: tree.iterate("int8", step_size=33.5), "number of entries .* not 33.5"),
+        (lambda tree: tree.show(limit=2.5), r"limit is a whole number"),
+        (lambda tree: farroot.partitions(tree, blind=2.5), "blind is a whole number"),
+        (lambda tree: API.map(len, [], retries=1.5), "retries is a whole number"),
+    ],
+)
+def test_a_number_with_a_fraction_is_an_error_of_ours(
+    made: Path, call: Callable[[Any], Any], says: str
+) -> None:
+    with pytest.raises(farroot.InvalidArgumentError, match=says):
+        call(farroot.open(made)[TREE])
