@@ -195,7 +195,11 @@ ATTRIBUTES = {
     **dict.fromkeys(("custom_classes", "remove_class_definition"), _CLASSES),
     **dict.fromkeys(("mktree", "mkdir", "mkrntuple", "extend", "copy_from"), _WRITES),
     **dict.fromkeys(
-        ("fNbytesKeys", "fNbytesName", "fSeekDir", "fSeekKeys", "fSeekParent", "fVersion"),
+        (
+            *("fBEGIN", "fEND", "fNbytesFree", "fNbytesInfo", "fNbytesKeys", "fNbytesName"),
+            *("fSeekDir", "fSeekFree", "fSeekInfo", "fSeekKeys", "fSeekParent", "fUnits"),
+            *("fVersion", "nfree"),
+        ),
         "file.map() lists the file's records, key lists among them, with their offsets",
     ),
     **dict.fromkeys(
@@ -212,6 +216,16 @@ ATTRIBUTES = {
     "to_akform": "tree.arrays(entry_stop=0).layout.form is the form",
     "source": _SOURCES,
     "lazy": NAMES["lazy"],
+    "num_baskets": (
+        "baskets are cut as entries come, branch by branch: when the file is closed, "
+        "farroot.open(path)[tree][branch].num_baskets is their number"
+    ),
+    **dict.fromkeys(
+        ("uuid", "hex_uuid", "fUUID", "root_version", "root_version_tuple"),
+        "it is known when the file is closed: farroot.open(path).uuid and .root_version",
+    ),
+    **dict.fromkeys(("initial_directory_bytes", "uuid_function"), "room is taken as it is needed"),
+    "sink": NAMES["sink"],
     "num_entries_for": "ntuple.num_entries_for(size, [field.path]) tells it of a field",
     "path": "object_path says where it is in the file",
     "pandas": 'tree.arrays(library="pd") gives a DataFrame',
@@ -327,16 +341,20 @@ class Public:
             public(cls)
 
 
-class Explained(Public):
-    """Something whose missing attributes are explained, and whose helpers are not listed."""
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in HELPERS]
+class Explaining:
+    """Something whose missing attributes are explained."""
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             raise no_attribute(self, name)
+
+
+class Explained(Public, Explaining):
+    """Something whose missing attributes are explained, and whose helpers are not listed."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in HELPERS]
 
 
 def no_attribute(one: Any, name: str) -> NoAttributeError:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 from ._shown import shown, shown_lines, without_secrets
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = [
     "ArgumentTypeError",
@@ -165,10 +169,28 @@ class SettingWarning(UserWarning):
 
 def warn(message: str, category: type[UserWarning]) -> None:
     """Warns the caller of the package, however deep inside of it this is."""
+    warnings.warn(shown(message), category, stacklevel=_depth(sys._getframe(1)) + 2)
+
+
+def caller() -> tuple[str, int]:
+    """The file and the line from which the package was called."""
+    frame = sys._getframe(1)
+    depth = _depth(frame)
+    outside = sys._getframe(depth + 1)
+    return outside.f_code.co_filename, outside.f_lineno
+
+
+def warn_at(place: tuple[str, int], message: str, category: type[UserWarning]) -> None:
+    """Warns about a call that was made at this place, as :func:`caller` has told."""
+    warnings.warn_explicit(shown(message), category, *place)
+
+
+def _depth(frame: FrameType) -> int:
+    """How many frames of the package are above a frame of it, itself included."""
     package = __name__.partition(".")[0]
-    frame, level = sys._getframe(1), 2
     # Mapping.get is a method of ours that Python has the code of.
     inside = (f"{package}.", "_collections_abc")
+    depth = 0
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(inside):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(shown(message), category, stacklevel=level)
+        frame, depth = frame.f_back, depth + 1
+    return depth

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from . import _core, _html
+from . import _core, _html, _unfinished
 from ._addresses import Address, split, uncycled
 from ._classes import make
 from ._credentials import Access
@@ -106,6 +106,7 @@ def open(  # noqa: A001
     """
     url, within = split(path)
     url = Access(**credentials).added_to(url)
+    _unfinished.warn_if_unfinished(url)
     if within is None:
         return File(url)
     try:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import hist
 import numpy as np
 import pytest
 import uproot
 
 import farroot
+from farroot import _unfinished
 from farroot.writing import identify
 
 
@@ -104,6 +107,7 @@ def test_what_there_is_can_be_kept_at_an_exception(tmp_path: Path) -> None:
 
 CRASHING = """
 import os, sys
+import hist
 import numpy as np
 import farroot
 
@@ -130,17 +134,113 @@ def test_a_crash_leaves_what_was_written_up_to_a_checkpoint(tmp_path: Path) -> N
         assert np.array_equal(file["t"]["x"].array(library="np"), found)
 
 
-def test_a_file_that_nobody_closes_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_nobody_closes_is_there_as_uproot_s_would_be(tmp_path: Path) -> None:
+    """It was thrown away: programs written for uproot, whose files grow, lost their output."""
     path = tmp_path / "f.root"
     file = farroot.recreate(path)
     file.mktree("t", {"x": np.arange(3)})
-    with pytest.warns(farroot.UnfinishedWarning, match="has not been closed"):
+    with pytest.warns(farroot.UnfinishedWarning, match="was never closed, and has been") as told:
         del file
-    assert list(tmp_path.iterdir()) == []
-    program = f"import farroot\nfile = farroot.recreate({str(path)!r})\nfile['x'] = 'text'"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert b"has not been closed" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert told[0].filename == __file__
+    assert entries(path) == [0, 1, 2]
+
+
+FORGETFUL = """
+import sys
+import farroot
+
+file = farroot.recreate(sys.argv[1])
+file["x"] = "text"
+if len(sys.argv) > 2:
+    file["y"] = 1 / 0
+"""
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_a_program_that_ends_without_close(tmp_path: Path, has_failed: bool) -> None:
+    """Its file is kept; an exception leaves nothing half written, as in `with`."""
+    path = tmp_path / "f.root"
+    command = [sys.executable, "-c", FORGETFUL, str(path), *["fails"] * has_failed]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == has_failed
+    assert "<string>:5: UnfinishedWarning" in done.stderr
+    if has_failed:
+        assert "is discarded" in done.stderr
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert "has been now, with what it had" in done.stderr
+        assert farroot.open(path)["x"] == "text"
+
+
+def test_a_cell_that_is_run_again_begins_its_file_again(tmp_path: Path) -> None:
+    """A notebook kept the first object, so that the cell said that another writer has the file."""
+    path = tmp_path / "f.root"
+
+    def cell(number: int) -> farroot.WritableDirectory:
+        file = farroot.recreate(path)
+        file.mktree("t", {"x": [number]})
+        return file
+
+    first = cell(1)
+    with pytest.warns(farroot.UnfinishedWarning, match=r"begun again, and .* discarded \(t;1\)"):
+        second = cell(2)
+    with pytest.raises(farroot.InvalidArgumentError, match="has been closed"):
+        first["more"] = "text"
+    with (
+        pytest.warns(farroot.UnfinishedWarning, match="is not there yet: close"),
+        pytest.raises(farroot.NotFoundError),
+    ):
+        farroot.open(path)
+    second.close()
+    assert entries(path) == [2]
+
+
+def test_what_was_never_closed_is_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    first = farroot.recreate(path)
+    first["a"] = "one"
+    with pytest.warns(farroot.UnfinishedWarning, match="has been now"):
+        second = farroot.update(path)
+    second["b"] = "two"
+    with pytest.warns(farroot.UnfinishedWarning, match="this is the file from before"):
+        assert farroot.open(path).keys() == ["a;1"]
+    second.close()
+    assert first.closed
+    assert farroot.open(path).keys() == ["a;1", "b;1"]
+
+
+def test_a_child_leaves_the_file_of_its_parent_alone(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    file = farroot.recreate(path)
+    file["x"] = "text"
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _unfinished_of(path) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    file.close()
+    assert farroot.open(path)["x"] == "text"
+
+
+def _unfinished_of(path: Path) -> bool:
+    """Whether the end of this process would leave the file alone, and it can write it itself."""
+    _unfinished._end_all()
+    return not path.exists() and _unfinished._forgotten(str(path)) is None
+
+
+def test_a_histogram_has_its_methods_before_the_file_is_closed(tmp_path: Path) -> None:
+    """``file["h"]`` was the description to be written, without ``to_hist``."""
+    filled = hist.Hist.new.Reg(4, 0, 1, name="x", label="x in cm").Weight().fill(x=[0.1, 0.6])
+    with farroot.recreate(tmp_path / "f.root") as file:
+        file["h"] = filled
+        read = file["h"]
+        assert read.to_hist().values().tolist() == [1, 0, 1, 0]
+        assert (read.classname, read.name, read.axis().member("fTitle")) == ("TH1D", "h", "x in cm")
+        tree = file.mktree("t", {"x": [1]})
+        with pytest.raises(farroot.NoAttributeError, match="when the file is closed"):
+            _ = tree.num_baskets  # type: ignore[attr-defined]
+        with pytest.raises(farroot.NoAttributeError, match=r"farroot\.open\(path\)\.uuid"):
+            _ = file.uuid  # type: ignore[attr-defined]
+    assert farroot.open(tmp_path / "f.root")["h"].to_hist() == read.to_hist()
 
 
 def test_create_replaces_nothing(tmp_path: Path) -> None:

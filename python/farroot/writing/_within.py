@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from .._uproot import Explaining
+
 if TYPE_CHECKING:
     from .writable import WritableFile
 
 
-class Within:
+class Within(Explaining):
     """Something in a file that is being written; as a context manager, it closes the file."""
 
     def __init__(self, file: WritableFile, path: tuple[str, ...]) -> None:
@@ -35,6 +37,7 @@ class Within:
         self._file.close()
 
     def __enter__(self) -> Self:
+        self._file.__enter__()
         return self
 
     def __exit__(self, *raised: Any) -> None:

@@ -14,8 +14,10 @@ from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, Un
 from . import _options, tables
 from ._arguments import text, texts
 from ._keys import DIRECTORY, Key, Keys
+from ._read_back import read_back
 from ._tables import COUNTER, Columns, batches, doc_of, docs_of, is_table, types_of
 from ._within import Within
+from .objects import WritableGraph, WritableHistogram
 
 if TYPE_CHECKING:
     from ..file import File
@@ -180,6 +182,8 @@ class WritableDirectory(Within):
             return directory._at(key)
         if isinstance(key.content, tables.Open):
             return key.content.kind(self._file, key.content)
+        if isinstance(key.content, (WritableHistogram, WritableGraph)):
+            return read_back(key.content)
         if key.content is not None:
             return key.content
         if key.classname in ("TTree", _NTUPLE):

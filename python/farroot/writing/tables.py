@@ -14,6 +14,7 @@ from .. import compression as compressions
 from .._awkward import ak
 from .._ours import by_caller, ours
 from .._shown import shown
+from .._uproot import Explaining
 from ..errors import InvalidArgumentError
 from ._arguments import text
 from ._columns import to_layout
@@ -136,7 +137,7 @@ class WritableTable(Within):
             print(f"{shown(name):<{width}} | {type_}", file=stream or sys.stdout)
 
 
-class WritableBranch:
+class WritableBranch(Explaining):
     """A branch of a tree that is being written."""
 
     def __init__(self, tree: WritableTree, name: str, type_: Type) -> None:

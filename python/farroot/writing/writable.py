@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .. import _core
+from .. import _core, _unfinished
 from .. import compression as compressions
 from .._addresses import Address
 from .._kinds import as_file
 from .._ours import by_caller, ours
 from .._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from .._shown import shown
-from .._uproot import taken
+from .._uproot import Explaining, taken
 from ..compression import Compression
-from ..errors import ExistsError, InvalidArgumentError, UnfinishedWarning, UnsupportedError, warn
+from ..errors import ExistsError, InvalidArgumentError, UnsupportedError, caller
 from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
@@ -110,6 +108,8 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
     """
     given = Options.of(options)
     address, spool = place(path, is_read=True)
+    if spool is None:
+        _unfinished.complete(address)
     file = WritableFile(address, _core.FileOutput.update(address, given.core()), given, spool)
     file.take_keys()
     return file.root_directory
@@ -117,6 +117,8 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
 
 def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
     address, spool = place(path, is_read=False)
+    if spool is None:
+        (_unfinished.begin_again if overwrite else _unfinished.complete)(address)
     is_there = os.path.exists(address) if spool is None else spool.exists()
     if is_there and not overwrite:
         if spool is not None:
@@ -127,7 +129,7 @@ def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
     return WritableFile(address, core, options, spool).root_directory
 
 
-class WritableFile:
+class WritableFile(Explaining):
     """A file that is being written; its directories write.
 
     Under its name there is nothing, or the file from before, until :meth:`close`.
@@ -149,7 +151,12 @@ class WritableFile:
         self.is_told = is_wanted(options.progress)
         self._telling = Telling(options.progress, Progress()) if self.is_told else None
         self._closed = False
-        _OPEN.add(self)
+        #: Whether a `with` block closes it.
+        self.is_in_with = False
+        self._pid = os.getpid()
+        #: Where the program has begun it, for warnings.
+        self.begun_at = caller()
+        self._number = _unfinished.begun(self)
 
     def __repr__(self) -> str:
         return shown(f"<WritableFile {self.file_path!r}>")
@@ -256,9 +263,10 @@ class WritableFile:
 
     def _end(self) -> None:
         self._closed = True
-        _OPEN.discard(self)
+        _unfinished.ended(self._number)
 
     def __enter__(self) -> Self:
+        self.is_in_with = True
         return self
 
     def __exit__(
@@ -273,14 +281,12 @@ class WritableFile:
             self.abandon()
 
     def __del__(self) -> None:
-        if not self.__dict__.get("_closed", True):
-            self.give_up()
+        if not self.__dict__.get("_closed", True) and self.is_of_this_process():
+            _unfinished.close(self)
 
-    def give_up(self) -> None:
-        """Abandons a file that was not closed, with a warning."""
-        said = "has not been closed, so there is no such file: use it in `with`, or close() it"
-        warn(f"{self._address} {said}", UnfinishedWarning)
-        self.abandon()
+    def is_of_this_process(self) -> bool:
+        """Whether it was begun here, and not before a fork."""
+        return self._pid == os.getpid()
 
     @ours
     def update_streamers(self, streamers: Any) -> None:
@@ -368,13 +374,3 @@ def _described(columns: Columns, titles: Mapping[str, str]) -> list[tuple[str, s
     empty = zip(columns.types, columns.empty(), strict=True)
     known = {**columns.docs, **titles}
     return [(name, known.get(name, ""), array) for name, array in empty]
-
-
-#: Files that are to be closed.
-_OPEN: weakref.WeakSet[WritableFile] = weakref.WeakSet()
-
-
-@atexit.register
-def _give_up_all() -> None:
-    for file in list(_OPEN):
-        file.give_up()
