@@ -25,7 +25,10 @@ GROUPS = {
         *("ZLIB", "LZMA", "LZ4", "ZSTD"),
         *("merge", "Merged", "skim", "Skimmed", "copy", "Copied"),
     ),
-    "Many machines": ("partitions", "Partitions", "Partition", "map", "dask", "graphed", "Failed"),
+    "Many machines": (
+        *("partitions", "Partitions", "Partition", "map", "dask", "graphed", "Failed"),
+        *("ThreadPoolExecutor", "TrivialExecutor"),
+    ),
     "Where the time goes": (
         *("report", "reporting", "IoReport", "Reporting", "Timeline", "LiveTimeline", "Progress"),
         *("Plan", "Planned", "PlannedColumn"),
@@ -52,6 +55,10 @@ GROUPS = {
         *("AsPointer", "AsRVec", "AsSet", "AsString", "AsVector"),
         *("AsBinary", "CustomInterpretation"),
         *("STLVector", "STLSet", "STLMap"),
+    ),
+    "Modules": (
+        *("behaviors", "compression", "containers", "errors", "executors", "interpretation"),
+        *("model", "pyroot", "reading", "writing"),
     ),
     "uproot's names": ("TTree", "TBranch", "ReadOnlyFile", "ReadOnlyDirectory", "Model"),
 }
@@ -89,7 +96,7 @@ def names() -> list[str]:
 
 
 def _groups() -> dict[str, list[str]]:
-    public = {*farroot.__all__, *farroot._IN_MODULES}
+    public = {*farroot.__all__}
     found = {title: [name for name in group if name in public] for title, group in GROUPS.items()}
     others = public.difference(*found.values())
     return {**found, "Others": sorted(others)} if others else found

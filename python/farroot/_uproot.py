@@ -65,7 +65,7 @@ ARGUMENTS = {
     "custom_classes": Word(
         "farroot.register(typename, dtype_or_function) says how a class is read", is_refused=True
     ),
-    "decompression_executor": Word(_THREADS),
+    "decompression_executor": Word(_THREADS, defaults=("TrivialExecutor",)),
     "handler": Word(
         "the address says how a file is read: root://, https://, s3:// or a path", kind=type
     ),
@@ -75,7 +75,7 @@ ARGUMENTS = {
     "http_max_header_bytes": Word("headers are bounded by farroot itself", defaults=(21784,)),
     "initial_directory_bytes": Word("lists of keys take what they need"),
     "initial_streamers_bytes": Word("descriptions of classes take what they need"),
-    "interpretation_executor": Word(_THREADS),
+    "interpretation_executor": Word(_THREADS, defaults=("TrivialExecutor",)),
     "interpretation": Word("a field is read as its type says", is_refused=True),
     "interpreter": Word("farroot decodes by itself", defaults=("cpu",)),
     "language": Word(
@@ -128,7 +128,6 @@ NAMES = {
         _SOURCES,
     ),
     **dict.fromkeys(("LRUArrayCache", "LRUCache", "cache"), _CACHES),
-    **dict.fromkeys(("ThreadPoolExecutor", "TrivialExecutor"), _THREADS),
     "AsSTLBits": _TYPES,
     **dict.fromkeys(
         (
@@ -147,6 +146,7 @@ NAMES = {
         _INSIDE,
     ),
     "DeserializationError": "bytes that contradict the format raise farroot.CorruptError",
+    **dict.fromkeys(("coffea", "fsspec"), "it is a module: import farroot.coffea, farroot.fsspec"),
     "default_library": 'each call has its library="ak", "np", "pd" or "arrow"',
     "language": ARGUMENTS["language"].instead,
     "lazy": "tree.arrays(virtual=True) reads columns when they are looked at",

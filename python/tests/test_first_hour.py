@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,3 +63,22 @@ def test_a_number_with_a_fraction_is_an_error_of_ours(
 ) -> None:
     with pytest.raises(farroot.InvalidArgumentError, match=says):
         call(farroot.open(made)[TREE])
+
+
+def test_executors_have_uproot_s_names(made: Path) -> None:
+    """They are Python's, and ``map`` takes them; decoding has threads of its own, of which a
+    warning tells whoever hands one in."""
+    parts = farroot.partitions(f"{made}:{TREE}", "int8", blind=2)
+    expected = [len(part.arrays()) for part in parts]
+    with farroot.ThreadPoolExecutor(2) as threads:
+        assert threads.num_workers == threads.max_workers == 2
+        assert farroot.map(lambda part: len(part.arrays()), parts, threads) == expected
+    trivial = farroot.TrivialExecutor()
+    assert farroot.map(lambda part: len(part.arrays()), parts, trivial) == expected
+    with pytest.raises(ZeroDivisionError):
+        trivial.submit(lambda: 1 // 0).result()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = API.open(made, decompression_executor=trivial)[TREE]
+    with pytest.warns(farroot.IgnoredArgumentWarning, match="decode_threads"):
+        tree.arrays("int8", interpretation_executor=farroot.ThreadPoolExecutor(1))

@@ -25,6 +25,8 @@ def test_the_package_alone_imports_none_of_its_modules() -> None:
     modules = modules_after("import farroot")
     assert not [name for name in modules if name.startswith("farroot.")]
     assert not modules & {"numpy", "awkward", "pandas", "fsspec"}
+    # `typing` alone took ten times as long as the rest.
+    assert modules - modules_after("pass") <= {"farroot", "__future__"}
 
 
 def test_the_command_imports_the_extension_alone() -> None:
@@ -43,6 +45,19 @@ def test_every_public_name_is_there() -> None:
     exec("from farroot import *", names)
     assert set(farroot.__all__) <= names.keys()
     assert names["TTree"] is farroot.Tree
+    assert dir(farroot) == farroot.__all__
+    assert {"AsJagged", "STLVector", "ZSTD", "behaviors", "as_TGraph"} <= {*dir(farroot)}
+
+
+@pytest.mark.parametrize("name", ["errors.NotFoundError", "exceptions.KeyInFileError", "writing"])
+def test_a_module_is_there_at_its_first_use(name: str) -> None:
+    """``except farroot.errors.NotFoundError`` failed unless a module had been imported before."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import farroot; print(farroot.{name})"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith(("<class", "<module")), done.stderr
 
 
 def test_a_module_does_not_stand_in_for_a_function() -> None:
