@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 import time
+import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from ._imports import package
 from ._numbers import whole
@@ -48,11 +49,17 @@ class Failed:
         }
 
 
+class HasExecutor(Protocol):
+    """A ``Client`` of ``dask.distributed``."""
+
+    def get_executor(self) -> Executor: ...
+
+
 @overload
 def map(  # noqa: A001
     function: Callable[[Partition], R],
     partitions: Iterable[Partition],
-    executor: Executor | None = ...,
+    executor: Executor | HasExecutor | None = ...,
     *,
     retries: int = ...,
     on_error: Literal["raise"] = ...,
@@ -63,7 +70,7 @@ def map(  # noqa: A001
 def map(  # noqa: A001
     function: Callable[[Partition], R],
     partitions: Iterable[Partition],
-    executor: Executor | None = ...,
+    executor: Executor | HasExecutor | None = ...,
     *,
     retries: int = ...,
     on_error: Literal["report"],
@@ -74,7 +81,7 @@ def map(  # noqa: A001
 def map(  # noqa: A001
     function: Callable[[Partition], Any],
     partitions: Iterable[Partition],
-    executor: Executor | None = None,
+    executor: Executor | HasExecutor | None = None,
     *,
     retries: int = 2,
     on_error: Literal["raise", "report"] = "raise",
@@ -85,8 +92,8 @@ def map(  # noqa: A001
         function: Gets a :class:`Partition`, and what it returns is the result. Other processes
             have to be able to import it.
         partitions: What :func:`farroot.partitions` gives, or some of it.
-        executor: Any of ``concurrent.futures``, or what is like them: ``Client.get_executor()`` of
-            ``dask.distributed``, loky's, Parsl's, that of mpi4py. None calls the function here.
+        executor: Any of ``concurrent.futures``, or what is like them: loky's, Parsl's, that of
+            mpi4py; or a ``Client`` of ``dask.distributed``. None calls the function here.
         retries: How often a partition is tried again, as a whole, after an error that may pass:
             those of connections and servers, never those of the function or of a changed file.
             Where the error says ``retry_after``, so many seconds pass in between, 60 at the most,
@@ -110,11 +117,36 @@ def map(  # noqa: A001
     if executor is None:
         calls.here()
     else:
-        calls.by(executor)
+        calls.by(executor if isinstance(executor, Executor) else _executor_of(executor))
     results = [calls.results[number] for number in sorted(calls.results)]
     if not goes_on:
         return results
     return results, [calls.failed[number] for number in sorted(calls.failed)]
+
+
+def _executor_of(executor: Any) -> Any:
+    """The executor of a client of Dask; what has ``submit`` is one itself."""
+    return executor.get_executor() if hasattr(executor, "get_executor") else executor
+
+
+@dataclass(frozen=True)
+class _Try:
+    """One try of a partition. It is equal to no other one: Dask and Parsl may take equal calls for
+    one, and would hand out the error of an earlier try."""
+
+    function: Callable[[Partition], Any]
+    #: The call of :func:`map`, the partition and the try.
+    name: str
+    partition: int
+    tried: int
+
+    @property
+    def __name__(self) -> str:
+        """Dask's dashboard shows it."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __call__(self, partition: Partition) -> Any:
+        return self.function(partition)
 
 
 class _Calls:
@@ -130,6 +162,8 @@ class _Calls:
         self.results: dict[int, Any] = {}
         self.failed: dict[int, Failed] = {}
         self._function = function
+        #: Of this call of :func:`map`, among all.
+        self._name = uuid.uuid4().hex
         self._partitions = partitions
         self._retries = retries
         self._goes_on = goes_on
@@ -155,7 +189,8 @@ class _Calls:
             while self._due or running:
                 while self._due and not self._left():
                     _, number = heapq.heappop(self._due)
-                    running[executor.submit(self._function, self._partitions[number])] = number
+                    call = _Try(self._function, self._name, number, self._tries[number])
+                    running[executor.submit(call, self._partitions[number])] = number
                 if not running:
                     time.sleep(self._left())
                     continue

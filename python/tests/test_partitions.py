@@ -253,6 +253,62 @@ def test_a_try_waits_until_the_server_is_asked_again(
     assert clock.slept == [pause]
 
 
+class Remembering(ThreadPoolExecutor):
+    """Takes equal calls for one while anyone has the future, as Dask does with functions that it
+    takes for pure."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.futures: dict[bytes, Any] = {}
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        call = pickle.dumps((function, args))
+        if call not in self.futures:
+            self.futures[call] = super().submit(function, *args, **kwargs)
+        return self.futures[call]
+
+
+BROKEN = {"times": 0}
+
+
+def fails_at_first(part: farroot.Partition) -> int:
+    BROKEN["times"] -= 1
+    if BROKEN["times"] >= 0:
+        raise passing()
+    return part.entries[0] if part.entries else -1
+
+
+def test_a_try_is_no_earlier_one(made: Path) -> None:
+    """Dask handed out the error of the first try for each that followed, and that of a failed
+    ``map`` to the next one, although what had failed was mended."""
+    parts = farroot.partitions(f"{made}:events", ["int32"], step_size=BASKET)
+    expected = [each.entries[0] for each in parts if each.entries]
+    with Remembering() as executor:
+        BROKEN["times"] = 2
+        assert farroot.map(fails_at_first, parts, executor) == expected
+        BROKEN["times"] = 99
+        with pytest.raises(farroot.ConnectionFailedError):
+            farroot.map(fails_at_first, parts, executor)
+        BROKEN["times"] = 0
+        assert farroot.map(fails_at_first, parts, executor) == expected
+
+
+class Client:
+    """Has an executor, as a client of Dask."""
+
+    def __init__(self, executor: Any) -> None:
+        self.executor = executor
+
+    def get_executor(self) -> Any:
+        return self.executor
+
+
+def test_a_client_of_dask_is_taken_for_its_executor(made: Path) -> None:
+    parts = farroot.partitions(f"{made}:events", ["int32"], step_size=BASKET)
+    with ThreadPoolExecutor(2) as threads:
+        assert farroot.map(total, parts, Client(threads)) == farroot.map(total, parts)
+
+
 def killed(part: farroot.Partition) -> None:
     os._exit(1)
 
