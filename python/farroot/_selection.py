@@ -358,10 +358,14 @@ def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
 def _computed(place: Place, text: str, aliases: Mapping[str, str]) -> Computed:
     try:
         return Computed(text, _formula(text, place, aliases))
-    except InvalidArgumentError:
+    except (InvalidArgumentError, KeyInFileError) as error:
         if not _core.is_glob(text) or text in aliases:
             raise
-    raise KeyInFileError(f"nothing that can be read matches {text!r}; in {place.table.address}")
+        nothing = f"nothing that can be read matches {text!r}"
+        if isinstance(error, KeyInFileError):
+            # It may have been meant as a product.
+            raise KeyInFileError(f"{nothing}, and as a formula: {error}") from None
+    raise KeyInFileError(f"{nothing}; in {place.table.address}")
 
 
 def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:

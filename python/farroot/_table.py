@@ -261,6 +261,7 @@ class InFile(NothingToClose, Readable[Column]):
         Returns:
             A ``pyarrow.RecordBatchReader``.
         """
+        _libraries.named("arrow")
         from ._libraries.arrow import stream
 
         like = {key: value for key, value in options.items() if not key.startswith("entry_")}

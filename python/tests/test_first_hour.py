@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -82,3 +83,46 @@ def test_executors_have_uproot_s_names(made: Path) -> None:
         tree = API.open(made, decompression_executor=trivial)[TREE]
     with pytest.warns(farroot.IgnoredArgumentWarning, match="decode_threads"):
         tree.arrays("int8", interpretation_executor=farroot.ThreadPoolExecutor(1))
+
+
+@pytest.mark.parametrize("kind", ["mktree", "mkrntuple"])
+def test_a_pattern_without_a_match_is_no_product(tmp_path: Path, kind: str) -> None:
+    """``"Jet_*pt"`` in a file without jets said that no branch is called ``Jet_``."""
+    with farroot.recreate(tmp_path / "f.root") as file:
+        getattr(file, kind)("t", {"x": np.arange(3), "pt": np.arange(3)})
+    table = farroot.open(tmp_path / "f.root")["t"]
+    for pattern in ("Jet_*", "Jet_*pt", "*_pt", "x*nothing", "[a]*"):
+        calls: list[Callable[[str], Any]] = [table.arrays, table.plan, table.to_arrow]
+        calls += [table.iterate, lambda names: farroot.partitions(table, names)]
+        for call in calls:
+            with pytest.raises(farroot.KeyInFileError, match="nothing that can be read matches"):
+                call(pattern)
+    with pytest.raises(farroot.KeyInFileError, match=r'as a formula: no .* is called "Jet_"'):
+        table.arrays("Jet_*pt")
+    assert table.arrays("x*pt").tolist() == [{"x*pt": number**2} for number in range(3)]
+    assert table.arrays(filter_name="Jet_*pt", library="np") == {}
+    assert table.keys(filter_name="Jet_*pt") == []
+
+
+MISSING = {
+    "pandas": lambda tree: tree.arrays(library="pd"),
+    "pyarrow": lambda tree: tree.to_arrow(),
+    "polars.io.plugins": lambda tree: farroot.scan_polars(tree),
+    "hist": lambda tree: tree.file["h"].to_hist(),
+    "boost_histogram": lambda tree: tree.file["h"].to_boost(),
+    "dask.delayed": lambda tree: farroot.dask(farroot.partitions(tree)),
+    "dask_awkward": lambda tree: farroot.dask(farroot.partitions(tree), awkward=True),
+    "graphed": lambda tree: farroot.graphed(tree),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_is_not_installed_comes_with_the_line_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with farroot.recreate(tmp_path / "f.root") as file:
+        file.mktree("t", {"x": np.arange(3)})
+        file["h"] = np.histogram([1, 2, 3])
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(farroot.NotInstalledError, match="pip install"):
+        MISSING[name](farroot.open(tmp_path / "f.root")["t"])
