@@ -1,4 +1,4 @@
-"""What a new user writes first, as those who came from uproot's documentation have told it."""
+"""The first lines of a new user, as those who came from uproot's documentation have told them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ use super::format::ContentId;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
 use super::{notices, place};
-use crate::disk::{self, Entry};
+use crate::disk::{self, FolderEntry};
 
 /// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
 /// goes through all folders.
@@ -87,7 +87,7 @@ impl Room {
     }
 
     fn look(&mut self, content: &ContentId, bytes: u64, now: u64) -> bool {
-        let lock = Entry::at(&self.data.join(LOCK)).and_then(|lock| lock.open_or_create());
+        let lock = FolderEntry::at(&self.data.join(LOCK)).and_then(|lock| lock.open_or_create());
         let Ok(lock) = lock else { return false };
         if lock.lock().is_err() {
             return false;
@@ -198,7 +198,7 @@ pub fn segments(data: &Path) -> Vec<Found> {
         let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
         for number in numbers {
             let path = segment_path(&folder, number);
-            let file = Entry::at(&path).and_then(|entry| entry.open_regular(false));
+            let file = FolderEntry::at(&path).and_then(|entry| entry.open_regular(false));
             let Ok(file) = file else { continue };
             let Ok(metadata) = file.metadata() else { continue };
             let index = fs::metadata(index_path(&path)).map_or(0, |index| index.len());
@@ -223,7 +223,7 @@ fn under_floor(data: &Path, least: u64) -> u64 {
 fn age(path: &Path, held: Held) {
     use std::os::unix::fs::FileExt;
     let usage = super::format::Usage { used: held.used, uses: held.uses - 1 };
-    if let Ok(file) = Entry::at(path).and_then(|entry| entry.open_regular(true)) {
+    if let Ok(file) = FolderEntry::at(path).and_then(|entry| entry.open_regular(true)) {
         let _ = file.write_all_at(&super::format::encode_usage(&usage), super::format::USE_AT);
     }
 }

@@ -14,7 +14,7 @@ use super::format::{
     decode_header, decode_index, decode_record, encode_header, encode_index, encode_record,
     encode_usage, record_length,
 };
-use crate::disk::{self, Entry};
+use crate::disk::{self, FolderEntry};
 
 /// A segment that is longer takes no more records.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
@@ -232,7 +232,7 @@ pub fn read_header(file: &File) -> io::Result<Header> {
 /// # Errors
 /// An error of reading it.
 pub fn verify(path: &Path) -> io::Result<(u64, u64)> {
-    let file = Entry::at(path)?.open_regular(false)?;
+    let file = FolderEntry::at(path)?.open_regular(false)?;
     let content = read_header(&file)?.content;
     let (end, mut at, mut whole) = (file.metadata()?.len(), HEADER_BYTES, 0);
     while at < end {

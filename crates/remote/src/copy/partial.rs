@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::spans::Spans;
 use crate::checksum::{self, Checksum};
-use crate::disk::{self, Entry};
+use crate::disk::{self, FolderEntry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::Delivery;
 use crate::source::FileInfo;
@@ -48,8 +48,8 @@ struct Record {
 /// A copy that is not complete. Dropped, it leaves its bytes for the next try.
 #[derive(Debug)]
 pub struct Partial {
-    part: Entry,
-    record: Entry,
+    part: FolderEntry,
+    record: FolderEntry,
     file: Arc<File>,
     of: FileInfo,
     done: Spans,
@@ -64,7 +64,7 @@ impl Partial {
     ///
     /// # Errors
     /// An error of writing it; `InvalidArgument` where another copy is under way to it.
-    pub fn open(target: &Entry, of: &FileInfo, compared: bool) -> Result<Self> {
+    pub fn open(target: &FolderEntry, of: &FileInfo, compared: bool) -> Result<Self> {
         let mut part = with_suffix(target, SUFFIX);
         let mut found = locked(&part);
         if let Err(TryLockError::Error(error)) = &found
@@ -141,7 +141,7 @@ impl Partial {
 
     /// Gives the complete file its name, once its bytes are on the disk: a crash must leave no file
     /// of that name with holes.
-    pub async fn finish(mut self, target: &Entry) -> Result<()> {
+    pub async fn finish(mut self, target: &FolderEntry) -> Result<()> {
         let file = self.file.clone();
         self.on_disk(move || file.sync_data()).await?;
         let taken = || {
@@ -202,7 +202,7 @@ impl Drop for Partial {
 
 /// Opens and locks a part. A copy that ends between the two takes the name away from the file: then
 /// there is another one, or none.
-fn locked(part: &Entry) -> std::result::Result<File, TryLockError> {
+fn locked(part: &FolderEntry) -> std::result::Result<File, TryLockError> {
     for _ in 0..LOCK_TRIES {
         let file = part.open_or_create().map_err(TryLockError::Error)?;
         match file.try_lock() {
@@ -218,13 +218,13 @@ fn locked(part: &Entry) -> std::result::Result<File, TryLockError> {
 }
 
 /// Puts the bytes on the disk, then the record that says so.
-fn keep(file: &File, record: &Entry, text: &str) -> io::Result<()> {
+fn keep(file: &File, record: &FolderEntry, text: &str) -> io::Result<()> {
     file.sync_data()?;
     disk::replace_at(record, text.as_bytes())
 }
 
 /// The ranges of this file that a record names; `None` where it is of another file or version.
-fn known(record: &Entry, of: &FileInfo, compared: bool) -> Option<Spans> {
+fn known(record: &FolderEntry, of: &FileInfo, compared: bool) -> Option<Spans> {
     let mut text = Vec::new();
     record.open_own().ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
     let record: Record = serde_json::from_slice(&text).ok()?;
@@ -232,13 +232,13 @@ fn known(record: &Entry, of: &FileInfo, compared: bool) -> Option<Spans> {
     (fits && agrees(&record.of, of, compared)).then(|| record.done.into_iter().collect())
 }
 
-fn with_suffix(entry: &Entry, suffix: &str) -> Entry {
+fn with_suffix(entry: &FolderEntry, suffix: &str) -> FolderEntry {
     let mut name = entry.name().to_owned();
     name.push(suffix);
     entry.sibling(name)
 }
 
-fn failed(entry: &Entry, error: &io::Error) -> Error {
+fn failed(entry: &FolderEntry, error: &io::Error) -> Error {
     let known = Error::from_io(error);
     let text = format!("cannot be written: {}", known.message());
     // Of a target, also "no such file" is no missing source.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_recorded_comes_back_and_nonsense_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let target = Entry::at(&folder.path().join("f")).unwrap();
+        let target = FolderEntry::at(&folder.path().join("f")).unwrap();
         let of = info(100, Some(1), None);
         let mut partial = Partial::open(&target, &of, false).unwrap();
         assert!(Partial::open(&target, &of, false).is_err(), "two at a time");
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn what_is_not_this_users_own_part_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let target = Entry::at(&folder.path().join("f")).unwrap();
+        let target = FolderEntry::at(&folder.path().join("f")).unwrap();
         let part = with_suffix(&target, ".farroot-part");
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn what_has_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let target = Entry::at(&folder.path().join("f")).unwrap();
+        let target = FolderEntry::at(&folder.path().join("f")).unwrap();
         drop(Partial::open(&target, &info(100, Some(1), None), false).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -23,41 +23,45 @@ const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// A name in an open folder, with a file behind it or none.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct FolderEntry {
     folder: Arc<OwnedFd>,
     name: OsString,
     /// The path by which it was found, for messages.
     path: PathBuf,
 }
 
-impl Entry {
+impl FolderEntry {
     /// The last name of a path, in the folder that the others lead to.
     ///
     /// # Errors
     /// `InvalidInput` for a path without a last name; those of opening the folder.
-    pub fn at(path: &Path) -> io::Result<Entry> {
-        Entry::from(CWD, path, path.to_owned())
+    pub fn at(path: &Path) -> io::Result<FolderEntry> {
+        FolderEntry::from(CWD, path, path.to_owned())
     }
 
-    /// As [`Entry::at`], for a path from an open folder.
-    fn from(folder: impl std::os::fd::AsFd, path: &Path, shown: PathBuf) -> io::Result<Entry> {
+    /// As [`FolderEntry::at`], for a path from an open folder.
+    fn from(
+        folder: impl std::os::fd::AsFd,
+        path: &Path,
+        shown: PathBuf,
+    ) -> io::Result<FolderEntry> {
         let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
         let above = path.parent().filter(|above| !above.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
         let opened = rustix::fs::openat(folder, above, HANDLE | OFlags::DIRECTORY, Mode::empty())?;
-        Ok(Entry { folder: Arc::new(opened), name, path: shown })
+        Ok(FolderEntry { folder: Arc::new(opened), name, path: shown })
     }
 
     /// Another name in the same folder.
-    pub fn sibling(&self, name: impl Into<OsString>) -> Entry {
+    pub fn sibling(&self, name: impl Into<OsString>) -> FolderEntry {
         let name = name.into();
         let path = self.path.with_file_name(&name);
-        Entry { folder: self.folder.clone(), name, path }
+        FolderEntry { folder: self.folder.clone(), name, path }
     }
 
     /// A name in the same folder that another user cannot guess: a prefix, letters of chance, a
     /// suffix.
-    pub fn unguessable(&self, prefix: &OsStr, suffix: &str) -> Entry {
+    pub fn unguessable(&self, prefix: &OsStr, suffix: &str) -> FolderEntry {
         // Keyed by the system's randomness.
         let chance = RandomState::new().build_hasher().finish();
         let mut name = prefix.to_owned();
@@ -195,15 +199,15 @@ impl Entry {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn rename(&self, to: &Entry) -> io::Result<()> {
+    pub fn rename(&self, to: &FolderEntry) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.folder, &self.name, &to.folder, &to.name)?)
     }
 
-    /// As [`Entry::rename`], where no file has that name.
+    /// As [`FolderEntry::rename`], where no file has that name.
     ///
     /// # Errors
     /// `AlreadyExists` where one has; those of a file system that has no such call.
-    pub fn rename_new(&self, to: &Entry) -> io::Result<()> {
+    pub fn rename_new(&self, to: &FolderEntry) -> io::Result<()> {
         let (from, name) = (&self.folder, &self.name);
         let flags = RenameFlags::NOREPLACE;
         let renamed = rustix::fs::renameat_with(from, name, &to.folder, &to.name, flags);
@@ -226,7 +230,7 @@ impl Entry {
     ///
     /// # Errors
     /// Where the folder cannot be listed, which may be written to all the same.
-    pub fn siblings(&self) -> io::Result<Vec<Entry>> {
+    pub fn siblings(&self) -> io::Result<Vec<FolderEntry>> {
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::new(self.open_folder()?)? {
             let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
@@ -244,11 +248,11 @@ impl Entry {
     ///
     /// # Errors
     /// Where it is no link, or its folder cannot be opened.
-    pub fn link_target(&self) -> io::Result<Entry> {
+    pub fn link_target(&self) -> io::Result<FolderEntry> {
         let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         let above = self.path.parent().unwrap_or(Path::new(""));
-        Entry::from(&self.folder, &target, above.join(&target))
+        FolderEntry::from(&self.folder, &target, above.join(&target))
     }
 
     fn handle(&self, flags: OFlags) -> io::Result<File> {
@@ -271,16 +275,16 @@ pub const CHANCE_LEN: usize = 16;
 /// A name that goes with its file when it is dropped.
 #[derive(Debug)]
 pub struct Temporary {
-    entry: Entry,
+    entry: FolderEntry,
     is_kept: bool,
 }
 
 impl Temporary {
-    pub fn new(entry: Entry) -> Temporary {
+    pub fn new(entry: FolderEntry) -> Temporary {
         Temporary { entry, is_kept: false }
     }
 
-    pub fn entry(&self) -> &Entry {
+    pub fn entry(&self) -> &FolderEntry {
         &self.entry
     }
 
@@ -292,8 +296,8 @@ impl Temporary {
     /// Gives the file another name, and leaves it there.
     ///
     /// # Errors
-    /// As [`Entry::rename`]; the file is then removed.
-    pub fn rename(self, to: &Entry) -> io::Result<()> {
+    /// As [`FolderEntry::rename`]; the file is then removed.
+    pub fn rename(self, to: &FolderEntry) -> io::Result<()> {
         self.entry.rename(to)?;
         self.keep();
         Ok(())

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::error::{self, Error};
 
-pub use folder::{CHANCE_LEN, Entry, Temporary};
+pub use folder::{CHANCE_LEN, FolderEntry, Temporary};
 
 /// Links that one name may lead through, as Linux has it.
 const LINKS_MAX: usize = 40;
@@ -30,14 +30,14 @@ const ACL: &str = "system.posix_acl_access";
 /// # Errors
 /// `InvalidInput` for anything else of this name.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    content(&Entry::at(path)?, bytes_max)
+    content(&FolderEntry::at(path)?, bytes_max)
 }
 
 /// As [`read`], in an open folder.
 ///
 /// # Errors
 /// `InvalidInput` for anything else of this name.
-pub fn content(entry: &Entry, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub fn content(entry: &FolderEntry, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     entry.open_regular(false)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -49,10 +49,10 @@ pub fn content(entry: &Entry, bytes_max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// `InvalidArgument` for a link that leads nowhere, or that another user has put into a folder
 /// where all may write, and where the folder is not there.
-pub fn followed(target: &Path) -> error::Result<Entry> {
+pub fn followed(target: &Path) -> error::Result<FolderEntry> {
     let wrong = |text: &str| Error::new(error::ErrorKind::InvalidArgument, text);
     let path = std::path::absolute(target).map_err(|error| Error::from_io(&error))?;
-    let mut at = Entry::at(&path).map_err(|error| cannot_open_folder(&path, &error))?;
+    let mut at = FolderEntry::at(&path).map_err(|error| cannot_open_folder(&path, &error))?;
     for _ in 0..LINKS_MAX {
         if !at.metadata().is_ok_and(|there| there.is_symlink()) {
             return Ok(at);
@@ -89,7 +89,7 @@ fn cannot_open_folder(path: &Path, error: &io::Error) -> Error {
 
 /// The rule of Linux (`fs.protected_symlinks`), wherever it is in force: in a folder where all may
 /// write and none may remove, links count that this user or the folder's owner has made.
-fn may_follow(link: &Entry) -> bool {
+fn may_follow(link: &FolderEntry) -> bool {
     let (Ok(link), Ok(folder)) = (link.metadata(), link.folder_metadata()) else { return false };
     let is_shared = folder.mode() & 0o1002 == 0o1002;
     let user = rustix::process::geteuid().as_raw();
@@ -107,7 +107,7 @@ pub fn is_unsupported(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// `Unsupported` for a pipe from which no program reads, and for a socket.
-pub fn open_special(target: &Entry) -> error::Result<Option<File>> {
+pub fn open_special(target: &FolderEntry) -> error::Result<Option<File>> {
     let Ok(there) = target.target_metadata() else { return Ok(None) };
     if there.is_file() || there.is_dir() {
         return Ok(None);
@@ -129,7 +129,7 @@ pub fn open_special(target: &Entry) -> error::Result<Option<File>> {
 /// Gives a file that was private the permissions, group and access control list of the one that it
 /// replaces; without one, those of any new file. Where the group is refused, it gets no more than
 /// others have; where a file system refuses its permissions, it stays private.
-pub fn dress(file: &File, replaced: Option<&Entry>) -> io::Result<()> {
+pub fn dress(file: &File, replaced: Option<&FolderEntry>) -> io::Result<()> {
     let there = replaced.and_then(|entry| entry.open_regular(false).ok());
     let seen = replaced.and_then(|entry| entry.metadata().ok()).filter(Metadata::is_file);
     let Some(seen) = seen else {
@@ -167,14 +167,14 @@ fn umask() -> u32 {
 /// # Errors
 /// An error of writing it.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace_at(&Entry::at(path)?, content)
+    replace_at(&FolderEntry::at(path)?, content)
 }
 
 /// As [`replace`], in an open folder.
 ///
 /// # Errors
 /// What keeps it from being written.
-pub fn replace_at(target: &Entry, content: &[u8]) -> io::Result<()> {
+pub fn replace_at(target: &FolderEntry, content: &[u8]) -> io::Result<()> {
     let new = target.unguessable(".farroot-".as_ref(), "");
     let mut file = new.create_new()?;
     let new = Temporary::new(new);
@@ -251,7 +251,7 @@ mod tests {
     fn only_this_users_own_regular_file_is_gone_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let entry = |name: &str| Entry::at(&path(name)).unwrap();
+        let entry = |name: &str| FolderEntry::at(&path(name)).unwrap();
         drop(entry("own").create_new().unwrap());
         assert_eq!(fs::metadata(path("own")).unwrap().mode() & 0o777, 0o600);
         assert!(entry("own").create_new().is_err() && entry("own").open_own().is_ok());
@@ -281,7 +281,7 @@ mod tests {
             assert_eq!(followed(&path(asked)).unwrap().path(), path(meant));
         }
         assert!(followed(&path("dangling")).is_err() && followed(&path("circle")).is_err());
-        let special = |name: &str| open_special(&Entry::at(&path(name)).unwrap());
+        let special = |name: &str| open_special(&FolderEntry::at(&path(name)).unwrap());
         assert!(special("null").unwrap().is_some() && special("two").unwrap().is_none());
         pipe(&path("pipe"));
         write_private(&path("two"), b"new").unwrap();
@@ -302,11 +302,11 @@ mod tests {
         for (name, permissions) in [("a", 0o640), ("b", 0o604), ("c", 0o600)] {
             fs::write(path("there"), "").unwrap();
             fs::set_permissions(path("there"), Permissions::from_mode(permissions)).unwrap();
-            let there = Entry::at(&path("there")).unwrap();
+            let there = FolderEntry::at(&path("there")).unwrap();
             dress(&there.sibling(name).create_new().unwrap(), Some(&there)).unwrap();
             assert_eq!(mode(name), permissions);
         }
-        let none = Entry::at(&path("none")).unwrap();
+        let none = FolderEntry::at(&path("none")).unwrap();
         dress(&none.sibling("new").create_new().unwrap(), Some(&none)).unwrap();
         assert_eq!(mode("new"), mode("usual"));
     }
@@ -321,7 +321,7 @@ mod tests {
             fs::create_dir(path(name)).unwrap();
         }
         fs::write(path("victim/f"), "precious").unwrap();
-        let target = Entry::at(&path("ours/f")).unwrap();
+        let target = FolderEntry::at(&path("ours/f")).unwrap();
         fs::rename(path("ours"), path("moved")).unwrap();
         symlink("victim", path("ours")).unwrap();
         replace_at(&target, b"new").unwrap();
@@ -336,7 +336,7 @@ mod tests {
         let path = folder.path().join("f");
         let begin = || {
             fs::write(&path, [7; 2000]).unwrap();
-            let file = Entry::at(&path).unwrap().open_own().unwrap();
+            let file = FolderEntry::at(&path).unwrap().open_own().unwrap();
             let mark = Mark::of(&file).unwrap();
             file.write_all_at(&[8; 100], 2000).unwrap();
             (file, mark)

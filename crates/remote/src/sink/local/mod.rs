@@ -27,7 +27,7 @@ use self::room::DiskRoom;
 use self::write_back::write_back;
 use super::{Content, CreateOptions, Sink, Written};
 use crate::checksum::Algorithm;
-use crate::disk::{self, Entry, Mark, Temporary};
+use crate::disk::{self, FolderEntry, Mark, Temporary};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Gathered before it is written: large enough for any disk to be as fast as it can.
@@ -60,7 +60,7 @@ pub struct LocalFile {
 /// The thread's part of it.
 struct Disk {
     file: File,
-    target: Entry,
+    target: FolderEntry,
     place: Mutex<Place>,
     room: Mutex<DiskRoom>,
 }
@@ -159,7 +159,7 @@ fn open_at(target: &Path) -> Result<(LocalFile, u64)> {
 }
 
 /// Whether a file may be made.
-fn check_there(target: &Entry, options: CreateOptions) -> Result<()> {
+fn check_there(target: &FolderEntry, options: CreateOptions) -> Result<()> {
     let Ok(there) = target.target_metadata() else { return Ok(()) };
     check_regular(&there)?;
     if !options.overwrite {
@@ -194,7 +194,7 @@ fn is_written() -> Error {
 }
 
 impl LocalFile {
-    fn of(file: File, target: Entry, place: Place) -> Self {
+    fn of(file: File, target: FolderEntry, place: Place) -> Self {
         LocalFile {
             disk: Arc::new(Disk { file, target, place: Mutex::new(place), room: Mutex::default() }),
             gathered: Vec::new(),
@@ -457,7 +457,7 @@ fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
 }
 
 /// Of a target, also "no such file" is no missing source.
-fn cannot_begin(target: &Entry, error: &io::Error) -> Error {
+fn cannot_begin(target: &FolderEntry, error: &io::Error) -> Error {
     let known = Error::from_io(error);
     let url = target.path().to_string_lossy();
     let wrong = |kind, text: &str| Error::new(kind, text).with_url(&*url);

@@ -20,7 +20,7 @@ use crate::sink::{CreateOptions, Upload};
 const OURS: &[u8] = b"ours";
 
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum WriterStep {
     Begin {
         overwrite: bool,
     },
@@ -28,70 +28,81 @@ enum Step {
     Abandon,
     /// The process ends: nothing of the writer runs any more, its lock is gone.
     Crash,
-    Other(Name, Act),
+    Other(SharedName, OthersAct),
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Name {
+enum SharedName {
     Target,
     Part,
 }
 
 /// The other program's act on a name.
 #[derive(Debug, Clone, Copy)]
-enum Act {
+enum OthersAct {
     Remove,
     Replace,
     Link,
     Pipe,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let name = prop_oneof![Just(Name::Target), Just(Name::Part)];
-    let act = prop_oneof![Just(Act::Remove), Just(Act::Replace), Just(Act::Link), Just(Act::Pipe)];
+fn steps() -> impl Strategy<Value = Vec<WriterStep>> {
+    let name = prop_oneof![Just(SharedName::Target), Just(SharedName::Part)];
+    let act = prop_oneof![
+        Just(OthersAct::Remove),
+        Just(OthersAct::Replace),
+        Just(OthersAct::Link),
+        Just(OthersAct::Pipe)
+    ];
     let step = prop_oneof![
-        3 => any::<bool>().prop_map(|overwrite| Step::Begin { overwrite }),
-        2 => Just(Step::Finish),
-        1 => Just(Step::Abandon),
-        1 => Just(Step::Crash),
-        3 => (name, act).prop_map(|(name, act)| Step::Other(name, act)),
+        3 => any::<bool>().prop_map(|overwrite| WriterStep::Begin { overwrite }),
+        2 => Just(WriterStep::Finish),
+        1 => Just(WriterStep::Abandon),
+        1 => Just(WriterStep::Crash),
+        3 => (name, act).prop_map(|(name, act)| WriterStep::Other(name, act)),
     ];
     prop::collection::vec(step, 1..12)
 }
 
 /// A thing under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Thing {
+enum NamedThing {
     Nothing,
     File(Vec<u8>),
     Link(PathBuf),
     Other,
 }
 
-fn thing(path: &Path) -> Thing {
+fn thing(path: &Path) -> NamedThing {
     match fs::symlink_metadata(path) {
-        Err(_) => Thing::Nothing,
-        Ok(there) if there.is_symlink() => Thing::Link(fs::read_link(path).unwrap()),
-        Ok(there) if there.is_file() => Thing::File(fs::read(path).unwrap()),
-        Ok(_) => Thing::Other,
+        Err(_) => NamedThing::Nothing,
+        Ok(there) if there.is_symlink() => NamedThing::Link(fs::read_link(path).unwrap()),
+        Ok(there) if there.is_file() => NamedThing::File(fs::read(path).unwrap()),
+        Ok(_) => NamedThing::Other,
     }
 }
 
-struct Folders {
+struct ModelFolders {
     shared: TempDir,
     private: TempDir,
     upload: Option<Upload>,
     /// The writer has followed a link under the target's name.
     has_followed: bool,
     /// The target, as the last one who may has left it.
-    target: Thing,
+    target: NamedThing,
 }
 
-impl Folders {
-    fn new() -> Folders {
+impl ModelFolders {
+    fn new() -> ModelFolders {
         let [shared, private] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         fs::write(private.path().join("victim"), "precious").unwrap();
-        Folders { shared, private, upload: None, has_followed: false, target: Thing::Nothing }
+        ModelFolders {
+            shared,
+            private,
+            upload: None,
+            has_followed: false,
+            target: NamedThing::Nothing,
+        }
     }
 
     fn target(&self) -> PathBuf {
@@ -108,19 +119,19 @@ impl Folders {
         paths.filter(|path| *path != self.target()).collect()
     }
 
-    async fn step(&mut self, step: Step) {
+    async fn step(&mut self, step: WriterStep) {
         match step {
-            Step::Begin { overwrite } if self.upload.is_none() => {
+            WriterStep::Begin { overwrite } if self.upload.is_none() => {
                 let options = CreateOptions { overwrite, ..CreateOptions::default() };
                 if let Ok(sink) = create(self.target(), options).await {
-                    self.has_followed = matches!(self.target, Thing::Link(_));
+                    self.has_followed = matches!(self.target, NamedThing::Link(_));
                     let mut upload = tests::upload(sink, 0);
                     upload.write(0, Bytes::from_static(OURS), false).await.unwrap();
                     upload.sync().await.unwrap();
                     self.upload = Some(upload);
                 }
             }
-            Step::Finish => {
+            WriterStep::Finish => {
                 let Some(upload) = self.upload.take() else { return };
                 if upload.finish().await.is_err() {
                     return;
@@ -131,48 +142,48 @@ impl Folders {
                         assert_eq!(fs::read(self.victim()).unwrap(), OURS);
                         fs::write(self.victim(), "precious").unwrap();
                     }
-                    false => self.target = Thing::File(OURS.to_vec()),
+                    false => self.target = NamedThing::File(OURS.to_vec()),
                 }
             }
-            Step::Abandon => {
+            WriterStep::Abandon => {
                 if let Some(upload) = self.upload.take() {
                     upload.abandon().await;
                 }
             }
-            Step::Crash => {
+            WriterStep::Crash => {
                 let parts: Vec<_> = self.parts().into_iter().map(|p| (thing(&p), p)).collect();
                 drop(self.upload.take());
                 // Dropping has removed the part, which a process that is killed cannot.
                 for (there, path) in parts {
-                    if let Thing::File(bytes) = there {
+                    if let NamedThing::File(bytes) = there {
                         fs::write(path, bytes).unwrap();
                     }
                 }
             }
-            Step::Begin { .. } => {}
-            Step::Other(name, act) => self.other(name, act),
+            WriterStep::Begin { .. } => {}
+            WriterStep::Other(name, act) => self.other(name, act),
         }
     }
 
-    fn other(&mut self, name: Name, act: Act) {
+    fn other(&mut self, name: SharedName, act: OthersAct) {
         let path = match name {
-            Name::Target => self.target(),
-            Name::Part => match self.parts().pop() {
+            SharedName::Target => self.target(),
+            SharedName::Part => match self.parts().pop() {
                 Some(part) => part,
                 None => return,
             },
         };
         let _ = fs::remove_file(&path);
         match act {
-            Act::Remove => {}
-            Act::Replace => fs::write(&path, "theirs").unwrap(),
-            Act::Link => symlink(self.victim(), &path).unwrap(),
-            Act::Pipe => {
+            OthersAct::Remove => {}
+            OthersAct::Replace => fs::write(&path, "theirs").unwrap(),
+            OthersAct::Link => symlink(self.victim(), &path).unwrap(),
+            OthersAct::Pipe => {
                 let kind = rustix::fs::FileType::Fifo;
                 rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).unwrap();
             }
         }
-        if let Name::Target = name {
+        if let SharedName::Target = name {
             self.target = thing(&path);
         }
     }
@@ -185,7 +196,7 @@ proptest! {
     fn whatever_another_program_does_nobody_loses_a_byte(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut folders = Folders::new();
+            let mut folders = ModelFolders::new();
             for step in steps {
                 folders.step(step).await;
                 assert_eq!(thing(&folders.target()), folders.target, "after {step:?}");

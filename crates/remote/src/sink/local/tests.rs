@@ -16,8 +16,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn entry(path: &Path) -> Entry {
-    Entry::at(path).unwrap()
+fn entry(path: &Path) -> FolderEntry {
+    FolderEntry::at(path).unwrap()
 }
 
 pub fn upload(sink: LocalFile, before: u64) -> Upload {
