@@ -153,8 +153,8 @@ fn listed_key(cursor: &mut Cursor<'_>) -> Result<Key> {
 /// Refuses lists that go on behind the keys that they count.
 ///
 /// ROOT leaves nothing there, or eight bytes in files of more than 2 GB. uproot takes more room
-/// than a list needs, and fills the rest with zeros, keys of deleted objects, or the bytes that
-/// were there before.
+/// than a list needs, whose rest has zeros, keys of deleted objects, or the bytes that were there
+/// before.
 fn check_rest(count: usize, content_len: u64, mut rest: Cursor<'_>) -> Result<()> {
     const SPARE: usize = 8;
     /// Room for the list of a new directory of uproot.

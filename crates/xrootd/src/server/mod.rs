@@ -123,7 +123,7 @@ impl ServerConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
-/// Requests of a client to the caller.
+/// Events of a served connection for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
     /// From here on everything in both directions is inside TLS. Bytes to send before that have to

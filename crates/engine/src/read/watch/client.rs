@@ -220,7 +220,8 @@ impl Drop for Answering {
 }
 
 impl Drop for Client {
-    /// Keeps the ranges that were read for the next file like this one, and no others.
+    /// Stores the access history for the next file like this one, and drops predictions for this
+    /// client.
     fn drop(&mut self) {
         let reader = self.reader.get_mut();
         let Shared { habits, notes, chunks, .. } = &*self.shared;
