@@ -6,7 +6,7 @@ PORT serves a folder /store with numbers.bin (10,000 bytes, byte i is i % 251) a
 written to and asks for no authentication; AUTH_PORT serves the same and asks for `unix`. Recorded from xrootd 5.5.3.
 
 The samples gsi.* are of a session of xrdfs 5.5.3 with an xrootd 5.5.3 that wants gsi, both with certificates made for
-it: the first message of the client, what the server answered, the key of the server's certificate, and its prime.
+it: the first message of the client, the server's answer, the key of the server's certificate, and its prime.
 gsi.group15.pem is `openssl genpkey -genparam -algorithm DH -pkeyopt group:modp_3072`.
 """
 
@@ -83,7 +83,7 @@ def crc32c(data):
 
 
 def record_changes(c):
-    """What changes files; the folder /store has to be writable."""
+    """Requests that change files; the folder /store has to be writable."""
     c.record("mkdir", frame(3008, struct.pack(">B13xH", 1, 0o755), b"/store/new/below"))
     c.ask(frame(3010, struct.pack(">HH", 0o644, 0x128), b"/store/new/written.bin"))
     c.record("write", frame(3019, struct.pack(">4sq", HANDLE, 0), b"abcdefgh"))

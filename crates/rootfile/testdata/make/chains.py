@@ -1,6 +1,6 @@
 """Makes the chains of this folder: `python chains.py FOLDER`.
 
-Needs ROOT. What each file is for stands in MANIFEST.toml.
+Needs ROOT. MANIFEST.toml has the purpose of each file.
 """
 
 import array

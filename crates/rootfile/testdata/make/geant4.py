@@ -1,6 +1,6 @@
-"""Makes by_geant4.root: what Geant4's analysis manager writes, which has a writer of its own.
+"""Makes by_geant4.root with Geant4's analysis manager, which has a writer of its own.
 
-Needs geant4-pybind. What the file is for stands in MANIFEST.toml.
+Needs geant4-pybind. MANIFEST.toml has the purpose of the file.
 """
 
 import sys

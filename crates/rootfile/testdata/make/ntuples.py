@@ -1,7 +1,7 @@
 """RNTuples of every kind of field and column: python ntuples.py FOLDER, with ROOT 6.40.
 
 Several clusters in several cluster groups, a field that comes late, and small pages, so that little
-files meet all that the format allows. What they hold is computed again by the tests.
+files meet all that the format allows. The tests compute their content again.
 """
 
 import sys
@@ -265,7 +265,7 @@ void columns(const char *path, int compression) {
    }
 }
 
-/// A streamed field and what can be read beside it.
+/// A streamed field, and one beside it that can be read.
 void streamed(const char *path) {
    auto model = RNTupleModel::Create();
    auto number = model->MakeField<std::int32_t>("number");

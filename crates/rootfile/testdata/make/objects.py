@@ -57,7 +57,7 @@ def objects(path, split_level):
 
 
 def generated_offsets(path):
-    """Baskets that leave out what follows from a counter, and sizes instead of offsets."""
+    """Baskets that leave out offsets which follow from a counter, and sizes instead of offsets."""
     file = ROOT.TFile(path, "RECREATE", "", NOT_COMPRESSED)
     tree = ROOT.TTree("events", "kGenerateOffsetMap")
     features = ROOT.TIOFeatures()

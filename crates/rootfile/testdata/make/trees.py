@@ -1,6 +1,6 @@
 """Makes the small files of this folder: `python trees.py FOLDER`.
 
-Needs ROOT and uproot. What each file is for stands in MANIFEST.toml.
+Needs ROOT and uproot. MANIFEST.toml has the purpose of each file.
 """
 
 import array
@@ -82,7 +82,7 @@ def saved(path):
 
 
 def unclosed(path):
-    """What is left where the writer dies: trees that were saved meanwhile, and no list of keys."""
+    """A file whose writer died: trees that were saved meanwhile, and no list of keys."""
     growing = path.with_suffix(".growing")
     file = ROOT.TFile(str(growing), "RECREATE")
     tree = ROOT.TTree("events", "saved, then filled on")
@@ -104,7 +104,7 @@ def unclosed(path):
 
 
 def plain(path):
-    """A tree that is not compressed, so that wrong bytes reach what reads it."""
+    """A tree that is not compressed, so that wrong bytes reach its reader."""
     file = ROOT.TFile(str(path), "RECREATE", "", 0)
     tree = ROOT.TTree("events", "not compressed")
     tree.SetAlias("twice", "number * 2")

@@ -1,4 +1,4 @@
-"""Compares what `examples/dump_tree.rs` says about files with what uproot says.
+"""Compares the output of `examples/dump_tree.rs` for files with that of uproot.
 
 usage: compare.py DUMP_TREE FILE...
 """

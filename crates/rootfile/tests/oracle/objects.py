@@ -1,4 +1,4 @@
-"""Reads what `examples/write_objects.rs` wrote with ROOT and with uproot: `objects.py FILE`.
+"""Reads the objects of `examples/write_objects.rs` with ROOT and with uproot: `objects.py FILE`.
 
 Whatever ROOT has to say about the file goes to the standard error.
 """

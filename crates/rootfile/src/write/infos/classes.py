@@ -1,6 +1,6 @@
 """Makes the table of this folder: `python classes.py > classes.txt`.
 
-Needs ROOT and uproot: ROOT describes its classes in a file, uproot reads what stands there.
+Needs ROOT and uproot: ROOT describes its classes in a file, uproot reads the descriptions.
 """
 
 import os
@@ -41,7 +41,7 @@ def described(path):
 
 
 def sizes(path):
-    """What the elements of each class say about their sizes, which ROOT does not tell as it is."""
+    """Sizes in the elements of each class, which ROOT does not report as they are."""
     for versions in uproot.open(path).file.streamers.values():
         for info in versions.values():
             yield [element.member("fSize") for element in info.member("fElements")]
