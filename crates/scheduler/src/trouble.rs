@@ -233,8 +233,8 @@ impl Scheduler {
         self.refresh(request.file);
     }
 
-    /// The connection has ended on which a source was asked whether it has the file. The only source
-    /// is asked again: without it, nothing of the file can be read.
+    /// The connection that carried the question to a source, whether it has the file, has ended.
+    /// The only source is asked again: without it, nothing of the file can be read.
     fn lose_join(&mut self, file: FileId, source: SourceId) {
         let Some(state) = self.files.get_mut(&file) else { return };
         let others = state.sources.has_other(source);
