@@ -3,24 +3,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::slice;
 
-use super::plan::{CopiedPart, PlannedInput};
-use super::remake::HELD_BYTES;
+use super::plan::{MergePlan, PlannedInput};
+use super::table::BlockNumbers;
 
-/// Maximum bytes that are read and written in one go: of a far input, and of a local one.
+/// Bytes that are read and written in one go.
 const CHUNK_BYTES: u64 = 4 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Bytes between two baskets that are rather read than skipped.
 const GAP_BYTES: u64 = 4 << 10;
 
-/// Position of a table among the outputs, and the two numbers of [`CopiedPart::ranges`].
-pub type Place = (usize, usize, usize);
+/// A basket or a page: its table among the outputs, and its numbers there.
+pub type BlockId = (usize, BlockNumbers);
 
 /// A basket or a page of an input's file.
 pub struct CopiedPiece {
     pub range: Range<u64>,
-    pub place: Place,
+    pub output: usize,
+    pub numbers: BlockNumbers,
+}
+
+/// Blocks of a table that are compressed or joined together, before those behind them.
+pub struct Section {
+    pub blocks: Vec<(BlockNumbers, Range<u64>)>,
+    /// They go to the threads in any order.
+    pub is_taken: bool,
+    /// New columns of the same entries; `None` where each cluster waits for its own.
+    pub new: Option<Vec<BlockNumbers>>,
+    /// Behind how many entries of the input the held baskets are made anew.
+    pub cut: Option<u64>,
+    /// No entries of the input are behind it.
+    pub is_last: bool,
 }
 
 /// Baskets that lie near each other, in the order of their file.
@@ -30,12 +43,11 @@ pub struct Chunk {
     pub is_taken: bool,
 }
 
-/// A task of copying an input.
+/// A step of copying an input.
 pub enum Task {
     Copy(Chunk),
-    /// New columns: output, branch and basket of each; for the pages of a cluster's, output,
-    /// cluster and 0.
-    Add(Vec<Place>),
+    /// Blocks of new columns; for the pages of a cluster's, output, cluster and 0.
+    Add(Vec<BlockId>),
     /// Baskets of an output that are held are made anew, those up to an entry of the input.
     Cut(usize, u64),
     /// The input ends, with baskets that it has in its trees' records.
@@ -43,27 +55,35 @@ pub enum Task {
 }
 
 /// Tasks for all baskets and pages in the order of the file, then for the new columns of trees.
-pub fn tasks(input: &PlannedInput) -> Vec<Task> {
-    let chunks = chunks(pieces(input), chunk_bytes(input), false);
-    let mut tasks = with_new(&input.tables, chunks);
-    let added =
-        input.tables.iter().map(|(output, part)| Task::Add(part.beside(*output, 0..u64::MAX)));
-    tasks.extend(added.chain([Task::End]));
+pub fn tasks(plan: &MergePlan, input: &PlannedInput) -> Vec<Task> {
+    let mut pieces = Vec::new();
+    let mut clusters = BTreeSet::new();
+    let mut added = Vec::new();
+    for (output, table) in plan.tables_of(input) {
+        pieces.extend(table.blocks(input.number).into_iter().map(|block| piece(output, block)));
+        let new = table.new_clusters(input.number);
+        clusters.extend(new.into_iter().map(|cluster| (output, (cluster, 0))));
+        let new = table.new_blocks(input.number, 0..u64::MAX).into_iter();
+        added.push(Task::Add(new.map(|numbers| (output, numbers)).collect()));
+    }
+    let mut tasks = with_new(clusters, chunks(pieces, chunk_bytes(input), false));
+    tasks.extend(added);
+    tasks.push(Task::End);
     tasks
+}
+
+fn piece(output: usize, block: (BlockNumbers, Range<u64>)) -> CopiedPiece {
+    let (numbers, range) = block;
+    CopiedPiece { range, output, numbers }
 }
 
 /// Tasks for chunks, in front of each the new columns of the clusters that begin in it: those of a
 /// cluster that waits for all its pages do not wait for the end of the input.
-fn with_new(tables: &[(usize, CopiedPart)], chunks: Vec<Chunk>) -> Vec<Task> {
-    let of = |(output, part): &(usize, CopiedPart)| {
-        let output = *output;
-        part.clusters_beside().into_iter().map(move |cluster| (output, cluster, 0))
-    };
-    let mut left: BTreeSet<Place> = tables.iter().flat_map(of).collect();
+fn with_new(mut left: BTreeSet<BlockId>, chunks: Vec<Chunk>) -> Vec<Task> {
     let mut tasks = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let clusters = chunk.pieces.iter().map(|CopiedPiece { place, .. }| (place.0, place.1, 0));
-        let new: Vec<Place> = clusters.filter(|cluster| left.remove(cluster)).collect();
+        let clusters = chunk.pieces.iter().map(|piece| (piece.output, (piece.numbers.0, 0)));
+        let new: Vec<BlockId> = clusters.filter(|cluster| left.remove(cluster)).collect();
         tasks.extend((!new.is_empty()).then_some(Task::Add(new)));
         tasks.push(Task::Copy(chunk));
     }
@@ -71,47 +91,36 @@ fn with_new(tables: &[(usize, CopiedPart)], chunks: Vec<Chunk>) -> Vec<Task> {
     tasks
 }
 
-/// The baskets and pages of an input.
-fn pieces(input: &PlannedInput) -> Vec<CopiedPiece> {
-    let tables = input.tables.iter();
-    let pieces = tables.flat_map(|(output, part)| {
-        let ranges = part.ranges().into_iter();
-        ranges.map(|(first, second, range)| CopiedPiece { range, place: (*output, first, second) })
-    });
-    pieces.collect()
-}
-
-/// Tasks table by table, and of a tree the baskets up to a cut before those behind it.
-pub fn tasks_in_order(input: &PlannedInput, held: &mut BTreeMap<usize, u64>) -> Vec<Task> {
-    let (mut tasks, mut at_end) = (Vec::new(), Vec::new());
+/// Table by table, and of a tree the section that is held together before the blocks behind it.
+pub fn tasks_in_order(
+    plan: &MergePlan,
+    input: &PlannedInput,
+    held: &mut BTreeMap<usize, u64>,
+) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut at_end = Vec::new();
     let most = chunk_bytes(input);
-    for table in &input.tables {
-        let (output, all) = table;
-        let mut pieces: Vec<CopiedPiece> = pieces(input);
-        pieces.retain(|piece| piece.place.0 == *output);
-        if let CopiedPart::Tree(part) = all {
-            let mut begin = 0;
-            for cut in part.cuts(held.entry(*output).or_default(), HELD_BYTES) {
-                let is_before = |piece: &CopiedPiece| {
-                    let (_, branch, basket) = piece.place;
-                    part.basket(branch, basket).first_entry < cut
-                };
-                let (before, behind) = pieces.into_iter().partition(is_before);
-                pieces = behind;
-                tasks.extend(chunks(before, most, true).into_iter().map(Task::Copy));
-                tasks.push(Task::Add(all.beside(*output, begin..cut)));
-                begin = cut;
-                // The input's numbers are added to the tree's record at the input's end.
-                let list = if cut < part.entries { &mut tasks } else { &mut at_end };
-                list.push(Task::Cut(*output, cut));
+    for (output, table) in plan.tables_of(input) {
+        for section in table.sections(input.number, held.entry(output).or_default()) {
+            let Section { blocks, is_taken, new, cut, is_last } = section;
+            let pieces = blocks.into_iter().map(|block| piece(output, block)).collect();
+            let chunks = chunks(pieces, most, is_taken);
+            match new {
+                Some(new) => {
+                    tasks.extend(chunks.into_iter().map(Task::Copy));
+                    let new = new.into_iter().map(|numbers| (output, numbers));
+                    tasks.push(Task::Add(new.collect()));
+                }
+                None => {
+                    let clusters = table.new_clusters(input.number).into_iter();
+                    let clusters = clusters.map(|cluster| (output, (cluster, 0))).collect();
+                    tasks.extend(with_new(clusters, chunks));
+                }
             }
-            let rest = all.beside(*output, begin..u64::MAX);
-            tasks.extend(
-                chunks(std::mem::take(&mut pieces), most, true).into_iter().map(Task::Copy),
-            );
-            tasks.push(Task::Add(rest));
+            // The baskets in the tree's record come with the end of the input.
+            let list = if is_last { &mut at_end } else { &mut tasks };
+            list.extend(cut.map(|cut| Task::Cut(output, cut)));
         }
-        tasks.extend(with_new(slice::from_ref(table), chunks(pieces, most, false)));
     }
     tasks.push(Task::End);
     tasks.append(&mut at_end);

@@ -6,28 +6,24 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
 use remote::fetch::{RemoteFile, Wants};
 use remote::{Error, ErrorKind, Remote, Result};
 use rootfile::write::Encoders;
-use rootfile::write::copy::{
-    BasketPart, CopiedNTuple, Counts, FilledBasket, HeldBasket, NTuplePart, Remake, TreePart,
-    basket,
-};
+use rootfile::write::copy::{Counts, Remake};
 use tokio::task::JoinHandle;
 
 use super::ahead::AheadBaskets;
 use super::carrier::Carrier;
-use super::chunks::{Chunk, CopiedPiece, Place, Task, tasks, tasks_in_order};
+use super::chunks::{BlockId, Chunk, CopiedPiece, Task, tasks, tasks_in_order};
 use super::counts;
 use super::finish;
-use super::ntuples;
+use super::joined;
 use super::options::{MergeProgress, MergeReport};
-use super::plan::{CopiedPart, MergePlan, Output, OutputContent, PlannedInput};
+use super::plan::{MergePlan, PlannedInput};
 use super::reads::{Reads, none_read};
-use super::remake::{Page, Remaking, Taken, place_basket};
+use super::remake::Recompressor;
 use super::requested::{ArrivedPieces, RequestedChunk};
-use super::taking::ArrivedPage;
+use super::table::{ArrivedBlock, BlockNumbers, Coding};
 use crate::located::Located;
 use crate::read::file::session::Session;
 
@@ -35,8 +31,6 @@ use crate::read::file::session::Session;
 /// local ones as few as the processor's caches keep until they are written.
 const WINDOW_BYTES: u64 = 128 << 20;
 const WINDOW_BYTES_HERE: u64 = 8 << 20;
-/// Bytes of baskets that are made for branches which an input lacks, before they are handed over.
-const FILLED_BYTES: usize = 1 << 20;
 /// Maximum number of inputs that are opened ahead: of small remote files, about as many as a link
 /// transfers in one round trip.
 const FILES_OPEN: usize = 64;
@@ -46,7 +40,7 @@ enum Step {
     /// The next input begins.
     Begin(usize),
     Copy(Box<ArrivedPieces>),
-    Add(usize, Vec<Place>),
+    Add(Vec<BlockId>),
     Cut(usize, u64),
     End(usize),
 }
@@ -57,71 +51,68 @@ enum Queued {
     Requested(Box<RequestedChunk>),
 }
 
+/// The session, and the output's address for errors.
+#[derive(Clone, Copy)]
+pub struct CopyContext<'a> {
+    pub session: &'a Session,
+    pub url: &'a str,
+}
+
 /// Copies all baskets, and writes the rest of the file.
 pub async fn run(
-    session: &Session,
-    (plan, source): (MergePlan, InputFiles),
+    context: CopyContext<'_>,
+    mut plan: MergePlan,
+    mut source: InputFiles,
     carrier: &mut Carrier,
-    url: &str,
     now: &mut MergeProgress,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
-    let (mut plan, mut source) = (plan, source);
-    let is_alone = plan.has_one_table();
-    let remaking = plan.remake();
-    let remaking = remaking.map(|how| Remaking::new(how, is_alone, session.decoders().clone()));
-    let mut target = Target { encoders: Encoders::default(), records: 0, processes: 0, remaking };
-    while let Some(step) = source.next(&mut plan, (&mut target.remaking, url)).await? {
-        // This step's reservations of the memory budget, held until its bytes are written.
+    let CopyContext { session, url } = context;
+    let mut target = Target::new(session, &plan);
+    while let Some(step) = source.next(&mut plan, &mut target.recompressor, url).await? {
+        // The memory that this step takes out of the budget until its bytes are written.
         let mut counted = Vec::new();
         match step {
             Step::Begin(input) => {
                 let input = plan.inputs[input].clone();
-                let coding = (&mut target.remaking, &mut target.encoders);
-                ntuples::end_open_clusters(&mut plan, (Some(&input), url), coding).await?;
+                joined::end_open_clusters(&mut plan, Some(&input), url, &mut target).await?;
                 plan.begin_outputs(&input, &mut target.encoders).located(url)?;
-                target.begin(&mut plan, &input);
-                (now.read, now.total_bytes) = (now.read.max(plan.inputs.len()), plan.total_bytes());
+                for output in &input.tables {
+                    if let Some((table, _)) = plan.table(*output) {
+                        table.begin_input(input.number, input.processes);
+                    }
+                }
+                now.read = now.read.max(plan.inputs.len());
+                now.total_bytes = plan.total_bytes();
             }
             Step::Copy(mut arrived) => {
                 counted.append(&mut arrived.reservations);
-                let input = plan.inputs[arrived.input].clone();
-                let copied = match &target.remaking {
-                    Some(_) => target.take(&plan, &input, &arrived),
-                    None => target.copy(&mut plan, &arrived),
-                };
-                copied.located(arrived.file.url())?;
+                target.copy(&mut plan, &arrived).located(arrived.file.url())?;
                 source.pending_bytes -= arrived.asked_bytes;
                 now.copied_bytes += arrived.pieces.iter().map(CopiedPiece::len).sum::<u64>();
                 progress(*now);
             }
-            Step::Add(input, places) => {
-                let input = plan.inputs[input].clone();
-                target.add(&mut plan, &input, &places).located(url)?;
-            }
+            Step::Add(blocks) => target.add(&mut plan, blocks).located(url)?,
             Step::Cut(output, entry) => target.cut(&mut plan, output, entry),
             Step::End(number) => {
                 let input = plan.inputs[number].clone();
-                target.end(&mut plan, &input).located(&*input.url)?;
-                fill((session, carrier), &mut plan, &input, &mut target).await?;
-                let coding = (&mut target.remaking, &mut target.encoders);
-                ntuples::end_input(&mut plan, (&input, url), coding).await?;
-                plan.end_input(number);
+                target.write_embedded(&mut plan, &input).located(&*input.url)?;
+                fill(session, carrier, &mut plan, &input, &mut target).await?;
+                joined::end_input(&mut plan, &input, url, &mut target).await?;
             }
         }
-        if let Some(remaking) = &mut target.remaking {
-            remaking.place_some(&mut plan, url).await?;
+        if let Some(recompressor) = &mut target.recompressor {
+            recompressor.place_some(&mut plan, url).await?;
         }
         carrier.drain(&mut plan.writer, counted).await?;
     }
-    if let Some(remaking) = &mut target.remaking {
-        (0..plan.outputs.len()).for_each(|output| remaking.cut(output));
-        while remaking.place_next(&mut plan, url).await? {
+    if let Some(recompressor) = &mut target.recompressor {
+        (0..plan.outputs.len()).for_each(|output| recompressor.cut(output));
+        while recompressor.place_next(&mut plan, url).await? {
             carrier.drain(&mut plan.writer, Vec::new()).await?;
         }
     }
-    let coding = (&mut target.remaking, &mut target.encoders);
-    ntuples::end_open_clusters(&mut plan, (None, url), coding).await?;
+    joined::end_open_clusters(&mut plan, None, url, &mut target).await?;
     if plan.inputs.is_empty() {
         return Err(none_read(&plan.notes));
     }
@@ -129,32 +120,28 @@ pub async fn run(
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
 }
 
-/// Fills the branches that an input lacks; hands over finished baskets now and then, as they may be
-/// more than fit into memory. Where these branches have items that one of the input's own branches
+/// Fills the columns that an input lacks; hands over the blocks made now and then, as they may be
+/// more than fit into memory. Where these columns have items that one of the input's own columns
 /// counts, that one is read.
 async fn fill(
-    (session, carrier): (&Session, &mut Carrier),
+    session: &Session,
+    carrier: &mut Carrier,
     plan: &mut MergePlan,
     input: &PlannedInput,
     target: &mut Target,
 ) -> Result<()> {
-    for (output, part) in &input.tables {
-        let Output { path, content, .. } = &mut plan.outputs[*output];
-        let (OutputContent::Tree(tree), CopiedPart::Tree(part)) = (content, part) else { continue };
+    let located = |error: rootfile::Error| error.located(&*input.url);
+    for output in input.tables.iter().copied() {
         let mut counts = Counts::new();
-        for counter in tree.counters(part).located(&*input.url)? {
-            let numbers = counts::read(session, input, path, &counter).await?;
+        let path = plan.outputs[output].path.clone();
+        let Some((table, _)) = plan.table(output) else { continue };
+        for counter in table.counters().map_err(located)? {
+            let numbers = counts::read(session, input, &path, &counter).await?;
             counts.insert(counter, numbers);
         }
-        let located = |error: rootfile::Error| error.located(&*input.url);
-        let mut made_bytes = 0;
-        for basket in tree.filled(part, &counts).map_err(located)? {
-            let made = target.fill(plan, *output, &basket, (part, &counts));
-            made_bytes += made.map_err(located)?;
-            if made_bytes >= FILLED_BYTES {
-                carrier.drain(&mut plan.writer, Vec::new()).await?;
-                made_bytes = 0;
-            }
+        table.begin_filling(counts).map_err(located)?;
+        while target.fill_some(plan, output).map_err(located)? {
+            carrier.drain(&mut plan.writer, Vec::new()).await?;
         }
     }
     Ok(())
@@ -199,7 +186,7 @@ impl Drop for Opening {
 
 impl InputFiles {
     /// `is_here` is true where all inputs are on disks of this machine.
-    pub fn new(session: &Session, (reads, is_here): (Reads, bool), remake: Option<Remake>) -> Self {
+    pub fn new(session: &Session, reads: Reads, is_here: bool, remake: Option<Remake>) -> Self {
         let window = if is_here { WINDOW_BYTES_HERE } else { WINDOW_BYTES };
         InputFiles {
             remote: session.remote().clone(),
@@ -235,11 +222,12 @@ impl InputFiles {
     }
 
     /// The next step. Before it waits, it requests bytes until the window is full; while it waits,
-    /// `remaking` goes on as its threads finish.
+    /// the threads' results are placed as they finish.
     async fn next(
         &mut self,
         plan: &mut MergePlan,
-        (remaking, url): (&mut Option<Remaking>, &str),
+        recompressor: &mut Option<Recompressor>,
+        url: &str,
     ) -> Result<Option<Step>> {
         while self.steps.is_empty() || self.pending_bytes < self.window {
             if !self.next_task() && !self.next_input(plan).await? {
@@ -249,8 +237,8 @@ impl InputFiles {
         // The chunks share the requests in flight.
         self.ahead = None;
         poll_fn(|context| {
-            if let Some(remaking) = remaking {
-                remaking.poll_ready(plan, url, context)?;
+            if let Some(recompressor) = recompressor {
+                recompressor.poll_ready(plan, url, context)?;
             }
             self.poll_step(context)
         })
@@ -299,7 +287,7 @@ impl InputFiles {
                 self.ask(chunk);
                 return true;
             }
-            Task::Add(places) => Step::Add(self.input - 1, places),
+            Task::Add(blocks) => Step::Add(blocks),
             Task::Cut(output, entry) => Step::Cut(output, entry),
             Task::End => {
                 self.file.take().iter().for_each(|file| file.keep_no_more());
@@ -312,7 +300,7 @@ impl InputFiles {
 
     fn ask(&mut self, chunk: Chunk) {
         let Some(file) = &self.file else { return };
-        let asked = RequestedChunk::new(chunk, self.order, (self.input - 1, file));
+        let asked = RequestedChunk::new(chunk, self.order, file);
         self.order += 1;
         self.pending_bytes += asked.bytes();
         self.steps.push_back(Queued::Requested(Box::new(asked)));
@@ -332,13 +320,12 @@ impl InputFiles {
             return Ok(false);
         } else {
             let Some(mut input) = self.reads.next(&mut plan.notes).await? else { return Ok(false) };
-            let ahead = input.decided.as_mut().and_then(|decided| decided.ahead.take());
-            self.ahead = ahead.map(AheadBaskets::keep_arrived);
+            self.ahead = input.ahead.take().map(AheadBaskets::keep_arrived);
             let file = plan.add(input)?;
             plan.complete(at)?;
             file
         };
-        self.begin(file, &plan.inputs[at]);
+        self.begin(file, plan);
         Ok(true)
     }
 
@@ -346,17 +333,18 @@ impl InputFiles {
     fn begin_open(&mut self, plan: &MergePlan) -> bool {
         let is_open = |file: &mut NextFile| matches!(file, NextFile::Open(_));
         let Some(NextFile::Open(file)) = self.files.pop_front_if(is_open) else { return false };
-        self.begin(file, &plan.inputs[self.input]);
+        self.begin(file, plan);
         true
     }
 
-    fn begin(&mut self, file: Arc<RemoteFile>, input: &PlannedInput) {
+    fn begin(&mut self, file: Arc<RemoteFile>, plan: &MergePlan) {
+        let input = &plan.inputs[self.input];
         self.steps.push_back(Queued::Step(Step::Begin(self.input)));
         self.input += 1;
         self.file = Some(file);
         self.tasks = match &mut self.held {
-            Some(held) => tasks_in_order(input, held).into(),
-            None => tasks(input).into(),
+            Some(held) => tasks_in_order(plan, input, held).into(),
+            None => tasks(plan, input).into(),
         };
     }
 
@@ -390,240 +378,103 @@ impl InputFiles {
     }
 }
 
-/// Gives baskets their places.
-struct Target {
-    encoders: Encoders,
+/// Places baskets and pages in the output, or gives them to the threads.
+pub struct Target {
+    pub encoders: Encoders,
     records: u64,
-    /// The number that is added to those of processes in the present input's baskets.
-    processes: u16,
-    /// Where baskets and pages are made anew.
-    remaking: Option<Remaking>,
+    /// Threads that compress or join baskets and pages, where the output wants that.
+    pub recompressor: Option<Recompressor>,
 }
 
 impl Target {
-    fn begin(&mut self, plan: &mut MergePlan, input: &PlannedInput) {
-        self.processes = input.processes;
-        for (at, part) in &input.tables {
-            match (&mut plan.outputs[*at].content, part) {
-                (OutputContent::Tree(tree), CopiedPart::Tree(part)) => tree.begin(part),
-                (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) => ntuple.begin(part),
-                _ => {}
-            }
-        }
+    fn new(session: &Session, plan: &MergePlan) -> Target {
+        let new = |how| Recompressor::new(how, plan.has_one_table(), session.decoders().clone());
+        let recompressor = plan.remake().map(new);
+        Target { encoders: Encoders::default(), records: 0, recompressor }
     }
 
     /// Copies baskets and pages; neighbours of one table stay neighbours.
     fn copy(&mut self, plan: &mut MergePlan, arrived: &ArrivedPieces) -> rootfile::Result<()> {
+        self.records += arrived.pieces.len() as u64;
+        if self.recompressor.is_some() {
+            return self.recompress(plan, arrived);
+        }
         let are_neighbours = |one: &CopiedPiece, next: &CopiedPiece| {
-            one.place.0 == next.place.0 && one.range.end == next.range.start
+            one.output == next.output && one.range.end == next.range.start
         };
         for run in arrived.pieces.chunk_by(are_neighbours) {
             let start = (run[0].range.start - arrived.start()) as usize;
             let len: u64 = run.iter().map(CopiedPiece::len).sum();
-            self.copy_run(plan, run, arrived.bytes.slice(start..start + len as usize))?;
-        }
-        Ok(())
-    }
-
-    /// Copies neighbours of one table: baskets, whose keys get new first bytes, or pages, which
-    /// become one record.
-    fn copy_run(
-        &mut self,
-        plan: &mut MergePlan,
-        run: &[CopiedPiece],
-        stored: Bytes,
-    ) -> rootfile::Result<()> {
-        let Output { directory, content, .. } = &mut plan.outputs[run[0].place.0];
-        let place = plan.writer.place(*directory)?;
-        self.records += run.len() as u64;
-        match content {
-            OutputContent::Tree(tree) => {
-                let mut rest = stored;
-                let mut to = place;
-                for CopiedPiece { range, place: (_, branch, basket) } in run {
-                    let mut record = rest.split_to((range.end - range.start) as usize);
-                    let cycle = tree.place((*branch, *basket), record.len(), to);
-                    let numbers = (cycle, tree.process_shift(*branch, self.processes));
-                    let head = basket::moved_head(&record, range.start, to, numbers)?;
-                    to.offset += record.len() as u64;
-                    record.advance(head.len());
-                    plan.writer.append(head.into());
-                    plan.writer.append(record);
-                }
+            let stored = arrived.bytes.slice(start..start + len as usize);
+            if let Some((table, to)) = plan.table(run[0].output) {
+                table.copy(run, stored, to)?;
             }
-            OutputContent::NTuple(ntuple) => {
-                let key = CopiedNTuple::key(place, stored.len())?;
-                let mut offset = place.offset + key.len() as u64;
-                for piece in run {
-                    let (_, cluster, at) = piece.place;
-                    ntuple.place((cluster, at), offset, piece.len() as usize);
-                    offset += piece.len();
-                }
-                plan.writer.append(key.into());
-                plan.writer.append(stored);
-            }
-            _ => {}
         }
         Ok(())
     }
 
     /// Gives baskets and pages to the threads.
-    fn take(
-        &mut self,
-        plan: &MergePlan,
-        input: &Arc<PlannedInput>,
-        arrived: &ArrivedPieces,
-    ) -> rootfile::Result<()> {
-        let Some(remaking) = &mut self.remaking else { return Ok(()) };
-        let mut pages: BTreeMap<usize, Vec<Page>> = BTreeMap::new();
-        let mut whole: BTreeMap<usize, Vec<ArrivedPage>> = BTreeMap::new();
-        let mut baskets: BTreeMap<usize, Vec<Taken>> = BTreeMap::new();
-        for piece in &arrived.pieces {
-            let start = (piece.range.start - arrived.start()) as usize;
-            let stored = &arrived.bytes[start..start + piece.len() as usize];
-            let (output, first, second) = piece.place;
-            self.records += 1;
-            let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
-            match (&plan.outputs[output].content, part) {
-                (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) => {
-                    let planned = part.basket(first, second);
-                    let entries = planned.entries_behind(tree.entries_before());
-                    let processes = tree.process_shift(first, self.processes);
-                    let (record, from) = (stored.to_vec(), piece.range.start);
-                    let basket = HeldBasket::new(entries, record, from, processes)?;
-                    let (branch, kept) = ((output, first), planned.kept.clone());
-                    baskets.entry(output).or_default().push(Taken { branch, basket, kept });
-                }
-                (OutputContent::NTuple(_), Some(CopiedPart::NTuple(part))) => {
-                    let place = (first, second);
-                    if part.group(first).is_some() {
-                        let bytes = Bytes::copy_from_slice(stored);
-                        whole.entry(output).or_default().push(ArrivedPage { place, bytes });
-                        continue;
-                    }
-                    let (bytes, content) = (stored.to_vec(), part.content(place));
-                    pages.entry(output).or_default().push(Page { place, bytes, content });
-                }
-                _ => {}
-            }
-        }
-        let hold = |(output, baskets)| remaking.hold(output, baskets, arrived.is_ahead);
-        baskets.into_iter().for_each(hold);
-        pages.into_iter().for_each(|(output, pages)| remaking.pages(output, pages));
-        whole.into_iter().try_for_each(|(output, pages)| remaking.take(output, input, pages))
-    }
-
-    /// Writes baskets and pages of new columns, or holds them where baskets are made anew.
-    fn add(
+    fn recompress(
         &mut self,
         plan: &mut MergePlan,
-        input: &Arc<PlannedInput>,
-        places: &[Place],
+        arrived: &ArrivedPieces,
     ) -> rootfile::Result<()> {
-        for (output, branch, at) in places {
-            let part = input.tables.iter().find(|(table, _)| table == output).map(|(_, part)| part);
-            if let Some(CopiedPart::NTuple(part)) = part {
-                self.add_pages(plan, (*output, input), (part, *branch))?;
-                continue;
+        let Some(recompressor) = &mut self.recompressor else { return Ok(()) };
+        let mut by_output: BTreeMap<usize, Vec<ArrivedBlock>> = BTreeMap::new();
+        for piece in &arrived.pieces {
+            let start = (piece.range.start - arrived.start()) as usize;
+            let bytes = arrived.bytes.slice(start..start + piece.len() as usize);
+            let block = ArrivedBlock { numbers: piece.numbers, offset: piece.range.start, bytes };
+            by_output.entry(piece.output).or_default().push(block);
+        }
+        for (output, blocks) in by_output {
+            if let Some((table, _)) = plan.table(output) {
+                table.recompress(blocks, arrived.is_ahead, recompressor)?;
             }
-            let Output { directory, content, .. } = &mut plan.outputs[*output];
-            let (OutputContent::Tree(tree), Some(CopiedPart::Tree(part))) = (content, part) else {
-                continue;
-            };
-            let planned = part.basket(*branch, *at);
-            let BasketPart::Beside { record, from } = &planned.part else { continue };
-            let mut record = record.to_vec();
-            if let Some(remaking) = &mut self.remaking {
-                let entries = planned.entries_behind(tree.entries_before());
-                let basket = HeldBasket::new(entries, record, *from, 0)?;
-                let branch = (*output, *branch);
-                remaking.hold(*output, vec![Taken { branch, basket, kept: None }], false);
-                continue;
-            }
-            let place = plan.writer.place(*directory)?;
-            let cycle = tree.place((*branch, *at), record.len(), place);
-            basket::move_record(&mut record, *from, place, (cycle, 0))?;
-            plan.writer.append(record.into());
         }
         Ok(())
     }
 
-    /// Writes pages of a cluster's new columns; gives them to the threads where some of its entries
-    /// are taken.
-    fn add_pages(
-        &mut self,
-        plan: &mut MergePlan,
-        (output, input): (usize, &Arc<PlannedInput>),
-        (part, cluster): (&NTuplePart, usize),
-    ) -> rootfile::Result<()> {
-        if let (Some(_), Some(remaking)) = (part.group(cluster), &mut self.remaking) {
-            let pages = part.beside_pages(cluster);
-            let page = |(at, bytes)| ArrivedPage { place: (cluster, at), bytes };
-            return remaking.take(output, input, pages.map(page).collect());
+    /// Writes baskets and pages of new columns, or gives them to the threads.
+    fn add(&mut self, plan: &mut MergePlan, blocks: Vec<BlockId>) -> rootfile::Result<()> {
+        for run in blocks.chunk_by(|one, next| one.0 == next.0) {
+            let numbers: Vec<BlockNumbers> = run.iter().map(|(_, numbers)| *numbers).collect();
+            if let Some((table, to)) = plan.table(run[0].0) {
+                table.add_new(&numbers, to, self.recompressor.as_mut())?;
+            }
         }
-        let Output { directory, content, .. } = &mut plan.outputs[output];
-        let OutputContent::NTuple(ntuple) = content else { return Ok(()) };
-        ntuple.place_beside((part, cluster), &mut plan.writer, *directory)
+        Ok(())
     }
 
-    /// Rewrites the held baskets of a tree, up to an entry of the present input.
+    /// Makes anew the baskets that are held of a tree, up to an entry of the present input.
     fn cut(&mut self, plan: &mut MergePlan, output: usize, entry: u64) {
-        if let Some(remaking) = &mut self.remaking {
-            remaking.cut(output);
+        if let Some(recompressor) = &mut self.recompressor {
+            recompressor.cut(output);
         }
-        if let OutputContent::Tree(tree) = &mut plan.outputs[output].content {
-            tree.cut(tree.entries_before() + entry);
+        if let Some((table, _)) = plan.table(output) {
+            table.cut(entry);
         }
     }
 
-    /// Adds a basket of a branch that the present input lacks; returns its bytes.
-    fn fill(
+    /// Makes some blocks of columns that the present input lacks; `false` once all are made.
+    fn fill_some(&mut self, plan: &mut MergePlan, output: usize) -> rootfile::Result<bool> {
+        let compression = plan.compression();
+        let Some((table, to)) = plan.table(output) else { return Ok(false) };
+        let coding = Coding { compression, encoders: &mut self.encoders };
+        table.fill_some(to, coding, self.recompressor.as_mut())
+    }
+
+    /// Writes the baskets that an input has in the records of its trees.
+    fn write_embedded(
         &mut self,
         plan: &mut MergePlan,
-        output: usize,
-        basket: &FilledBasket,
-        of: (&TreePart, &Counts),
-    ) -> rootfile::Result<usize> {
-        let Output { directory, content, .. } = &mut plan.outputs[output];
-        let OutputContent::Tree(tree) = content else { return Ok(0) };
-        let place = plan.writer.place(*directory)?;
-        let made = tree.fill(basket, of, place.datime, &mut self.encoders)?;
-        let bytes = made.record.len();
-        match &mut self.remaking {
-            Some(remaking) => {
-                let branch = (output, basket.branch);
-                remaking.hold(output, vec![Taken { branch, basket: made, kept: None }], false);
-            }
-            None => place_basket(plan, (output, basket.branch), made)?,
-        }
-        Ok(bytes)
-    }
-
-    /// Ends an input: baskets that its trees have in their records become records of their own.
-    fn end(&mut self, plan: &mut MergePlan, input: &PlannedInput) -> rootfile::Result<()> {
-        for (output, part) in &input.tables {
-            let Output { directory, content, .. } = &mut plan.outputs[*output];
-            let (OutputContent::Tree(tree), CopiedPart::Tree(part)) = (content, part) else {
-                continue;
-            };
-            for (branch, at, planned) in part.baskets() {
-                let BasketPart::Embedded { bytes, entries } = &planned.part else { continue };
-                let (compression, encoders) = (tree.compression(branch), &mut self.encoders);
-                let mut record = basket::embedded_record(bytes, *entries, compression, encoders)?;
-                let processes = tree.process_shift(branch, self.processes);
-                if let Some(remaking) = &mut self.remaking {
-                    let entries = planned.entries_behind(tree.entries_before());
-                    let basket = HeldBasket::new(entries, record, 0, processes)?;
-                    let (branch, kept) = ((*output, branch), planned.kept.clone());
-                    remaking.hold(*output, vec![Taken { branch, basket, kept }], false);
-                    continue;
-                }
-                let place = plan.writer.place(*directory)?;
-                let cycle = tree.place((branch, at), record.len(), place);
-                tree.add_bytes(branch, record.len(), bytes.len());
-                basket::move_record(&mut record, 0, place, (cycle, processes))?;
-                plan.writer.append(record.into());
-            }
+        input: &PlannedInput,
+    ) -> rootfile::Result<()> {
+        let compression = plan.compression();
+        for output in &input.tables {
+            let Some((table, to)) = plan.table(*output) else { continue };
+            let coding = Coding { compression, encoders: &mut self.encoders };
+            table.write_embedded(to, coding, self.recompressor.as_mut())?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::later::LaterObjects;
 use super::options::MergeReport;
 use super::plan::{MergePlan, Output, OutputContent};
 use super::processes;
+use super::table::{Coding, Destination};
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::write::infos::OWN;
@@ -20,17 +21,16 @@ use crate::write::infos::OWN;
 /// Those of reading the remaining objects, and as [`MergePlan::add_object`].
 pub async fn run(
     session: &Session,
-    plan: MergePlan,
+    mut plan: MergePlan,
     carrier: &mut Carrier,
     url: &str,
 ) -> Result<MergeReport> {
-    let mut plan = plan;
     let mut later = LaterObjects::new(session.clone(), std::mem::take(&mut plan.later));
     let mut report = report(&plan, url);
     let mut encoders = Encoders::default();
     for at in 0..plan.outputs.len() {
         later.add(&mut plan, at).await?;
-        put(&mut plan, at, (&mut encoders, &mut report), url)?;
+        put(&mut plan, at, &mut encoders, &mut report, url)?;
         carrier.drain(&mut plan.writer, Vec::new()).await?;
     }
     let MergePlan { mut writer, processes, notes, .. } = plan;
@@ -63,11 +63,12 @@ fn report(plan: &MergePlan, url: &str) -> MergeReport {
 fn put(
     plan: &mut MergePlan,
     at: usize,
-    (encoders, report): (&mut Encoders, &mut MergeReport),
+    encoders: &mut Encoders,
+    report: &mut MergeReport,
     url: &str,
 ) -> Result<()> {
     let compression = plan.compression();
-    let MergePlan { writer, options, outputs, notes, nothing, .. } = plan;
+    let MergePlan { writer, outputs, notes, .. } = plan;
     let Output { path, name, directory, content, inputs, differs, .. } = &mut outputs[at];
     if *inputs < report.inputs {
         notes.push(format!("{path} is in {inputs} of {} inputs only", report.inputs));
@@ -76,21 +77,12 @@ fn put(
         notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
     }
     match std::mem::replace(content, OutputContent::Nothing) {
-        OutputContent::Tree(mut tree) => {
-            let is_meant = options.only.as_ref().is_some_and(|only| only.table == *path);
-            if let Some(beside) = nothing.as_ref().filter(|_| is_meant) {
-                let first = tree.first().clone();
-                tree.add_beside(&first, beside).located(url)?;
-            }
-            report.tables.push((path.clone(), tree.entries()));
-            notes.extend(tree.left_out().map(|what| format!("{path}: {what}")));
-            writer.put(*directory, name, Arc::new(tree.finish().located(url)?));
-        }
-        OutputContent::NTuple(ntuple) => {
-            let finished = ntuple.finish(writer, *directory, (compression, encoders));
-            let (anchor, entries) = finished.located(url)?;
-            report.tables.push((path.clone(), entries));
-            writer.put(*directory, name, anchor);
+        OutputContent::Table(table) => {
+            let to = Destination { writer: &mut *writer, directory: *directory };
+            let finished = table.finish(to, Coding { compression, encoders }).located(url)?;
+            report.tables.push((path.clone(), finished.entries));
+            notes.extend(finished.notes.into_iter().map(|note| format!("{path}: {note}")));
+            writer.put(*directory, name, finished.object);
         }
         OutputContent::Sum(sum) => {
             report.histograms += 1;

@@ -13,14 +13,16 @@ use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{
-    ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree, Survivors, ends_of_clusters,
-};
+use rootfile::write::copy::{ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
-use super::deciding::{self, Decided};
+use super::ahead::AheadBaskets;
+use super::deciding;
+use super::ntuple_table::NTupleSource;
 use super::options::MergeOptions;
 use super::processes::{self, Processes};
+use super::table::SourceTable;
+use super::tree_table::TreeSource;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -45,8 +47,8 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Items,
     pub processes: Processes,
-    /// Entries and new columns of the table that `MergeOptions::only` names.
-    pub decided: Option<Decided>,
+    /// Baskets that were requested before the cut was decided.
+    pub ahead: Option<AheadBaskets>,
     /// The open file.
     pub file: Arc<RemoteFile>,
 }
@@ -60,15 +62,20 @@ pub struct Items {
     left: IntoIter<InputItem>,
 }
 
-/// A key of an input.
-pub struct InputItem {
+/// A key of an input that is merged.
+pub struct InputKey {
     /// The path of its directory.
     pub directory: Arc<str>,
     pub key: Key,
     /// Whether its record has been read.
     pub is_read: bool,
+}
+
+/// The object or table of a key.
+pub struct InputItem {
+    pub at: InputKey,
     /// The table, where it is one.
-    pub table: Option<ItemContent>,
+    pub table: Option<Box<dyn SourceTable>>,
 }
 
 impl Iterator for Items {
@@ -84,8 +91,13 @@ impl Items {
     ///
     /// # Errors
     /// Where its record has not been read.
-    pub fn object(&self, key: &Key) -> Result<ItemContent> {
-        object((self.file.format(), self.file.url()), &self.known, key)
+    pub fn object(&self, key: &Key) -> Result<InputObject> {
+        object(self.file.format(), self.file.url(), &self.known, key)
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> impl Iterator<Item = &dyn SourceTable> {
+        self.left.as_slice().iter().filter_map(|item| item.table.as_deref())
     }
 
     /// Whether objects of the key's class are added up.
@@ -104,39 +116,28 @@ impl Items {
     }
 }
 
-pub enum ItemContent {
-    Tree(Arc<SourceTree>),
-    NTuple(Box<SourceNTuple>),
+/// An object of an input, other than a table.
+pub enum InputObject {
     /// An object that is added to those of the other inputs.
     Sum(Box<CopiedObject>),
     Object(Box<CopiedObject>),
-    /// An object that cannot be copied, and why.
+    /// The reason why it cannot be copied.
     Left(Error),
 }
 
-impl ItemContent {
-    /// Of a table.
-    pub fn entries(&self) -> u64 {
-        match self {
-            ItemContent::Tree(tree) => tree.tree.entries,
-            ItemContent::NTuple(ntuple) => ntuple.ntuple.entries,
-            ItemContent::Sum(_) | ItemContent::Object(_) | ItemContent::Left(_) => 0,
-        }
+/// Counts the clusters of a table that a cut copies, takes entries from, or leaves out.
+pub fn count_clusters(table: &dyn SourceTable) -> ClusterCounts {
+    let ends = table.ends_of_clusters();
+    match table.survivors() {
+        Some(survivors) => survivors.count(ends.into_iter()),
+        None => ClusterCounts { copied: ends.len() as u64, ..ClusterCounts::default() },
     }
+}
 
-    /// Counts a table's clusters by the entries that a cut leaves of them; without a cut, all are
-    /// copied.
-    pub fn clusters(&self, survivors: Option<&Survivors>) -> ClusterCounts {
-        let ends: Vec<u64> = match self {
-            ItemContent::Tree(tree) => ends_of_clusters(&tree.tree),
-            ItemContent::NTuple(ntuple) => ntuple.ends_of_clusters().collect(),
-            ItemContent::Sum(_) | ItemContent::Object(_) | ItemContent::Left(_) => Vec::new(),
-        };
-        match survivors {
-            Some(survivors) => survivors.count(ends.into_iter()),
-            None => ClusterCounts { copied: ends.len() as u64, ..ClusterCounts::default() },
-        }
-    }
+/// The file of an input, and whether the connections to its server are new.
+pub struct OpenedInput<'a> {
+    pub file: &'a File,
+    pub is_cold: bool,
 }
 
 impl Input {
@@ -164,26 +165,23 @@ impl Input {
         let mut processes = Processes::new();
         for item in wanted {
             if let Some(number) = processes::number(&item.directory, &item.key)
-                && let of_file = (file.format(), file.url())
-                && let ItemContent::Object(process) = object(of_file, &known, &item.key)?
+                && let InputObject::Object(process) =
+                    object(file.format(), file.url(), &known, &item.key)?
             {
                 processes.insert(number, process);
                 continue;
             }
             let table = table(&file, &known, &item.key).await?;
-            items.push(InputItem { table, ..item });
+            items.push(InputItem { at: item, table });
+        }
+        let mut ahead = None;
+        if options.only.as_ref().is_some_and(|only| only.reads()) {
+            let opened = OpenedInput { file: &file, is_cold };
+            ahead = deciding::decide(session, opened, &mut items, options).await?;
         }
         let items = Items { file: file.clone(), known, left: items.into_iter() };
-        let only = options.only.as_ref();
-        let decided = match only.filter(|only| only.reads()) {
-            Some(only) => {
-                let compression = options.compression;
-                Some(deciding::decide(session, (&file, is_cold), only, compression).await?)
-            }
-            None => None,
-        };
         Ok(Input {
-            decided,
+            ahead,
             file: file.remote().clone(),
             address: address.to_owned(),
             url: file.url().to_owned(),
@@ -216,10 +214,14 @@ pub fn is_local(address: &str) -> bool {
 
 /// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.
 pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
+    lost_sets(sets).map(|text| format!("{path} of {url}: {text}"))
+}
+
+/// The same, without the RNTuple's name.
+pub fn lost_sets(sets: &[AttributeSet]) -> Option<String> {
     let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
     let names = names.join(", ");
-    (!sets.is_empty())
-        .then(|| format!("{path} of {url}: its attribute sets ({names}) are left out"))
+    (!sets.is_empty()).then(|| format!("its attribute sets ({names}) are left out"))
 }
 
 /// The keys that are merged, by directory. `is_read` is set for tables and processes, and for
@@ -228,7 +230,7 @@ fn wanted(
     format: &rootfile::File,
     directories: Directories,
     options: &MergeOptions,
-) -> Vec<InputItem> {
+) -> Vec<InputKey> {
     let (mut items, mut room) = (Vec::new(), DECODED_BYTES);
     for directory in directories.readable {
         let path: Arc<str> = directory.path.as_str().into();
@@ -245,7 +247,7 @@ fn wanted(
             let left = room.checked_sub(if needs_room { decoded_bytes(&key) } else { 0 });
             room = left.unwrap_or(room);
             let (directory, is_read) = (path.clone(), left.is_some());
-            items.push(InputItem { directory, key, is_read, table: None });
+            items.push(InputKey { directory, key, is_read });
         }
     }
     items
@@ -260,10 +262,10 @@ pub fn decoded_bytes(key: &Key) -> u64 {
 fn records(
     format: &rootfile::File,
     known: &Known,
-    items: &[InputItem],
+    items: &[InputKey],
 ) -> rootfile::Result<Progress<()>> {
     let mut missing = Needs::default();
-    for InputItem { key, is_read, .. } in items {
+    for InputKey { key, is_read, .. } in items {
         match format.record(known, key)? {
             Progress::NeedsData(needs) if *is_read => missing.add(needs),
             Progress::NeedsData(_) | Progress::Ready(_) => {}
@@ -291,35 +293,31 @@ pub fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// The tree or RNTuple of a key, if it is one.
-async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<ItemContent>> {
+async fn table(file: &File, known: &Known, key: &Key) -> Result<Option<Box<dyn SourceTable>>> {
     if rootfile::ntuple::is_class(&key.class) {
         // Its metadata are in several places.
         let ntuple = file.reading(|format, known| SourceNTuple::read(format, known, key)).await?;
-        return Ok(Some(ItemContent::NTuple(Box::new(ntuple))));
+        return Ok(Some(Box::new(NTupleSource::new(ntuple))));
     }
     if !file.format().is_tree(key) {
         return Ok(None);
     }
     let tree = SourceTree::read(file.format(), known, key).located(file.url())?;
-    Ok(Some(ItemContent::Tree(Arc::new(there(tree)?))))
+    Ok(Some(Box::new(TreeSource::new(there(tree)?))))
 }
 
 /// The object of a key of the file at `url`.
 ///
 /// # Errors
-/// Where its record has not been read. An object that cannot be copied is [`ItemContent::Left`].
-pub fn object(
-    (format, url): (&rootfile::File, &str),
-    known: &Known,
-    key: &Key,
-) -> Result<ItemContent> {
+/// Where its record has not been read. An object that cannot be copied is [`InputObject::Left`].
+pub fn object(format: &rootfile::File, url: &str, known: &Known, key: &Key) -> Result<InputObject> {
     let object = match CopiedObject::read(format, known, key) {
         Ok(object) => Box::new(there(object)?),
-        Err(why) => return Ok(ItemContent::Left(why.located(url))),
+        Err(why) => return Ok(InputObject::Left(why.located(url))),
     };
     match ObjectSum::adds(&format.classes.streamers, &key.class) {
-        true => Ok(ItemContent::Sum(object)),
-        false => Ok(ItemContent::Object(object)),
+        true => Ok(InputObject::Sum(object)),
+        false => Ok(InputObject::Object(object)),
     }
 }
 

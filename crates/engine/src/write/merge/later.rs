@@ -125,7 +125,7 @@ impl LaterObjects {
             self.ask();
             let url = &*piece.input.url;
             for (at, key) in &piece.objects {
-                let object = inputs::object((&file.format, url), &known, key)?;
+                let object = inputs::object(&file.format, url, &known, key)?;
                 plan.add_object(*at, object, url)?;
             }
         }

@@ -22,15 +22,18 @@ mod counts;
 mod deciding;
 mod finish;
 mod inputs;
+mod joined;
 mod later;
-mod ntuples;
+mod ntuple_table;
 mod options;
 mod plan;
 mod processes;
 mod reads;
 mod remake;
 mod requested;
+mod table;
 mod taking;
+mod tree_table;
 
 use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
@@ -112,7 +115,7 @@ async fn merge_to(
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let reads = Reads::new(session.clone(), (addresses, first), options.clone());
-    let mut from = copy::InputFiles::new(session, (reads, is_here), plan.remake());
+    let mut from = copy::InputFiles::new(session, reads, is_here, plan.remake());
     // A skim copies each input once it has been read; a merge reads all of them first.
     if options.only.is_none() {
         while from.plan_next(&mut plan).await? {
@@ -124,7 +127,8 @@ async fn merge_to(
         }
         plan.complete(0)?;
     }
-    copy::run(session, (plan, from), carrier, output, &mut now, progress).await
+    let context = copy::CopyContext { session, url: output };
+    copy::run(context, plan, from, carrier, &mut now, progress).await
 }
 
 fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {

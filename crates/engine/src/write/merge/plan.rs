@@ -1,29 +1,24 @@
 //! The plan of a merge: parts of inputs, and their places in the output.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::key::Key;
-use rootfile::write::copy::{
-    BasketPart, BesideTree, CopiedNTuple, CopiedObject, CopiedTree, NTuplePart, ObjectSum, Remake,
-    TreePart,
-};
+use rootfile::write::copy::{CopiedObject, ObjectSum, Remake};
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
-use super::deciding::{Beside, Decided};
 use super::inputs::{
-    DECODED_BYTES, Input, InputItem, ItemContent, Items, decoded_bytes, is_local, path_of,
-    without_sets,
+    DECODED_BYTES, Input, InputItem, InputKey, InputObject, Items, count_clusters, decoded_bytes,
+    is_local, path_of,
 };
 use super::later::LaterInput;
-use super::options::{InputEntries, MergeOptions, Missing};
+use super::options::{InputEntries, MergeOptions};
 use super::processes::{self, Processes};
+use super::table::{Added, Coding, CopiedTable, Destination, MadeBlocks, SourceTable, TableChoice};
 use crate::located::Located;
-use crate::read::core::select::Names;
 
 /// The note on references in an object that is copied from another file than the first one.
 const MAY_LEAD_ELSEWHERE: &str = "references to other objects (TRef) in it may lead elsewhere";
@@ -45,8 +40,6 @@ pub struct MergePlan {
     total_bytes: u64,
     /// Number of outputs that have their directory.
     begun: usize,
-    /// New columns of an input without entries that pass the cut: they have types only.
-    pub nothing: Option<BesideTree>,
 }
 
 /// An object or table of the output.
@@ -67,8 +60,7 @@ pub struct Output {
 pub enum OutputContent {
     /// No table or object of an input so far.
     Nothing,
-    Tree(Box<CopiedTree>),
-    NTuple(Box<CopiedNTuple>),
+    Table(Box<dyn CopiedTable>),
     Sum(Box<ObjectSum>),
     Object(Box<CopiedObject>),
     /// Objects, none of which has been read.
@@ -79,23 +71,19 @@ pub enum OutputContent {
 
 /// The parts of an input that are copied.
 pub struct PlannedInput {
+    /// Its number among the inputs.
+    pub number: usize,
     pub address: String,
     pub url: String,
     pub info: FileInfo,
     /// Tables, by their position among the outputs.
-    pub tables: Vec<(usize, CopiedPart)>,
+    pub tables: Vec<usize>,
     /// Number of outputs that this input and those before it have.
     outputs: usize,
     /// The number that is added to those of processes in its baskets.
     pub processes: u16,
     /// Of the table that is wanted alone, or its first.
     pub entries: InputEntries,
-}
-
-/// The part of a table that is copied.
-pub enum CopiedPart {
-    Tree(TreePart),
-    NTuple(NTuplePart),
 }
 
 impl MergePlan {
@@ -112,7 +100,6 @@ impl MergePlan {
             notes,
             total_bytes: 0,
             begun: 0,
-            nothing: None,
         }
     }
 
@@ -137,57 +124,82 @@ impl MergePlan {
     /// # Errors
     /// `Unsupported` where it does not fit those before.
     pub fn add(&mut self, input: Input) -> Result<Arc<RemoteFile>> {
-        let Input { address, url, info, infos, items, processes, decided, file } = input;
+        let Input { address, url, info, infos, mut items, processes, file, .. } = input;
         self.writer.infos().copy(&infos, &url).located(&*url)?;
-        let beside = decided.as_ref().and_then(|decided| decided.beside.as_ref());
-        if let Some(new) = beside.and_then(Beside::tree) {
-            self.writer.infos().copy(&new.infos, "the new columns").located(&*url)?;
+        for table in items.tables() {
+            let new = table.infos_of_columns();
+            self.writer.infos().copy(new, "the new columns").located(&*url)?;
         }
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
-        let (mut tables, mut later, mut items) = (Vec::new(), Vec::new(), items);
-        let only = self.options.only.as_ref().map(|only| only.table.clone());
+        let of = InputName { number: self.inputs.len(), url: &url, processes };
+        let mut tables = Vec::new();
+        let mut later = Vec::new();
         let mut entries = None;
-        while let Some(InputItem { directory, key, is_read, table }) = items.next() {
+        while let Some(InputItem { at: found, table }) = items.next() {
+            let InputKey { directory, key, is_read } = found;
             let at = self.output_of(&directory, &key.name);
             let Some(table) = table else {
-                let left = self.add_or_postpone(at, (key, is_read), &items, (processes, &url))?;
+                let left = self.add_or_postpone(at, (key, is_read), &items, of)?;
                 later.extend(left.map(|key| (at, key)));
                 continue;
             };
-            self.note_references(at, &table, (processes, &url));
-            if let ItemContent::NTuple(ntuple) = &table {
-                let sets = &ntuple.ntuple.attribute_sets;
-                self.notes.extend(without_sets(&self.outputs[at].path, &url, sets));
-            }
-            let is_counted = only.as_ref().is_none_or(|only| *only == self.outputs[at].path);
+            let path = &self.outputs[at].path;
+            let losses = table.losses(processes).into_iter();
+            self.notes.extend(losses.map(|text| format!("{path} of {url}: {text}")));
+            let only = self.options.only.as_ref();
+            let is_counted = only.is_none_or(|only| only.table == *path);
             let before = table.entries();
-            let survivors = decided.as_ref().and_then(|decided| decided.survivors.as_ref());
-            let counts = if is_counted { table.clusters(survivors) } else { Default::default() };
+            let counts = if is_counted { count_clusters(&*table) } else { Default::default() };
             self.outputs[at].inputs += 1;
-            if let Some(part) = self.add_table(at, (table, decided.as_ref()), &url)? {
-                self.total_bytes += part.stored_bytes();
-                entries = entries.or(is_counted.then_some((before, part.entries(), counts)));
-                tables.push((at, part));
+            if let Some(added) = self.add_table(at, table, of)? {
+                self.total_bytes += added.stored_bytes;
+                entries = entries.or(is_counted.then_some((before, added.entries, counts)));
+                tables.push(at);
             }
         }
         let (before, kept, clusters) = entries.unwrap_or_default();
         let entries = InputEntries { url: url.clone(), entries: before, kept, clusters };
-        let beside = decided.and_then(|decided| decided.beside);
-        self.nothing = self.nothing.take().or(beside.and_then(Beside::without_entries));
         let outputs = self.outputs.len();
-        let input = PlannedInput { address, url, info, tables, outputs, processes, entries };
+        let number = self.inputs.len();
+        let input =
+            PlannedInput { number, address, url, info, tables, outputs, processes, entries };
         let input = Arc::new(input);
         if !later.is_empty() {
-            let of = Arc::new(input.without_tables());
-            self.later.push(LaterInput::new(of, later, items.file(), self.later.len()));
+            let number = self.later.len();
+            self.later.push(LaterInput::new(input.clone(), later, items.file(), number));
         }
         self.inputs.push(input);
         Ok(file)
     }
 
-    /// Drops where an input's baskets and pages are, and its new columns: all are copied.
-    pub fn end_input(&mut self, at: usize) {
-        self.inputs[at] = Arc::new(self.inputs[at].without_tables());
+    /// The tables of the output that an input adds to.
+    pub fn tables_of(
+        &self,
+        input: &PlannedInput,
+    ) -> impl Iterator<Item = (usize, &dyn CopiedTable)> {
+        input.tables.iter().filter_map(|at| match &self.outputs[*at].content {
+            OutputContent::Table(table) => Some((*at, &**table)),
+            _ => None,
+        })
+    }
+
+    /// A table of the output, and where it is written; `None` for an object.
+    pub fn table(&mut self, output: usize) -> Option<(&mut dyn CopiedTable, Destination<'_>)> {
+        let Output { directory, content, .. } = &mut self.outputs[output];
+        let OutputContent::Table(table) = content else { return None };
+        let to = Destination { writer: &mut self.writer, directory: *directory };
+        Some((&mut **table, to))
+    }
+
+    /// Places blocks that a thread has made for a table.
+    ///
+    /// # Errors
+    /// As [`CopiedTable::place`].
+    pub fn place(&mut self, output: usize, made: MadeBlocks) -> rootfile::Result<()> {
+        match self.table(output) {
+            Some((table, to)) => table.place(made, to),
+            None => Ok(()),
+        }
     }
 
     /// Creates the directories and RNTuple headers of outputs that this input is the first to have,
@@ -203,29 +215,13 @@ impl MergePlan {
         let compression = self.compression();
         for output in &mut self.outputs[self.begun..input.outputs] {
             output.directory = self.writer.directory(&output.folder)?;
-            if let OutputContent::NTuple(ntuple) = &mut output.content {
-                let coding = (compression, &mut *encoders);
-                ntuple.write_header(&mut self.writer, output.directory, coding)?;
+            if let OutputContent::Table(table) = &mut output.content {
+                let to = Destination { writer: &mut self.writer, directory: output.directory };
+                table.write_header(to, Coding { compression, encoders: &mut *encoders })?;
             }
         }
         self.begun = self.begun.max(input.outputs);
         Ok(())
-    }
-
-    /// Adds a note on where readers find that references to objects of other processes than the
-    /// first ones lead.
-    fn note_references(&mut self, at: usize, content: &ItemContent, input: (u16, &str)) {
-        let (processes, url) = input;
-        let text = match content {
-            _ if processes == 0 => return,
-            ItemContent::Object(_) if self.outputs[at].inputs == 0 => MAY_LEAD_ELSEWHERE,
-            ItemContent::Tree(tree) if tree.may_refer() => {
-                "of references to objects (TRef) its baskets' keys say whose they are, as after a \
-                 fast merge by ROOT; but ROOT 6.40 takes them for the first file's"
-            }
-            _ => return,
-        };
-        self.notes.push(format!("{} of {url}: {text}", self.outputs[at].path));
     }
 
     /// The position of an output; adds a new output for a name that no input before had.
@@ -256,38 +252,40 @@ impl MergePlan {
         at: usize,
         (key, is_read): (Key, bool),
         items: &Items,
-        (processes, url): (u16, &str),
+        of: InputName<'_>,
     ) -> Result<Option<Key>> {
-        let Output { content, is_later, .. } = &self.outputs[at];
+        let Output { path, content, is_later, inputs, .. } = &self.outputs[at];
         let new_bytes = match content {
             OutputContent::Nothing => decoded_bytes(&key),
             _ => 0,
         };
         let decoded_bytes = self.decoded_bytes.saturating_add(new_bytes);
         if *is_later || !is_read || new_bytes > 0 && decoded_bytes > DECODED_BYTES {
-            self.postpone(at, items.adds(&key), (processes, url))?;
+            self.postpone(at, items.adds(&key), of)?;
             return Ok(Some(key));
         }
         self.decoded_bytes = decoded_bytes;
         let object = items.object(&key)?;
-        self.note_references(at, &object, (processes, url));
+        if *inputs == 0 && of.processes > 0 && matches!(object, InputObject::Object(_)) {
+            self.notes.push(format!("{path} of {}: {MAY_LEAD_ELSEWHERE}", of.url));
+        }
         self.outputs[at].inputs += 1;
-        self.add_object(at, object, url)?;
+        self.add_object(at, object, of.url)?;
         Ok(None)
     }
 
     /// Counts an object that is read later for its output; `adds` says whether it is added up.
-    fn postpone(&mut self, at: usize, adds: bool, (processes, url): (u16, &str)) -> Result<()> {
+    fn postpone(&mut self, at: usize, adds: bool, of: InputName<'_>) -> Result<()> {
         let Output { path, content, inputs, is_later, .. } = &mut self.outputs[at];
         match (&*content, adds) {
             (OutputContent::Nothing, _) => *content = OutputContent::Later,
             (OutputContent::Later | OutputContent::Left, _)
             | (OutputContent::Sum(_), true)
             | (OutputContent::Object(_), false) => {}
-            _ => return Err(another_kind(path, url)),
+            _ => return Err(another_kind(path, of.url)),
         }
-        if *inputs == 0 && !adds && processes > 0 {
-            self.notes.push(format!("{path} of {url}: {MAY_LEAD_ELSEWHERE}"));
+        if *inputs == 0 && !adds && of.processes > 0 {
+            self.notes.push(format!("{path} of {}: {MAY_LEAD_ELSEWHERE}", of.url));
         }
         (*inputs, *is_later) = (*inputs + 1, true);
         Ok(())
@@ -297,28 +295,28 @@ impl MergePlan {
     ///
     /// # Errors
     /// `Unsupported` where it does not fit those before.
-    pub fn add_object(&mut self, at: usize, object: ItemContent, url: &str) -> Result<()> {
+    pub fn add_object(&mut self, at: usize, object: InputObject, url: &str) -> Result<()> {
         let Output { path, content, differs, .. } = &mut self.outputs[at];
         let located = |error: rootfile::Error| error.within(path).located(url);
         match (&mut *content, object) {
-            (_, ItemContent::Left(why)) => {
+            (_, InputObject::Left(why)) => {
                 self.notes.push(format!("{path} is left out: {why}"));
                 if let OutputContent::Nothing | OutputContent::Later = content {
                     *content = OutputContent::Left;
                 }
             }
             (OutputContent::Left, _) => {}
-            (OutputContent::Sum(sum), ItemContent::Sum(more)) => {
+            (OutputContent::Sum(sum), InputObject::Sum(more)) => {
                 sum.add(*more).map_err(located)?;
             }
-            (OutputContent::Object(first), ItemContent::Object(more)) => {
+            (OutputContent::Object(first), InputObject::Object(more)) => {
                 *differs |= !first.is_like(&more);
             }
-            (OutputContent::Nothing | OutputContent::Later, ItemContent::Sum(first)) => {
+            (OutputContent::Nothing | OutputContent::Later, InputObject::Sum(first)) => {
                 let sum = ObjectSum::new(*first).map_err(located)?;
                 *content = OutputContent::Sum(Box::new(sum));
             }
-            (OutputContent::Nothing | OutputContent::Later, ItemContent::Object(first)) => {
+            (OutputContent::Nothing | OutputContent::Later, InputObject::Object(first)) => {
                 *content = OutputContent::Object(first);
             }
             _ => return Err(another_kind(path, url)),
@@ -331,71 +329,46 @@ impl MergePlan {
     fn add_table(
         &mut self,
         at: usize,
-        (table, decided): (ItemContent, Option<&Decided>),
-        url: &str,
-    ) -> Result<Option<CopiedPart>> {
-        let missing = self.options.missing;
-        let only = self.options.only.as_ref();
+        table: Box<dyn SourceTable>,
+        of: InputName<'_>,
+    ) -> Result<Option<Added>> {
         let Output { path, content, .. } = &mut self.outputs[at];
-        let only = only.filter(|only| only.table == *path);
-        let columns = only.map(|only| &only.columns[..]).filter(|columns| !columns.is_empty());
-        let decided = decided.filter(|_| only.is_some());
-        let taken = decided.map(Decided::taken).unwrap_or_default();
-        let taken_entries = decided.map(Decided::taken_entries).unwrap_or_default();
-        let remake = self.options.remake(taken.survivors.is_some());
-        let located = |error: rootfile::Error| error.within(path).located(url);
-        if let (OutputContent::Tree(tree), ItemContent::Tree(more)) = (&*content, &table)
-            && tree.is_nothing()
-            && !more.is_nothing()
-        {
-            *content = OutputContent::Nothing;
+        let only = self.options.only.as_ref().filter(|only| only.table == *path);
+        match content {
+            OutputContent::Left => return Ok(None),
+            OutputContent::Table(first) if !first.gives_way_to(&*table) => {
+                let added = first.plan(of.number, table, self.options.missing);
+                let added = added.map_err(|error| error.within(path).located(of.url))?;
+                return added.map(Some).ok_or_else(|| another_kind(path, of.url));
+            }
+            OutputContent::Table(_) | OutputContent::Nothing => {}
+            _ => return Err(another_kind(path, of.url)),
         }
-        match (&mut *content, table) {
-            (OutputContent::Left, _) => Ok(None),
-            (OutputContent::Tree(tree), ItemContent::Tree(more)) => {
-                let part = tree.plan(&more, missing, taken).map_err(located)?;
-                Ok(Some(CopiedPart::Tree(part)))
-            }
-            (OutputContent::NTuple(ntuple), ItemContent::NTuple(more)) => {
-                let part = ntuple.plan(&more, missing, taken_entries).map_err(located)?;
-                Ok(Some(CopiedPart::NTuple(part)))
-            }
-            (OutputContent::Nothing, ItemContent::Tree(first)) => {
-                let mut tree = CopiedTree::new(first.clone()).map_err(located)?;
-                remake.iter().for_each(|remake| tree.remake(remake));
-                if let Some(columns) = columns {
-                    let branches = Names::new(&tree.first().tree).select(columns)?;
-                    tree.keep(&branches);
-                }
-                let part = tree.plan(&first, Missing::Filter, taken).map_err(located)?;
-                *content = OutputContent::Tree(Box::new(tree));
-                Ok(Some(CopiedPart::Tree(part)))
-            }
-            (OutputContent::Nothing, ItemContent::NTuple(first)) => {
-                let new = CopiedNTuple::new(*first, columns, taken_entries);
-                let (mut ntuple, part) = new.map_err(located)?;
-                let compression = remake.and_then(|remake| remake.compression);
-                compression.into_iter().for_each(|to| ntuple.remake(to));
-                *content = OutputContent::NTuple(Box::new(ntuple));
-                Ok(Some(CopiedPart::NTuple(part)))
-            }
-            _ => Err(another_kind(path, url)),
-        }
+        let choice = TableChoice {
+            output: at,
+            input: of.number,
+            columns: only.map_or(&[], |only| &only.columns),
+            remake: self.options.remake(table.survivors().is_some()),
+            path,
+            url: of.url,
+        };
+        let (begun, added) = table.begin(&choice)?;
+        *content = OutputContent::Table(begun);
+        Ok(Some(added))
     }
 
     /// Plans the zeros of fields that inputs from number `first` on lack. Called when all inputs
     /// are added, or where later ones add no fields.
     ///
     /// # Errors
-    /// As [`CopiedNTuple::complete`].
+    /// As [`CopiedTable::complete`].
     pub fn complete(&mut self, first: usize) -> Result<()> {
         for input in &self.inputs[first..] {
-            let PlannedInput { tables, url, .. } = &**input;
-            for (at, part) in tables {
+            for at in &input.tables {
                 let Output { path, content, .. } = &mut self.outputs[*at];
-                if let (OutputContent::NTuple(ntuple), CopiedPart::NTuple(part)) = (content, part) {
-                    let completed = ntuple.complete(part, self.options.missing);
-                    completed.map_err(|error| error.within(path).located(&**url))?;
+                if let OutputContent::Table(table) = content {
+                    let completed = table.complete(input.number, self.options.missing);
+                    completed.map_err(|error| error.within(path).located(&*input.url))?;
                 }
             }
         }
@@ -408,6 +381,15 @@ impl MergePlan {
     }
 }
 
+/// An input that is being added.
+#[derive(Clone, Copy)]
+struct InputName<'a> {
+    number: usize,
+    url: &'a str,
+    /// The number to add to those of processes in its baskets.
+    processes: u16,
+}
+
 /// The error for a name under which inputs have tables or objects of different kinds.
 fn another_kind(path: &str, url: &str) -> Error {
     let what = format!("{path}: not of the kind that it is in the first input");
@@ -415,19 +397,6 @@ fn another_kind(path: &str, url: &str) -> Error {
 }
 
 impl PlannedInput {
-    fn without_tables(&self) -> PlannedInput {
-        let PlannedInput { address, url, info, outputs, processes, entries, .. } = self;
-        PlannedInput {
-            address: address.clone(),
-            url: url.clone(),
-            info: info.clone(),
-            tables: Vec::new(),
-            outputs: *outputs,
-            processes: *processes,
-            entries: entries.clone(),
-        }
-    }
-
     /// Checks that the file is still the version of which the metadata were read.
     ///
     /// # Errors
@@ -442,53 +411,5 @@ impl PlannedInput {
     /// Whether it is on a disk of this machine.
     pub fn is_local(&self) -> bool {
         is_local(&self.address)
-    }
-}
-
-impl CopiedPart {
-    /// Every range that is copied, with two numbers that identify it: branch and basket, or cluster
-    /// and place.
-    pub fn ranges(&self) -> Vec<(usize, usize, Range<u64>)> {
-        match self {
-            CopiedPart::Tree(part) => {
-                let stored = |basket: &BasketPart| match basket {
-                    BasketPart::Stored(range) => Some(range.clone()),
-                    BasketPart::Embedded { .. } | BasketPart::Beside { .. } => None,
-                };
-                let baskets = part.baskets();
-                baskets.filter_map(|(a, b, basket)| Some((a, b, stored(&basket.part)?))).collect()
-            }
-            CopiedPart::NTuple(part) => {
-                let places = part.places().filter(|(_, _, range)| range.start < range.end);
-                places.map(|(cluster, at, range)| (cluster, at, range.clone())).collect()
-            }
-        }
-    }
-
-    /// Baskets of a tree's new columns whose first entry is in `entries`, which count the copied
-    /// entries of the input: `output`, and the numbers of [`CopiedPart::ranges`].
-    pub fn beside(&self, output: usize, entries: Range<u64>) -> Vec<(usize, usize, usize)> {
-        let CopiedPart::Tree(part) = self else { return Vec::new() };
-        let within = part.beside().filter(|(_, _, basket)| entries.contains(&basket.first_entry));
-        within.map(|(branch, at, _)| (output, branch, at)).collect()
-    }
-
-    /// The clusters of an RNTuple with pages of new columns, as the first of these numbers.
-    pub fn clusters_beside(&self) -> BTreeSet<usize> {
-        match self {
-            CopiedPart::NTuple(part) => part.beside().collect(),
-            CopiedPart::Tree(_) => BTreeSet::new(),
-        }
-    }
-
-    fn entries(&self) -> u64 {
-        match self {
-            CopiedPart::Tree(part) => part.entries,
-            CopiedPart::NTuple(part) => part.entries,
-        }
-    }
-
-    fn stored_bytes(&self) -> u64 {
-        self.ranges().iter().map(|(_, _, range)| range.end - range.start).sum()
     }
 }

@@ -12,19 +12,20 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::FutureExt;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
-    BranchRemake, CopiedNTuple, HeldBasket, JoinedFields, Remake, TakenField, basket,
+    BranchRemake, HeldBasket, JoinedFields, NTuplePart, Remake, TakenField,
 };
 use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
 use super::branch_queue::{BranchQueue, Made};
-use super::plan::{MergePlan, Output, OutputContent, PlannedInput};
-use super::taking::{ArrivedPage, OpenClusters, TakenFields, WholeFields, part_of};
+use super::plan::MergePlan;
+use super::table::{BlockNumbers, MadeBlocks};
+use super::taking::{ArrivedPage, OpenClusters, TakenFields, WholeFields};
 use crate::located::Located;
 use crate::read::threads::decoders::Decoders;
 use crate::write::encoders::run_on;
@@ -37,7 +38,7 @@ const JOBS_BYTES: usize = 48 << 20;
 const DECODED_BYTES: u64 = 64 << 20;
 
 /// Baskets and pages that are held, and those that the threads have.
-pub struct Remaking {
+pub struct Recompressor {
     remake: Remake,
     /// Nothing else is written meanwhile: whether baskets are placed sooner or later, they get the
     /// same places.
@@ -65,18 +66,28 @@ pub struct Remaking {
     taken: BTreeMap<(usize, usize), TakenFields>,
 }
 
-/// A basket on its way: its output and branch, and which of its entries are taken.
-pub struct Taken {
-    pub branch: (usize, usize),
+/// A basket on its way to the threads.
+pub struct TakenBasket {
+    pub branch: usize,
     pub basket: HeldBasket,
+    /// The entries that are taken; `None` for all.
     pub kept: Option<Box<[Range<u32>]>>,
+    pub rules: BranchRules,
+}
+
+/// How the baskets of a branch may be made anew.
+#[derive(Debug, Clone, Copy)]
+pub struct BranchRules {
+    pub may_join: bool,
+    /// How the branch says that they are compressed.
+    pub compression: Compression,
 }
 
 /// Work that is done in turn.
 enum Item {
-    Take(Job<Vec<Taken>>),
+    Take(Job<Vec<TakenBasket>>),
     /// Baskets that are held from now on.
-    Hold(Vec<Taken>),
+    Hold(usize, Vec<TakenBasket>),
     /// The baskets of an output that are held are made anew.
     Cut(usize),
 }
@@ -84,7 +95,7 @@ enum Item {
 /// A page of an RNTuple: its cluster and place there, its bytes, and the description of its
 /// content.
 pub struct Page {
-    pub place: (usize, usize),
+    pub place: BlockNumbers,
     pub bytes: Vec<u8>,
     pub content: (usize, bool),
 }
@@ -112,7 +123,7 @@ enum MadePages {
         cluster: usize,
         fields: Vec<TakenField>,
         decoded_bytes: u64,
-        input: Arc<PlannedInput>,
+        part: Arc<NTuplePart>,
         is_last: bool,
     },
     Joined {
@@ -121,10 +132,10 @@ enum MadePages {
     },
 }
 
-impl Remaking {
+impl Recompressor {
     /// `is_alone` where nothing else is written while baskets are made anew.
     pub fn new(remake: Remake, is_alone: bool, decoders: Decoders) -> Self {
-        Remaking {
+        Recompressor {
             remake,
             is_alone,
             decoders,
@@ -145,7 +156,7 @@ impl Remaking {
 
     /// Takes baskets of an output; where only some entries are kept, threads take these out.
     /// `is_ahead` if the baskets are behind the next cut.
-    pub fn hold(&mut self, output: usize, baskets: Vec<Taken>, is_ahead: bool) {
+    pub fn hold(&mut self, output: usize, baskets: Vec<TakenBasket>, is_ahead: bool) {
         let item = self.item(output, baskets);
         match is_ahead {
             true => self.ahead.push(item),
@@ -153,18 +164,18 @@ impl Remaking {
         }
     }
 
-    fn item(&mut self, output: usize, baskets: Vec<Taken>) -> Item {
+    fn item(&mut self, output: usize, baskets: Vec<TakenBasket>) -> Item {
         if baskets.iter().all(|basket| basket.kept.is_none()) {
-            return Item::Hold(baskets);
+            return Item::Hold(output, baskets);
         }
         let bytes = baskets.iter().map(|taken| taken.basket.record.len()).sum();
         let job = self.give(output, bytes, move |codecs, _| {
-            let take = |Taken { branch, basket, kept }| {
-                let basket = match kept {
-                    Some(kept) => basket.take(&kept, codecs)?,
-                    None => basket,
+            let take = |taken: TakenBasket| {
+                let basket = match taken.kept {
+                    Some(kept) => taken.basket.take(&kept, codecs)?,
+                    None => taken.basket,
                 };
-                Ok(Taken { branch, basket, kept: None })
+                Ok(TakenBasket { basket, kept: None, ..taken })
             };
             baskets.into_iter().map(take).collect()
         });
@@ -180,7 +191,7 @@ impl Remaking {
     }
 
     /// Gives pages to the threads.
-    pub fn pages(&mut self, output: usize, pages: Vec<Page>) {
+    pub fn compress(&mut self, output: usize, pages: Vec<Page>) {
         let bytes = pages.iter().map(|page| page.bytes.len()).sum();
         let remake = self.remake;
         let job = self.give(output, bytes, move |codecs, encoders| {
@@ -197,30 +208,21 @@ impl Remaking {
 
     /// Adds pages of clusters of which some entries are taken: threads take the entries of each
     /// field that has all its pages.
-    ///
-    /// # Errors
-    /// As [`part_of`].
-    pub fn take(
-        &mut self,
-        output: usize,
-        input: &Arc<PlannedInput>,
-        pages: Vec<ArrivedPage>,
-    ) -> rootfile::Result<()> {
-        let whole = self.open.entry(output).or_default().add(part_of(input, output)?, pages);
+    pub fn take(&mut self, output: usize, part: &Arc<NTuplePart>, pages: Vec<ArrivedPage>) {
+        let whole = self.open.entry(output).or_default().add(part, pages);
         for WholeFields { cluster, fields, pages, decoded_bytes, group, is_last } in whole {
-            let (bytes, input) = (pages.values().map(Bytes::len).sum(), input.clone());
+            let bytes = pages.values().map(Bytes::len).sum();
+            let part = part.clone();
             let job = self.give(output, bytes, move |codecs, _| {
-                let part = part_of(&input, output)?;
                 let take = |field| part.take((cluster, field), &pages, codecs);
                 let fields = fields.into_iter().map(take).collect::<rootfile::Result<_>>()?;
                 let cluster = part.number(cluster);
-                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, input, is_last })
+                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, part, is_last })
             });
             self.pages_bytes += bytes;
             self.decoded_bytes = self.decoded_bytes.saturating_add(decoded_bytes);
             self.pages.push_back(job);
         }
-        Ok(())
     }
 
     /// Places all pages of an RNTuple, except those of entries for the cluster `open`, which waits
@@ -228,26 +230,27 @@ impl Remaking {
     pub async fn place_taken(
         &mut self,
         plan: &mut MergePlan,
-        (output, open): (usize, Option<usize>),
+        output: usize,
+        open: Option<usize>,
         url: &str,
     ) -> Result<()> {
         self.place_all(plan, url).await?;
         let groups = self.taken.range((output, 0)..(output + 1, 0)).map(|((_, group), _)| *group);
         let ended: Vec<usize> = groups.filter(|group| Some(*group) != open).collect();
-        ended.into_iter().for_each(|group| self.join((output, group)));
+        ended.into_iter().for_each(|group| self.join(output, group));
         self.place_all(plan, url).await
     }
 
     /// Gives the entries taken for a cluster of an output to the threads, to encode them.
-    fn join(&mut self, (output, group): (usize, usize)) {
+    fn join(&mut self, output: usize, group: usize) {
         let Some(taken) = self.taken.remove(&(output, group)) else { return };
         let Remake { compression, joined, .. } = self.remake;
         let compression = compression.or(joined).unwrap_or(Compression::NONE);
-        let input = taken.input.clone();
+        let part = taken.part.clone();
         for (fields, bytes) in taken.parts() {
-            let input = input.clone();
+            let part = part.clone();
             let job = self.give(output, bytes, move |_, encoders| {
-                let fields = part_of(&input, output)?.join(fields, compression, encoders)?;
+                let fields = part.join(fields, compression, encoders)?;
                 Ok(MadePages::Joined { group, fields })
             });
             self.pages_bytes += bytes;
@@ -353,11 +356,12 @@ impl Remaking {
                 let (output, bytes) = (job.output, job.bytes);
                 self.taking_bytes -= bytes;
                 let baskets = made.map_err(|error| located(error, output, plan, url))?;
-                self.held_now(plan, baskets);
+                self.held_now(output, baskets);
             }
-            Some(Item::Hold(baskets)) => {
+            Some(Item::Hold(output, baskets)) => {
+                let output = *output;
                 let baskets = std::mem::take(baskets);
-                self.held_now(plan, baskets);
+                self.held_now(output, baskets);
             }
             Some(Item::Cut(output)) => {
                 let output = *output;
@@ -380,12 +384,11 @@ impl Remaking {
     }
 
     /// Adds baskets to the queues of their branches.
-    fn held_now(&mut self, plan: &MergePlan, baskets: Vec<Taken>) {
-        for Taken { branch: (output, branch), basket, .. } in baskets {
-            let OutputContent::Tree(tree) = &plan.outputs[output].content else { continue };
+    fn held_now(&mut self, output: usize, baskets: Vec<TakenBasket>) {
+        for TakenBasket { branch, basket, rules, .. } in baskets {
             let new = || {
-                let (may_join, usual) = (tree.may_join(branch), tree.compression(branch));
-                BranchQueue::new(BranchRemake::new(self.remake, may_join, usual))
+                let BranchRules { may_join, compression } = rules;
+                BranchQueue::new(BranchRemake::new(self.remake, may_join, compression))
             };
             let queue = self.held.entry((output, branch)).or_insert_with(new);
             queue.add(basket, &self.decoders);
@@ -400,19 +403,18 @@ impl Remaking {
             self.pages_bytes -= job.bytes;
             let output = job.output;
             let placed = match job.done().await? {
-                Ok(MadePages::Pages(pages)) => place_pages(plan, output, pages),
-                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, input, is_last }) => {
+                Ok(MadePages::Pages(pages)) => plan.place(output, MadeBlocks::Pages(pages)),
+                Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, part, is_last }) => {
                     self.decoded_bytes = self.decoded_bytes.saturating_sub(decoded_bytes);
-                    let new = || TakenFields::new(input);
-                    let place = (output, group);
-                    self.taken.entry(place).or_insert_with(new).add(cluster, fields);
+                    let new = || TakenFields::new(part);
+                    self.taken.entry((output, group)).or_insert_with(new).add(cluster, fields);
                     if is_last {
-                        self.join(place);
+                        self.join(output, group);
                     }
                     Ok(())
                 }
                 Ok(MadePages::Joined { group, fields }) => {
-                    place_joined(plan, output, (group, fields))
+                    plan.place(output, MadeBlocks::Joined(group, fields))
                 }
                 Err(error) => Err(error),
             };
@@ -442,68 +444,16 @@ fn thread_failed() -> Error {
 /// Places the baskets that a thread has made of a branch's baskets.
 fn place_made(
     plan: &mut MergePlan,
-    branch: (usize, usize),
+    of: (usize, usize),
     made: rootfile::Result<Vec<HeldBasket>>,
     url: &str,
 ) -> Result<()> {
-    let placed = made.and_then(|baskets| {
-        baskets.into_iter().try_for_each(|basket| place_basket(plan, branch, basket))
-    });
-    placed.map_err(|error| located(error, branch.0, plan, url))
+    let (output, branch) = of;
+    let place = |basket| plan.place(output, MadeBlocks::Basket(branch, basket));
+    let placed = made.and_then(|baskets| baskets.into_iter().try_for_each(place));
+    placed.map_err(|error| located(error, output, plan, url))
 }
 
 fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Error {
     error.within(&plan.outputs[output].path).located(url)
-}
-
-/// Places a basket that was in no input as it is.
-pub fn place_basket(
-    plan: &mut MergePlan,
-    (output, branch): (usize, usize),
-    made: HeldBasket,
-) -> rootfile::Result<()> {
-    let Output { directory, content: OutputContent::Tree(tree), .. } = &mut plan.outputs[output]
-    else {
-        return Ok(());
-    };
-    let place = plan.writer.place(*directory)?;
-    let cycle = tree.push(branch, &made, place);
-    let mut record = BytesMut::from(made.record);
-    basket::move_record(&mut record, 0, place, (cycle, 0))?;
-    plan.writer.append(record.freeze());
-    Ok(())
-}
-
-/// Places pages that were made of taken entries for a cluster of the output.
-fn place_joined(
-    plan: &mut MergePlan,
-    output: usize,
-    (group, fields): (usize, JoinedFields),
-) -> rootfile::Result<()> {
-    let MergePlan { writer, outputs, .. } = plan;
-    let Output { directory, content, .. } = &mut outputs[output];
-    match content {
-        OutputContent::NTuple(ntuple) => ntuple.place_joined(group, fields, writer, *directory),
-        _ => Ok(()),
-    }
-}
-
-/// Places pages as one record.
-fn place_pages(plan: &mut MergePlan, output: usize, pages: Vec<Page>) -> rootfile::Result<()> {
-    let Output { directory, content: OutputContent::NTuple(ntuple), .. } =
-        &mut plan.outputs[output]
-    else {
-        return Ok(());
-    };
-    let place = plan.writer.place(*directory)?;
-    let len = pages.iter().map(|page| page.bytes.len()).sum();
-    let key = CopiedNTuple::key(place, len)?;
-    let mut offset = place.offset + key.len() as u64;
-    plan.writer.append(key.into());
-    for Page { place, bytes, .. } in pages {
-        ntuple.place(place, offset, bytes.len());
-        offset += bytes.len() as u64;
-        plan.writer.append(bytes.into());
-    }
-    Ok(())
 }

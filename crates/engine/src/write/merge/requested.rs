@@ -26,8 +26,7 @@ pub struct RequestedChunk {
     /// The number of parts that have not arrived.
     open: usize,
     is_taken: bool,
-    /// Of which input, and its file, which stays open until the chunk has arrived.
-    input: usize,
+    /// The input's file, which stays open until the chunk has arrived.
     file: Arc<RemoteFile>,
 }
 
@@ -39,7 +38,6 @@ pub struct ArrivedPieces {
     pub reservations: Vec<MemoryReservation>,
     /// Bytes that were asked for: without those between parts.
     pub asked_bytes: u64,
-    pub input: usize,
     pub file: Arc<RemoteFile>,
     /// They are behind a cut that still waits for other chunks.
     pub is_ahead: bool,
@@ -49,11 +47,7 @@ pub struct ArrivedPieces {
 
 impl RequestedChunk {
     /// Requests a chunk of an input from its file, but for kept pieces; `order` as in [`Want`].
-    pub fn new(
-        chunk: Chunk,
-        order: u64,
-        (input, file): (usize, &Arc<RemoteFile>),
-    ) -> RequestedChunk {
+    pub fn new(chunk: Chunk, order: u64, file: &Arc<RemoteFile>) -> RequestedChunk {
         let Chunk { pieces, is_taken } = chunk;
         let most = if is_taken { PART_BYTES } else { u64::MAX };
         let (mut parts, mut kept): (Vec<Vec<CopiedPiece>>, Vec<_>) = Default::default();
@@ -78,7 +72,7 @@ impl RequestedChunk {
         };
         let wants = file.want(parts.iter().map(want).collect());
         let (open, arrived, file) = (parts.len(), Vec::new(), file.clone());
-        RequestedChunk { wants, parts, kept, arrived, open, is_taken, input, file }
+        RequestedChunk { wants, parts, kept, arrived, open, is_taken, file }
     }
 
     /// Whether its parts are handed out as they arrive, also before earlier chunks.
@@ -158,10 +152,10 @@ impl RequestedChunk {
         reservations: Vec<MemoryReservation>,
         _kept: Vec<KeptBytes>,
     ) -> ArrivedPieces {
-        let (input, file) = (self.input, self.file.clone());
+        let file = self.file.clone();
         let asked_bytes = bytes.len() as u64;
         let is_ahead = false;
-        ArrivedPieces { pieces, bytes, reservations, asked_bytes, input, file, is_ahead, _kept }
+        ArrivedPieces { pieces, bytes, reservations, asked_bytes, file, is_ahead, _kept }
     }
 }
 

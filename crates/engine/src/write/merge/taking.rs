@@ -10,8 +10,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rootfile::write::copy::{NTuplePart, TakenField};
 
-use super::plan::{CopiedPart, PlannedInput};
-
 /// Bytes of taken entries that a thread encodes at a time, about.
 const ENCODED_BYTES: usize = 4 << 20;
 
@@ -53,8 +51,8 @@ pub struct WholeFields {
 pub struct TakenFields {
     /// By field at the top, each with the number of its cluster among those of all inputs.
     fields: BTreeMap<u32, Vec<(usize, TakenField)>>,
-    /// One of the inputs that the entries come from; these all have the same schema.
-    pub input: Arc<PlannedInput>,
+    /// The part of one of the inputs that the entries come from; all have the same schema.
+    pub part: Arc<NTuplePart>,
 }
 
 impl OpenClusters {
@@ -106,8 +104,8 @@ impl OpenClusters {
 }
 
 impl TakenFields {
-    pub fn new(input: Arc<PlannedInput>) -> TakenFields {
-        TakenFields { fields: BTreeMap::new(), input }
+    pub fn new(part: Arc<NTuplePart>) -> TakenFields {
+        TakenFields { fields: BTreeMap::new(), part }
     }
 
     /// Adds entries taken out of a cluster; `cluster` is its number among those of all inputs.
@@ -134,18 +132,6 @@ impl TakenFields {
             }
         }
         parts
-    }
-}
-
-/// The part of an input's RNTuple that is copied.
-///
-/// # Errors
-/// `Corrupt` where the output is no RNTuple.
-pub fn part_of(input: &Arc<PlannedInput>, output: usize) -> rootfile::Result<&NTuplePart> {
-    let part = input.tables.iter().find(|(at, _)| *at == output).map(|(_, part)| part);
-    match part {
-        Some(CopiedPart::NTuple(part)) => Ok(part),
-        _ => Err(rootfile::Error::corrupt("pages of what is no RNTuple")),
     }
 }
 
