@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The top folder of the checkout.
+/// The top folder of the checkout. Cargo names it when it runs the tests, since checkouts that
+/// share a folder for builds share the program, too.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tidy lies in the root").to_path_buf()
+    let tidy = std::env::var("CARGO_MANIFEST_DIR");
+    let tidy = tidy.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    Path::new(&tidy).parent().expect("tidy lies in the root").to_path_buf()
 }
 
 /// Paths, relative to the root and with slashes, of all files that git tracks or would track.
