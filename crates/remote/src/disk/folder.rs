@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
 /// Neither a link of this name is followed, nor the other end of a pipe waited for.
 const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-/// Enough to look names up in a folder, and to see what a name leads to.
+/// Enough to look names up in a folder, and to see the target of a name.
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// A name in an open folder, with a file behind it or none.

@@ -102,8 +102,8 @@ pub fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// Opens what is no regular file, to be written into and never replaced; `None` for a regular file,
-/// and where nothing is.
+/// Opens a pipe, a device or a socket, to be written into and never replaced; `None` for a regular
+/// file, and where nothing is.
 ///
 /// # Errors
 /// `Unsupported` for a pipe from which no program reads, and for a socket.
@@ -173,7 +173,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// As [`replace`], in an open folder.
 ///
 /// # Errors
-/// What keeps it from being written.
+/// An error of writing it.
 pub fn replace_at(target: &FolderEntry, content: &[u8]) -> io::Result<()> {
     let new = target.unguessable(".farroot-".as_ref(), "");
     let mut file = new.create_new()?;

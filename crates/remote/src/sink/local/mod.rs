@@ -347,7 +347,7 @@ impl Disk {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
             Place::Beside { part, overwrite } => {
                 if !part.entry().names(&self.file) {
-                    // What has the name now is another program's.
+                    // The file of this name is another program's now.
                     part.keep();
                     return Err(self.changed());
                 }

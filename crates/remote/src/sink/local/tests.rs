@@ -243,7 +243,7 @@ async fn one_writer_has_a_file() {
         assert!(error.unwrap().to_string().contains("another writer"));
     }
     drop(update);
-    // What a writer that was killed has left.
+    // The part of a writer that was killed.
     fs::write(folder.path().join(".f.root.0a1b2c3d4e5f6789.part"), "left").unwrap();
     fs::write(folder.path().join(".f.root.notes.part"), "mine").unwrap();
     begin(&target, OVER).await.unwrap().finish().await.unwrap();
