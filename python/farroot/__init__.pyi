@@ -1,5 +1,5 @@
-# The public names of the package: what `import farroot` gives, and the one list of them. Editors
-# and type checkers read it as a stub, `__init__.py` as a table of where each name is.
+# The public names of the package: the content of `import farroot`, and the one list of them.
+# Editors and type checkers read it as a stub, `__init__.py` as a table of where each name is.
 # isort: skip_file
 
 __all__: list[str]

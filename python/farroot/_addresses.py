@@ -1,4 +1,4 @@
-"""Addresses of files, and of what is in them."""
+"""Addresses of files, and of the objects in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def path_text(url: Any) -> str:
     """A file's address as text.
 
     Raises:
-        ArgumentTypeError: for what is neither a text nor a path.
+        ArgumentTypeError: for anything but a text or a path.
         InvalidArgumentError: for a path of universal_pathlib, as :func:`_access`.
     """
     if (options := getattr(url, "storage_options", None)) is not None:
@@ -51,7 +51,7 @@ def _access(address: str, options: Mapping[str, Any]) -> Access:
     """The credentials that options for fsspec name: a bearer token, or a profile of S3.
 
     Raises:
-        InvalidArgumentError: for any other option, which would change what fsspec reads.
+        InvalidArgumentError: for any other option, which would change the bytes that fsspec reads.
     """
     said: dict[str, Any] = {}
     for name, value in options.items():

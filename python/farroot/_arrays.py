@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
 
 
-#: What columns are put in with ``how=``.
+#: The containers of columns that ``how=`` names.
 Grouped = TypeVar("Grouped", tuple[Any, ...], list[Any], dict[str, Any])
 
 
@@ -40,7 +40,7 @@ class Readable(Named[Column]):
         return self._table._num_entries
 
     def _asked(self, query: ColumnQuery) -> tuple[Place, ColumnQuery]:
-        """Where the names of a query are looked up, and what they are there."""
+        """Where the names of a query are looked up, and the query with the names there."""
         return self, query
 
     def _size_of(self, selection: Selection, start: int, stop: int) -> tuple[int, int]:
@@ -136,9 +136,9 @@ class Readable(Named[Column]):
 
         Args:
             expressions: Names, paths or globs of branches or fields, or formulas of them; None
-                takes all that the filters accept and this version can read. A branch of branches
-                comes as one nested column, a field in the one at the top that it is in. What is
-                not named as it is (by a filter or a glob) is left out with an
+                takes all columns that the filters accept and this version can read. A branch of
+                branches comes as one nested column, a field in the one at the top that it is in. A
+                column that is not named as it is (but by a filter or a glob) is left out with an
                 :class:`UnreadableWarning` where its data cannot be read.
             cut: A formula with one bool an entry: only entries where it is true are read. Its
                 columns are read first, and of the others only baskets or pages with such entries.
@@ -157,8 +157,8 @@ class Readable(Named[Column]):
             virtual: Whether columns are read only when they are touched (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
             progress: True for a bar (of tqdm's or rich's, where installed), or a function that is
-                called now and then, in this thread, with a :class:`~farroot.Progress`. What it
-                raises ends the read.
+                called now and then, in this thread, with a :class:`~farroot.Progress`. Its
+                exceptions end the read.
 
         Raises:
             KeyInFileError: for a name that no branch or field has.
@@ -201,16 +201,16 @@ class Readable(Named[Column]):
         on_error: Literal["raise", "report"] = "raise",
         progress: Wanted = None,
     ) -> Steps:
-        """Reads columns step by step; what comes next is fetched and decoded meanwhile.
+        """Reads columns step by step; the next steps are fetched and decoded meanwhile.
 
         Args:
             step_size: Entries in a step, or the bytes that they take decoded at most, as
                 ``"100 MB"``: such a step ends where a cluster does, if one ends in its second half.
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
-            virtual: As for :meth:`arrays`; what is looked at in one step is fetched ahead for the
-                next ones.
-            on_error: ``"report"`` goes on behind what cannot be read, as :func:`farroot.iterate`
-                does; not with ``virtual``.
+            virtual: As for :meth:`arrays`; columns that are touched in one step are prefetched for
+                the next ones.
+            on_error: ``"report"`` goes on behind damaged data, as :func:`farroot.iterate` does;
+                not with ``virtual``.
 
         The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
         or dropping the iterator ends it.

@@ -18,7 +18,8 @@ def make(classname: str, version: int | None, source: Filling | None) -> Object:
 
 @functools.cache
 def _kind(classname: str) -> type[Object]:
-    """What has the methods of a class; of those that derive from others, see `_kinded`."""
+    """The Python class with the methods of a class; of those that derive from others, see
+    `_kinded`."""
     from . import algebra, efficiencies, graphs, histograms, histograms_nd, roofit
 
     for pattern, kind in (

@@ -52,9 +52,9 @@ def config(
     """Changes settings of this process, and returns all of them.
 
     Each has a ``FARROOT_*`` environment variable of its name, which is the default. All but
-    ``decode_threads`` can be changed at any time, for what is asked for afterwards; timeouts,
-    checksums, the user and what belongs to the store for files that are opened afterwards.
-    ``docs/settings.md`` has the table of all of them, with their limits.
+    ``decode_threads`` can be changed at any time, for later requests; timeouts, checksums, the
+    user and the settings of the store for files that are opened afterwards. ``docs/settings.md``
+    has the table of all of them, with their limits.
 
     Args:
         memory: Bytes held at one time, in flight, waiting or decoded and not yet handed out, as
@@ -64,22 +64,22 @@ def config(
         connections_max: Connections to one server at the most.
         connections_shared: Connections to one server, at most, of all processes of this user on
             this machine together; more processes than that take turns, and 0 sets no limit.
-        coalescing: Whether what lies together in a file is asked for together.
+        coalescing: Whether neighbouring ranges of a file are requested together.
         opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;
             0 remembers nothing.
         store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
             platform's cache folder. Nothing else in that folder is touched.
         cache: Bytes of remote files that are kept on a disk of this machine, as a number or
-            ``"20 GB"``, so that what was read once is read from there; 0 keeps none.
+            ``"20 GB"``, so that bytes that were read once are read from there; 0 keeps none.
         cache_folder: Where, an absolute path or one that begins with ``~/``, on no network file
             system; by default in the platform's cache folder.
-        cache_mode: What of a file is kept: ``"touched"``, what was wanted; ``"whole"``, all of
-            it; ``"auto"``, all of small files and of those of which more than half is wanted;
-            ``"off"``, nothing.
-        cache_check: When what is kept is believed: ``"verify"``, when the file's server says in
-            each open that it is still the same; ``"trust=7d"``, when it has said so within this
-            time; ``"immutable"``, always.
+        cache_mode: Which parts of a file are cached: ``"touched"``, the wanted ones; ``"whole"``,
+            all of it; ``"auto"``, all of small files and of those of which more than half is
+            wanted; ``"off"``, nothing.
+        cache_check: When cached bytes are trusted: ``"verify"``, when the file's server confirms
+            in each open that it is still the same; ``"trust=7d"``, when it has confirmed so within
+            this time; ``"immutable"``, always.
         cache_free: Bytes that the cache leaves free on its disk, or a tenth of the disk where
             that is less.
         connect_timeout: Seconds to wait for a TCP connection.
@@ -98,12 +98,12 @@ def config(
         discovery_pause: Seconds until it is asked again where there were none.
         checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
             offer it: ``"auto"``, of copies outside TLS; ``"always"``, of all that is read, and
-            nothing is read where it cannot be; ``"never"``. What comes damaged is asked for again.
+            nothing is read where it cannot be; ``"never"``. Damaged bytes are requested again.
         user: The name sent at login.
         http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
-        http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default what the
-            variables that curl reads say.
+        http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default as the
+            variables that curl reads have it.
         redirect_credentials: Hosts, with commas, that are shown a token or a proxy over ``https``
             also when another server sends there; ``".site.org"`` are all in that domain.
         token_file: A file with a bearer token, in place of the usual ones.
@@ -114,8 +114,8 @@ def config(
             ``"token,x509"``.
 
     Raises:
-        InvalidArgumentError: for a value that makes no sense, and for what cannot be changed any
-            more; nothing is changed then.
+        InvalidArgumentError: for a value that makes no sense, and for a setting that cannot be
+            changed any more; nothing is changed then.
     """
     settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

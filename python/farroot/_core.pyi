@@ -196,11 +196,11 @@ class File:
         """
 
     def content(self, path: str, make: _Make, opaque: set[str]) -> tuple[str, Any]:
-        """What is at a path: ``"table"`` and a tree or RNTuple, ``"directory"`` and None, or
-        ``"object"`` and what ``make`` gives for the one of that path."""
+        """The content of a path: ``"table"`` and a tree or RNTuple, ``"directory"`` and None, or
+        ``"object"`` and the result of ``make`` for the one of that path."""
 
     def contents(self, paths: list[str], opaque: set[str]) -> Contents:
-        """What is at each of these paths, asked for together."""
+        """The content of each of these paths, requested together."""
 
 @final
 class Key:
@@ -273,7 +273,7 @@ class ColumnRequest:
 
 @final
 class Decision:
-    """What decides about entries: columns, and a function of them or a formula that the engine
+    """The cut of entries: columns, and a function of them or a formula that the engine
     computes."""
 
     def __new__(cls, columns: Sequence[ColumnRequest], function: Mask | Program) -> Decision: ...
@@ -302,7 +302,7 @@ class Held:
 
 @final
 class Program:
-    """A formula, and what its names stand for."""
+    """A formula, and the values of its names."""
 
     def __new__(cls, formula: Formula, meanings: Sequence[int | Program]) -> Program:
         """The meanings are numbers of columns, and other formulas."""
@@ -315,7 +315,7 @@ class Program:
 
 @final
 class Request:
-    """The columns that are read, and what decides about entries."""
+    """The columns that are read, and the cut of entries."""
 
     def __new__(
         cls, columns: Sequence[ColumnRequest], decision: Decision | None = None
@@ -376,7 +376,7 @@ class ColumnInfo:
 
     @property
     def address(self) -> str:
-        """What a request calls it: its path, and of several of one path which of them."""
+        """Its name in a request: its path, and of several of one path which of them."""
 
     @property
     def parent(self) -> int | None:
@@ -442,7 +442,7 @@ class TreeIndex:
 
 @final
 class PlannedColumn:
-    """What would be fetched for one column."""
+    """The ranges that would be fetched for one column."""
 
     @property
     def name(self) -> str: ...
@@ -458,7 +458,7 @@ class PlannedColumn:
 
 @final
 class ReadPlan:
-    """What would be fetched of one tree or RNTuple."""
+    """The ranges that would be fetched of one tree or RNTuple."""
 
     @property
     def url(self) -> str: ...
@@ -496,7 +496,8 @@ class Table:
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
     def chain_files(self) -> list[tuple[str, str, int, int]] | None:
-        """Of each file of a chain what its `ChainFile` has; None of what is no chain."""
+        """Of each file of a chain the values of its `ChainFile`; None of a table that is no
+        chain."""
 
     def stored(self) -> StoredBytes:
         """Bytes of all baskets of a tree."""
@@ -562,7 +563,7 @@ class Table:
         """Batches of which nothing is read before it is asked for."""
 
     def plan(self, request: Request, start: int, stop: int) -> list[ReadPlan]:
-        """What reading would fetch, table by table."""
+        """The plan of a read, table by table."""
 
 @final
 class Batch:
@@ -592,7 +593,7 @@ class Lazy:
         """The values of the column at a position: of the present batch, or for themselves."""
 
     def empty(self, column: int) -> Column:
-        """What the column at a position looks like without entries."""
+        """The column at a position without entries."""
 
 @final
 class Batches:
@@ -630,7 +631,7 @@ class Parts:
         """None after the last one."""
 
     def skipped(self) -> list[Skipped]:
-        """What has been left out since this was asked last."""
+        """Ranges that have been skipped since the last call."""
 
 @final
 class Presumed:
@@ -639,7 +640,8 @@ class Presumed:
     @property
     def table(self) -> Table: ...
     def confirm(self) -> bool:
-        """Waits for the server's answer; False if it is another file: discard what was read."""
+        """Waits for the server's answer; False if it is another file: discard the data that were
+        read."""
 
 @final
 class TableLocation:
@@ -677,7 +679,7 @@ def open_presumed(url: str, path: str | None) -> Presumed | None:
     """A table made from the stored metadata of a file; None if they do not suffice for it."""
 
 def remembered(url: str) -> tuple[bytes, str | None] | None:
-    """The stored metadata of a file, and what is known of its server; None if there are none."""
+    """The stored metadata of a file, and the notes about its server; None if there are none."""
 
 def remember(url: str, metadata: bytes, server: str | None) -> None:
     """Stores the metadata of a file that another machine has read."""
@@ -750,7 +752,8 @@ def skim(
     places: Sequence[TableLocation], target: str, choice: Any, progress: Merging
 ) -> tuple[Any, ...]: ...
 def credentials_found() -> list[str]:
-    """Where credentials are looked for and what is there, a line of JSON a place."""
+    """The places that are searched for credentials and the credential in each, a line of JSON a
+    place."""
 
 def with_access(
     address: str,
@@ -763,7 +766,7 @@ def with_access(
     insecure: bool,
     left_out: bool,
 ) -> str:
-    """An address with what its caller says about credentials."""
+    """An address with its caller's choice of credentials."""
 
 def for_others(address: str) -> str:
     """An address as it may go to other processes: without secrets."""
@@ -773,12 +776,12 @@ def begin_ending() -> None:
     """Says that the interpreter is about to end; waits for calls of Python's functions."""
 
 def flush_cache() -> None:
-    """Waits until what was read is in the cache on the disk, where there is one."""
+    """Waits until all bytes that were read are in the cache on the disk, where there is one."""
 
 @final
 class Mark:
     def since(self) -> tuple[str, str]:
-        """Figures of what has been done since, as JSON and as text."""
+        """Figures of the work since, as JSON and as text."""
 
     def received(self) -> int:
         """Bytes received since."""

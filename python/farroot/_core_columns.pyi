@@ -1,4 +1,4 @@
-"""What the extension module gives and takes as columns."""
+"""Columns that the extension module gives and takes."""
 
 from collections.abc import Sequence
 from typing import Any, Self, final

@@ -1,4 +1,4 @@
-"""What the extension module reads files of any kind with."""
+"""The part of the extension module that reads files of any kind."""
 
 from collections.abc import Sequence
 from typing import final
@@ -32,8 +32,8 @@ def open_bytes(address: str, ranges: Sequence[_Range]) -> tuple[ByteFile, Ranges
     """Opens a file; the ranges of it that are wanted first leave together with the open."""
 
 def watch(address: str) -> ByteFile:
-    """Opens a file whose reads are watched: what they will need next is read ahead. Those who have
-    the same address open share it."""
+    """Opens a file whose reads are watched: the ranges that they will need next are prefetched.
+    Callers that have the same address open share it."""
 
 def listed(directory: str) -> list[tuple[str, int | None, bool | None, float | None]]:
     """Name, bytes, whether it is a directory, and seconds since 1970 of the last change, of all

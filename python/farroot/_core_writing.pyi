@@ -1,4 +1,4 @@
-"""What the extension module writes with."""
+"""The part of the extension module that writes."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, final
@@ -37,7 +37,7 @@ class Array:
 _Columns = Sequence[tuple[str, str, Array]]
 
 class _TableChoice(Protocol):
-    """What a user chooses for one table."""
+    """A user's options for one table."""
 
     title: str
     compression: tuple[int, int | None]
@@ -79,7 +79,7 @@ class FileOutput:
     def make_ntuple(self, path: str, columns: _Columns, choice: _TableChoice) -> TableOutput: ...
     def progress(self) -> tuple[int, int]: ...
     def finish(self) -> tuple[str, str]:
-        """What it has become, as JSON and as text."""
+        """The report of the finished file, as JSON and as text."""
 
     def abandon(self) -> None: ...
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class Credential(NamedTuple):
-    """A place where a credential is looked for, and what is in it. Nothing secret is here."""
+    """A place that is searched for a credential, and the credential in it. Nothing secret is
+    here."""
 
     #: ``token``, ``x509``, ``kerberos`` or ``s3``.
     kind: str
@@ -32,7 +33,7 @@ class Credential(NamedTuple):
     state: str
     #: The state in words; of one that cannot be used, the cause.
     verdict: str
-    #: What to type so that it can be used.
+    #: The command that makes it usable.
     remedy: str | None
     #: Whose it is: a subject, a principal, the name of an access key.
     owner: str | None
@@ -42,7 +43,7 @@ class Credential(NamedTuple):
     mode: str | None
     #: Its file.
     path: Path | None
-    #: Who issued it, what it allows, whether it has VOMS attributes.
+    #: Its issuer, its scopes, whether it has VOMS attributes.
     notes: tuple[str, ...]
 
 
@@ -81,7 +82,7 @@ def with_credentials(
     It can be pickled and sent to other processes: paths go along, and are read there. A token that
     is given as text, or that the address itself has, stays in this process and those that it
     forks: in another one the address is opened with the credentials that are there, and where the
-    server refuses them, the error says what was left out.
+    server refuses them, the error names the secrets that were left out.
 
     Args:
         address: A URL, or several with ``|`` between them; a tree may follow. A local path stays
@@ -94,7 +95,7 @@ def with_credentials(
         auth: The kinds that may be used, the first one first: ``token``, ``x509``, ``kerberos``,
             ``s3``, ``unix``. By default those that are named here or, where none is, any.
         insecure: Whether servers are believed to be who they say they are. Others can then read
-            and change what is read, and have the token that is sent.
+            and change the data, and have the token that is sent.
     """
     url, tree = _core.split_object(address)
     url = Access(**credentials).added_to(url)
@@ -107,7 +108,7 @@ class Withheld(NamedTuple):
     number: str
 
 
-#: What stands for what, in this process and those that it forks.
+#: The secret that each placeholder stands for, in this process and those that it forks.
 _withheld: dict[Withheld, tuple[Any, bool]] = {}
 
 
@@ -133,7 +134,7 @@ def _is_sign(token: Any) -> TypeGuard[Withheld]:
 
 @dataclass(frozen=True, repr=False)
 class Access:
-    """What one call says about credentials, in the words of :func:`with_credentials`."""
+    """One call's choice of credentials, in the words of :func:`with_credentials`."""
 
     token: Any = None
     proxy: str | os.PathLike[str] | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._core import Column
     from ._selection import Leaf
 
-#: The name of a new column, the columns that it is computed from, and what does so.
+#: The name of a new column, the columns that it is computed from, and their formula or function.
 Definition: TypeAlias = tuple[
     str, list[str], _core.Program | Callable[["list[Column]", int], _core.Array]
 ]

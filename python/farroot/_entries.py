@@ -53,7 +53,7 @@ def memory(size: StepSize) -> int:
 
 @dataclass(frozen=True)
 class EntrySelection:
-    """Which entries arrays hold: all of a range, or what a cut has left of it."""
+    """Which entries arrays hold: all of a range, or those of it that pass a cut."""
 
     start: int
     stop: int

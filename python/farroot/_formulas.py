@@ -29,7 +29,7 @@ class RootFormula(str):
 
 @dataclass(frozen=True)
 class Formula:
-    """An expression, and what its names stand for."""
+    """An expression, and the columns of its names."""
 
     text: str
     #: The columns that it is computed from, each once.
@@ -49,7 +49,7 @@ class Formula:
         return self.program.column(self.decoded(columns), held)
 
     def decoded(self, columns: Mapping[Any, Column]) -> list[Column]:
-        """Its columns, those with a decoder of the caller's by what that makes of them."""
+        """Its columns, those with a decoder of the caller's as that decodes them."""
         return [_decoded(leaf, columns[leaf.key]) for leaf in self.meant]
 
 
@@ -75,11 +75,12 @@ class Cut:
 
     @property
     def keys(self) -> list[Hashable]:
-        """What the engine calls them."""
+        """The engine's keys of them."""
         return [leaf.key for leaf in self.leaves()]
 
     def decides(self) -> _core.Program | _core.Mask:
-        """What the engine asks: the formula itself, but for columns that callers decode."""
+        """The engine's test of entries: the formula itself, but for columns that callers
+        decode."""
         if not self.keys:
             what = f"a cut gives one bool an entry; {self.formula.text!r} names no column"
             raise InvalidArgumentError(what)

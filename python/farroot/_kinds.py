@@ -1,7 +1,7 @@
 """Classes of Python for the engine's trees, RNTuples and files.
 
 Each class enters itself here when it is defined, in the module with the name of its kind, which is
-imported with the first one: what makes them need not import it.
+imported with the first one: modules that make them need not import it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TABLES: list[type[Any]] = []
 
 
 def makes(kind: str) -> Callable[[Made], Made]:
-    """Has a class, or a function, make what users hold of this kind."""
+    """Registers a class, or a function, that makes the users' objects of this kind."""
 
     def enter(maker: Made) -> Made:
         _MAKERS[kind] = maker

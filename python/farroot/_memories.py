@@ -13,14 +13,14 @@ from .errors import InvalidArgumentError
 
 @dataclass(frozen=True)
 class Metadata:
-    """A file's metadata as they are stored in it, and what is known of its server.
+    """A file's metadata as they are stored in it, and the notes about its server.
 
     All partitions of a file share one object. The metadata are used only if the first bytes of the
     file, and its size, time and version at the server, have not changed.
     """
 
     stored: bytes = field(repr=False)
-    #: What an XRootD server allows at the beginning of a connection.
+    #: The features of an XRootD server at the beginning of a connection.
     server: str | None = field(default=None, repr=False)
 
     @classmethod
@@ -44,7 +44,7 @@ class Metadata:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Metadata:
-        """The metadata from what :meth:`as_dict` returns."""
+        """The metadata from the result of :meth:`as_dict`."""
         return cls(b64decode(fields["stored"], validate=True), fields.get("server"))
 
 

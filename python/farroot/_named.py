@@ -40,17 +40,17 @@ class Named(Explained, Generic[Column]):
 
     #: Between the names of a path.
     _separator: ClassVar[str]
-    #: What a column is called.
+    #: The word for a column.
     _kind: ClassVar[str]
 
-    #: What all the columns are of: a tree or an RNTuple.
+    #: The table of all the columns: a tree or an RNTuple.
     _table: InFile[Column]
-    #: The column itself; None for what has all of them.
+    #: The column itself; None for the tree or RNTuple.
     _number: int | None
 
     @property
     def table(self) -> InFile[Column]:
-        """What is read of."""
+        """The table that is read."""
         return self._table
 
     @property
@@ -73,7 +73,7 @@ class Named(Explained, Generic[Column]):
 
         Raises:
             KeyInFileError: where there are not so many.
-            ArgumentTypeError: for what is no number.
+            ArgumentTypeError: for anything but a number.
         """
         try:
             index = operator.index(position)
@@ -115,7 +115,8 @@ class Named(Explained, Generic[Column]):
         return found
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
-        """What the filters of a call accept, by last name; of what has no parts itself."""
+        """The columns that the filters of a call accept, by last name; a column without parts is
+        its own."""
         if (own := self.itself) is not None and not len(self):
             return [(own.name, own._info)]
         items = self._items(
@@ -189,11 +190,11 @@ class Named(Explained, Generic[Column]):
         )
 
     def keys(self, **filters: Unpack[Filters]) -> list[str]:
-        """Names of what is below; the arguments are those of :meth:`items`."""
+        """Names of the columns below; the arguments are those of :meth:`items`."""
         return [name for name, _ in self.items(**filters)]
 
     def values(self, **filters: Unpack[Filters]) -> list[Column]:
-        """What is below; the arguments are those of :meth:`items`."""
+        """The columns below; the arguments are those of :meth:`items`."""
         return [column for _, column in self.items(**filters)]
 
     def typenames(self, **filters: Unpack[Filters]) -> dict[str, str]:
@@ -201,19 +202,19 @@ class Named(Explained, Generic[Column]):
         return dict(self.itertypenames(**filters))
 
     def iteritems(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, Column]]:
-        """What :meth:`items` gives, one by one."""
+        """The pairs of :meth:`items`, one by one."""
         return iter(self.items(**filters))
 
     def iterkeys(self, **filters: Unpack[Filters]) -> Iterator[str]:
-        """What :meth:`keys` gives, one by one; the arguments are those of :meth:`items`."""
+        """The names of :meth:`keys`, one by one; the arguments are those of :meth:`items`."""
         return (name for name, _ in self.items(**filters))
 
     def itervalues(self, **filters: Unpack[Filters]) -> Iterator[Column]:
-        """What :meth:`values` gives, one by one; the arguments are those of :meth:`items`."""
+        """The columns of :meth:`values`, one by one; the arguments are those of :meth:`items`."""
         return (column for _, column in self.items(**filters))
 
     def itertypenames(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, str]]:
-        """What :meth:`typenames` gives, one by one; the arguments are those of :meth:`items`."""
+        """The pairs of :meth:`typenames`, one by one; the arguments are those of :meth:`items`."""
         return ((name, column.typename) for name, column in self.items(**filters))
 
     def show(
@@ -229,8 +230,8 @@ class Named(Explained, Generic[Column]):
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
 
         Args:
-            name_width, typename_width, interpretation_width: Characters of each column, at
-                least 3; what is longer is cut. None is as wide as needed, within reason.
+            name_width, typename_width, interpretation_width: Characters of each column, at least
+                3; longer texts are cut. None is as wide as needed, within reason.
             stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
             limit: Rows that are shown at most, with a line that says how many more there are;
                 None shows all.
@@ -276,8 +277,8 @@ def write_table(
     Args:
         stream: None is ``stdout``.
         limit: Columns that are shown at most; a line says how many more there are.
-        widths: Characters of each column, at least 3; what is longer is cut. None: as wide as
-            its longest text, but not wider than :data:`WIDTHS_MAX`.
+        widths: Characters of each column, at least 3; longer texts are cut. None: as wide as its
+            longest text, but not wider than :data:`WIDTHS_MAX`.
     """
     stream = sys.stdout if stream is None else stream
     listed = list(items)

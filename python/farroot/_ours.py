@@ -44,7 +44,7 @@ _CLASSES: tuple[tuple[type[Exception], type[Error]], ...] = (
 )
 
 
-#: What leaves as it is: the end of an iteration among them.
+#: Exceptions that leave as they are: the end of an iteration among them.
 _LEAVING = (Error, MemoryError, StopIteration)
 
 

@@ -1,4 +1,4 @@
-"""Tables read one after the other; reading can go on behind what cannot be read."""
+"""Tables read one after the other; reading can go on behind damaged data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Lacking(list[Skipped]):
-    """What has been left out so far, and what may be."""
+    """The ranges that have been skipped so far, and the kinds that may be."""
 
     def __init__(self, unreadable: bool, missing: bool = False) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Lacking(list[Skipped]):
 
 
 class Account:
-    """Where the files begin among all entries, and what has been left out of them."""
+    """Where the files begin among all entries, and the ranges that have been skipped."""
 
     def __init__(self, places: list[Place], skipped: Lacking, offset: int = 0) -> None:
         self.places = places
@@ -92,7 +92,7 @@ def begin(
     goes_on: bool,
     are_joined: bool = False,
 ) -> _core.Parts:
-    """What begins to read these places; where the parts are joined, as types that fit all."""
+    """Begins to read these places; where the parts are joined, as types that fit all."""
     located = [each.located() for each in places]
     return _core.parts(
         located,
@@ -111,7 +111,7 @@ def made(
     report: bool,
     telling: Telling | None = None,
 ) -> Iterator[Any]:
-    """Arrays of what is read, from this place on; what is left out goes to the account."""
+    """Arrays of the steps, from this place on; skipped ranges go to the account."""
     steps = _taken(parts, account, first, selection, report, telling)
     if telling is None:
         yield from steps
@@ -159,7 +159,7 @@ def _taken(
 
 
 def is_report(on_error: str) -> bool:
-    """Whether reading goes on behind what cannot be read.
+    """Whether reading goes on behind damaged data.
 
     Raises:
         InvalidArgumentError: for anything but the two words.
@@ -177,7 +177,7 @@ def steps_with_gaps(
     report: bool,
     progress: Wanted = None,
 ) -> Steps:
-    """Steps through one table that go on behind what cannot be read."""
+    """Steps through one table that go on behind damaged data."""
     places = [Place(table._url, table._object_path, table, entries)]
     account = Account(places, Lacking(unreadable=True))
     if not selection.chosen:

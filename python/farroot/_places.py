@@ -32,7 +32,7 @@ class ChainFile(NamedTuple):
 
     @classmethod
     def all_of(cls, core: _core.Table) -> list[ChainFile] | None:
-        """Those of a chain; None of what is no chain."""
+        """Those of a chain; None of a table that is no chain."""
         files = core.chain_files()
         links = None if files is None else [cls(*one) for one in files]
         return links and [one._replace(file_path=_core.for_others(one.file_path)) for one in links]
@@ -81,9 +81,9 @@ def chain(
     files: Files,
     **credentials: Unpack[Credentials],
 ) -> Tree | RNTuple:
-    """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
+    """Trees or RNTuples of many files as one (``TChain``): the first one decides the columns.
 
-    They are opened side by side to be counted. What it gives is read as one tree is, by entries of
+    They are opened side by side to be counted. The result is read as one tree is, by entries of
     all files together; no step of an iteration reaches over the end of a file.
 
     Args:
@@ -121,7 +121,7 @@ def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Acc
 def places_of(
     files: Files, access: Access = ANY_CREDENTIAL, *, each_matches: bool = False
 ) -> list[Place]:
-    """Where files are that a caller names, each address with what is said of credentials.
+    """Where files are that a caller names, each address with the choice of credentials.
 
     With ``each_matches`` each pattern has to match a file, otherwise only one of them.
     """
@@ -133,7 +133,8 @@ def places_of(
 
 
 def _each_place(files: Files, matches: Callable[[str], list[str]]) -> Iterator[Place]:
-    """What is listed twice is read twice; but patterns of one address or dict may overlap."""
+    """A file that is listed twice is read twice; but patterns of one address or dict may
+    overlap."""
     if is_table(files):
         yield Place(files._url, files._object_path, files)
     elif isinstance(files, (str, os.PathLike)):
@@ -165,10 +166,10 @@ def _matches(url: str, access: Access, must_match: bool) -> list[str]:
 
 
 def opened(other: Any) -> Tree | RNTuple:
-    """What a caller names as a friend: something open, an address, or several files.
+    """The friend that a caller names: an open table, an address, or several files.
 
     Raises:
-        InvalidArgumentError: for what has no entries.
+        InvalidArgumentError: for an object without entries.
     """
     if is_table(other):
         return other

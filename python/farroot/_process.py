@@ -28,7 +28,7 @@ class Live(Generic[T]):
 
 
 class NothingToClose:
-    """A context manager for what holds nothing that has to be given back at once."""
+    """A context manager for objects that hold nothing that has to be given back at once."""
 
     def __enter__(self) -> Self:
         return self

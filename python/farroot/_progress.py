@@ -51,7 +51,7 @@ class Progress:
             (self.bytes, self.bytes_total),
             (self.files, self.files_total),
         )
-        # What is handed out in one go is counted in bytes while it comes.
+        # Entries that are handed out in one go are counted in bytes while these arrive.
         parts = [min(1.0, done / total) for done, total in pairs if total]
         return max(parts) if parts else None
 
@@ -83,7 +83,7 @@ def size(number: float) -> str:
     return f"{number:.3g} TB"
 
 
-#: None or False for nothing, True for a bar, or what is called with each :class:`Progress`.
+#: None or False for nothing, True for a bar, or a function of each :class:`Progress`.
 Wanted = bool | Callable[[Progress], object] | None
 
 
@@ -108,7 +108,7 @@ class Telling:
             self._tell = self._shown.show
 
     def tell(self, **changed: Any) -> None:
-        """Tells the present state, with what has changed of it."""
+        """Reports the present state, with its changes."""
         self._now = replace(
             self._now, **{"bytes": self._received(), "seconds": self._seconds(), **changed}
         )
@@ -160,7 +160,7 @@ def is_wanted(wanted: Any) -> bool:
     """Whether progress is wanted.
 
     Raises:
-        ArgumentTypeError: for what is neither a truth value nor a function.
+        ArgumentTypeError: for anything but a truth value or a function.
     """
     if wanted is None or isinstance(wanted, bool):
         return bool(wanted)
@@ -195,7 +195,7 @@ def _own_bar() -> _Shown:
 
 
 def _unit(now: Progress) -> tuple[str, int, int | None]:
-    """What a bar counts: entries where they come step by step, or else bytes."""
+    """The unit of a bar: entries where they come step by step, or else bytes."""
     if now.entries or (now.steps_total or 0) > 1 or now.bytes_total is None:
         return "entries", now.entries, now.entries_total
     return "B", now.bytes, now.bytes_total

@@ -1,4 +1,4 @@
-"""Reading columns of one table, all at once or step by step, and what becomes of them."""
+"""Reading columns of one table, all at once or step by step, into arrays of a library."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ._table import InFile
 
 
-#: What a step holds, from its first and last entry (half open).
+#: The report of a step, from its first and last entry (half open).
 TellsEntries = Callable[[int, int], Report]
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What a call of `arrays`, `iterate` or `concatenate` says, checked before anything is read."""
+    """The arguments of `arrays`, `iterate` or `concatenate`, checked before anything is read."""
 
     choice: ColumnQuery
     into: Library
@@ -53,7 +53,7 @@ class ReadRequest:
         """Steps whose columns are read when they are touched.
 
         Raises:
-            InvalidArgumentError: for what cannot go together with ``virtual=True``.
+            InvalidArgumentError: for arguments that cannot go together with ``virtual=True``.
         """
         from . import _virtual
 
@@ -84,7 +84,7 @@ class ReadRequest:
 
 @dataclass(frozen=True)
 class Selection:
-    """Columns of one table, and what becomes of them."""
+    """Columns of one table, and the library and form of their arrays."""
 
     table: InFile[Any]
     chosen: Sequence[Chosen | Computed]
@@ -96,12 +96,12 @@ class Selection:
 
     @cached_property
     def leaves(self) -> list[Leaf]:
-        """What is to be read, each once."""
+        """The columns to read, each once."""
         return list({leaf.key: leaf for each in self.chosen for leaf in each.leaves()}.values())
 
     @cached_property
     def request(self) -> _core.Request:
-        """What the engine is asked for; required is what only one column requires."""
+        """The request to the engine; a column is required where one that uses it is."""
         named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
         columns = [leaf.request(optional=leaf.key not in named) for leaf in self.leaves]
         if self.cut is None:
@@ -111,12 +111,12 @@ class Selection:
 
     @property
     def leaves_with_cut(self) -> list[Leaf]:
-        """What is to be read and what only the cut needs."""
+        """The columns to read and those that only the cut needs."""
         deciding = [] if self.cut is None else self.cut.leaves()
         return list({leaf.key: leaf for leaf in [*self.leaves, *deciding]}.values())
 
     def plan(self, start: int, stop: int) -> list[_core.ReadPlan]:
-        """What would be fetched, also to decide on entries."""
+        """The ranges that would be fetched, also to decide on entries."""
         columns = [leaf.request() for leaf in self.leaves_with_cut]
         return self.table._live().plan(_core.Request(columns), start, stop)
 
@@ -127,7 +127,7 @@ class Selection:
         return self.assemble(batch.columns, EntrySelection(start, stop, batch.survivors))
 
     def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
-        """What tells how far reading these entries in so many steps is, where that is wanted."""
+        """Reports the progress of reading these entries in so many steps, where that is wanted."""
         if progress is None or not is_wanted(progress):
             return None
         core, is_chain = self.table._live(), self.table.is_chain

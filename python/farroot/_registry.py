@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Decoder = Callable[["Column | _Stored"], Any]
 
 _decoders: dict[str, Decoder] = {}
-#: The same by what files call classes: without ``std::``.
+#: The same by the names of classes in files: without ``std::``.
 _of_objects: dict[str, Decoder] = {}
 #: Classes that match branches by ``match_branch``, in the order of their registration.
 _interpretations: list[type[CustomInterpretation]] = []
@@ -38,18 +38,17 @@ class _Stored(NamedTuple):
 
 @taken
 def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False) -> None:
-    """Has what is of a type read as the caller says, in every file and by every way to read.
+    """Registers a decoder of a type, for every file and every way to read.
 
-    That is branches, and single objects: those of a key, and those in other objects and their
-    collections. They count as one entry, and what is given for it stands where the object would.
+    It reads branches, and single objects: those of a key, and those in other objects and their
+    collections. These count as one entry, and the decoder's result stands where the object would.
 
     Args:
-        typename: The type as :attr:`Branch.typename` or :meth:`File.classname_of` spells it. What
-            is registered goes before what farroot knows of the type; a second time replaces the
-            first.
-        decode: What NumPy takes as a dtype, for objects of fixed size: entries are as many of them
-            as there are bytes for. ``">i4"`` is a big-endian number, as ROOT writes them; a list
-            of names and types is a record, in which ``"V6"`` leaves out six bytes.
+        typename: The type as :attr:`Branch.typename` or :meth:`File.classname_of` spells it. The
+            decoder goes before farroot's own of the type; a second one replaces the first.
+        decode: Anything that NumPy takes as a dtype, for objects of fixed size: entries are as
+            many of them as there are bytes for. ``">i4"`` is a big-endian number, as ROOT writes
+            them; a list of names and types is a record, in which ``"V6"`` leaves out six bytes.
 
             Or a function, for everything else. It is called for each run of entries with a list of
             their bytes as they are in the file, headers included, and gives a NumPy or Awkward
@@ -61,7 +60,7 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
     It holds for this process: others (``multiprocessing`` without a fork) register for themselves.
 
     Raises:
-        InvalidArgumentError: for what is neither a function nor a dtype.
+        InvalidArgumentError: for anything but a function or a dtype.
     """
     if callable(decode) and not isinstance(decode, type):
         if skip or single:
@@ -141,7 +140,7 @@ def is_opaque(classname: str) -> bool:
 
 
 def decoded(classname: str, stored: bytes) -> Any:
-    """What was registered for a class makes of one of its objects."""
+    """One object of a class, by its registered decoder."""
     import numpy as np
 
     offsets = np.array([0, len(stored)])
@@ -153,7 +152,7 @@ def decoded(classname: str, stored: bytes) -> Any:
 
 
 def registered(typename: Callable[[], str]) -> Decoder | None:
-    """What was registered for a type, which is looked up only where there is anything."""
+    """The registered decoder of a type, whose name is made only where there are decoders."""
     return _decoders.get(typename()) if _decoders else None
 
 

@@ -18,7 +18,7 @@ def pairs(expressions: Any) -> dict[str, Interpretation | None] | None:
     """Names and interpretations, where expressions are a dict of these or a list of pairs.
 
     Raises:
-        ArgumentTypeError: for what is no interpretation.
+        ArgumentTypeError: for anything but an interpretation.
         InvalidArgumentError: for two of one name.
     """
     if isinstance(expressions, Mapping):
@@ -38,10 +38,10 @@ def pairs(expressions: Any) -> dict[str, Interpretation | None] | None:
 
 
 def asked(interpretation: Any) -> Interpretation | None:
-    """What an argument means: an interpretation, or the dtype of numbers (``">u4"``).
+    """The interpretation of an argument: itself, or that of the dtype of numbers (``">u4"``).
 
     Raises:
-        ArgumentTypeError: for what is neither.
+        ArgumentTypeError: for anything else.
     """
     if interpretation is None or isinstance(interpretation, Interpretation):
         return interpretation
@@ -189,7 +189,7 @@ def _jagged(column: Any, own: Any, new: Any, branch: Branch) -> Any:
 
 
 def _plan(branch: Branch, wanted: Interpretation) -> tuple[Any, Any]:
-    """What is in the file and what it is to be: ``AsDtype`` of an entry or of a list's content.
+    """The types in the file and of the array: ``AsDtype`` of an entry or of a list's content.
 
     Raises:
         InvalidArgumentError: where the one cannot be had of the other.

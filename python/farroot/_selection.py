@@ -47,14 +47,14 @@ class Place(Protocol):
 
     @property
     def table(self) -> InFile[Any]:
-        """What is read."""
+        """The table that is read."""
 
     @property
     def _number(self) -> int | None:
         """Below which of the table's columns names are looked up first."""
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
-        """What the filters of a call accept, by name."""
+        """The columns that the filters of a call accept, by name."""
 
 
 #: Identifies a column in the engine's batches: its address; of a field at the top, the paths of
@@ -64,7 +64,7 @@ Key = tuple[str, tuple[str, ...] | None, bool]
 
 @dataclass(frozen=True)
 class Leaf:
-    """What the engine reads as one column."""
+    """A column as the engine reads it."""
 
     info: ColumnInfo
     #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
@@ -75,23 +75,23 @@ class Leaf:
 
     @cached_property
     def key(self) -> Key:
-        """What the engine calls it."""
+        """The engine's key of it."""
         return self.info.address, self.keep, self.is_raw
 
     @property
     def path(self) -> str:
-        """What it is called in any file."""
+        """Its name in any file."""
         return self.info.path
 
     @cached_property
     def decoder(self) -> Decoder | None:
-        """What :func:`farroot.register` was given for its type, or None."""
+        """The decoder that was registered for its type, or None."""
         if self.is_raw or not self.info.is_branch:
             return None
         return registered(lambda: self.info.typename)
 
     def request(self, optional: bool = False) -> _core.ColumnRequest:
-        """What the engine is asked for; an optional column may be left out."""
+        """The request to the engine; an optional column may be left out."""
         as_bytes = self.is_raw or self.decoder is not None
         return _core.ColumnRequest(
             self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
@@ -127,11 +127,11 @@ class Chosen:
 
     @property
     def title(self) -> str | None:
-        """What the file says of a branch."""
+        """The title of a branch in the file."""
         return self.leaf.info.title if self.leaf.info.is_branch else None
 
     def leaves(self) -> Iterator[Leaf]:
-        """What is read for it."""
+        """The columns that are read for it."""
         if self.parts is None:
             yield self.leaf
         else:
@@ -182,7 +182,7 @@ class Computed:
     optional: bool = False
 
     def leaves(self) -> Iterator[Leaf]:
-        """What is read for it."""
+        """The columns that are read for it."""
         return self.formula.leaves()
 
     def array(
@@ -195,7 +195,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class ColumnQuery:
-    """What a call says about the columns and the entries that it wants."""
+    """A call's choice of columns and entries."""
 
     expressions: str | Iterable[str] | None = None
     filter_name: Filter = None
@@ -206,7 +206,7 @@ class ColumnQuery:
 
     def __post_init__(self) -> None:
         """Raises:
-        ArgumentTypeError: for what cannot be meant.
+        ArgumentTypeError: for arguments of other types.
         """
         if not isinstance(self.cut, str | None):
             raise ArgumentTypeError(
@@ -220,7 +220,7 @@ class ColumnQuery:
             )
 
     def decides(self, place: Place) -> Cut | None:
-        """What decides about entries.
+        """The cut of entries.
 
         Raises:
             InvalidArgumentError: for a cut that cannot be read, or may not be evaluated.
@@ -259,7 +259,7 @@ class ColumnQuery:
         """How the bytes of each are read, where the call says so.
 
         Raises:
-            ArgumentTypeError: for what is no interpretation.
+            ArgumentTypeError: for anything but an interpretation.
         """
         is_text = isinstance(self.expressions, str | None)
         return None if is_text else _reinterpreted.pairs(self.expressions)
@@ -344,7 +344,7 @@ def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]
 
 
 def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
-    """The columns that a text stands for: what is named as it is, or what a glob matches."""
+    """The columns that a text stands for: the one of this name, or those that match a glob."""
     if not infos:
         return []
     if not _core.is_glob(text) or infos[0].path == text:
@@ -434,8 +434,8 @@ def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
 def _accepted(place: Place, items: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
     """Columns of branches that a filter has let through.
 
-    A branch that only groups others is left out where each of those comes by itself.
-    What cannot be read is left out with a warning.
+    A branch that only groups others is left out where each of those comes by itself. A branch that
+    cannot be read is left out with a warning.
     """
     leaves = {info.number for _, info in items if not info.is_group}
     chosen: list[Chosen] = []
@@ -472,7 +472,7 @@ def _below(info: ColumnInfo) -> Iterator[ColumnInfo]:
 
 
 def _pruned(place: Place, fields: list[ColumnInfo]) -> list[Chosen]:
-    """Fields at the top, each with what is asked for in it."""
+    """Fields at the top, each with the requested parts of it."""
     if not fields:
         # Listing the columns of a tree takes longer than finding some by name.
         return []

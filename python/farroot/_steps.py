@@ -1,4 +1,4 @@
-"""Steps of a read: which entries each holds, and what was left out."""
+"""Steps of a read: the entries of each, and the skipped ranges."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Skipped:
 
 @public
 class Steps(Iterator[Any]):
-    """What ``iterate`` gives, and what it has left out so far.
+    """The steps of ``iterate``, and the ranges that it has skipped so far.
 
     ``len(steps)`` is their number in all, those taken included, where it is known beforehand: of
     one tree or RNTuple, and of a chain in steps of entries.

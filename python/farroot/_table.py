@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class InFile(NothingToClose, Readable[Column]):
     """Something with entries in an open file, to which entries of others may belong."""
 
-    #: What a user calls it, and several of its columns.
+    #: The words for it, and for several of its columns.
     _called: ClassVar[str]
     _parts: ClassVar[str]
 
@@ -95,7 +95,7 @@ class InFile(NothingToClose, Readable[Column]):
 
     @cached_property
     def _children(self) -> dict[int | None, list[int]]:
-        """What is directly in each of the columns, and at the top."""
+        """The columns directly in each of the columns, and at the top."""
         children: dict[int | None, list[int]] = {}
         for info in self._columns():
             children.setdefault(info.parent, []).append(info.number)
@@ -183,7 +183,7 @@ class InFile(NothingToClose, Readable[Column]):
 
     @property
     def links(self) -> list[ChainFile]:
-        """The files of a chain; of what is no chain, none."""
+        """The files of a chain; of a table that is no chain, none."""
         return self._links or []
 
     @cached_property
@@ -201,7 +201,7 @@ class InFile(NothingToClose, Readable[Column]):
         Args:
             other: A tree or an RNTuple, open or by its address (``"w.root:weights"``), from any
                 file and server; a chain, or several files as :func:`farroot.chain` takes them.
-            name: What stands before the dot in ``friend.branch``; None is its own name.
+            name: The name before the dot in ``friend.branch``; None is its own name.
 
         Its entry of the same number belongs to each of the tree's or, where it has an index
         (``TTree::BuildIndex``) of numbers that the tree has too, the entry with these. Where there
@@ -230,11 +230,11 @@ class InFile(NothingToClose, Readable[Column]):
         entry_start: float | None = None,
         entry_stop: float | None = None,
     ) -> Plan:
-        """What :meth:`arrays` with these arguments would fetch, without reading it.
+        """The ranges that :meth:`arrays` with these arguments would fetch, without reading them.
 
         Returns:
             For the tree itself and each of its friends, of a chain file after file: its address,
-            and what is fetched of it, column by column.
+            and the ranges that are fetched of it, column by column.
         """
         query = ColumnQuery(expressions, filter_name)
         selection = ReadRequest(query, _libraries.named("np"), None).of(self)
@@ -251,8 +251,8 @@ class InFile(NothingToClose, Readable[Column]):
     ) -> Any:
         """Reads columns as a stream of Arrow record batches, each made when it is taken.
 
-        What reads Arrow (polars, DuckDB, pyarrow) takes it by its C stream interface, without
-        copying; what comes next is fetched and decoded meanwhile.
+        Libraries that read Arrow (polars, DuckDB, pyarrow) take it by its C stream interface,
+        without copying; the next batches are fetched and decoded meanwhile.
 
         Args:
             step_size: Entries in a batch, or the bytes that they take decoded, as ``"100 MB"``.
@@ -273,9 +273,9 @@ class InFile(NothingToClose, Readable[Column]):
         return stream(nothing.schema, iter(()))
 
     def report(self) -> IoReport:
-        """What reading the file has cost so far: bytes, requests, round trips, time.
+        """The cost of reading the file so far: bytes, requests, round trips, time.
 
-        Of a chain, what everything has cost that this process has read.
+        Of a chain, the cost of everything that this process has read.
         """
         return IoReport(_core.report(None if self.is_chain else self._live().file))
 
@@ -375,7 +375,7 @@ class ColumnOf(NothingToClose, Readable[Column]):
 
     @property
     def parent(self) -> Any:
-        """What it is directly in: one of its kind, or the tree or RNTuple."""
+        """The parent that holds it directly: one of its kind, or the tree or RNTuple."""
         above = self._info.parent
         return self._table if above is None else self._column(above)
 

@@ -1,4 +1,4 @@
-"""Types of what calls take and give, for editors and type checkers."""
+"""Types of arguments and results of calls, for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._progress import Wanted
     from ._selection import Doc
 
-#: What arrays are made of.
+#: Libraries of arrays.
 LibraryName = Literal["ak", "awkward", "np", "numpy", "pd", "pandas", "pa", "arrow", "pyarrow"]
 AwkwardName = Literal["ak", "awkward"]
 NumPyName = Literal["np", "numpy"]

@@ -1,4 +1,4 @@
-"""Files that this process is writing, and what becomes of those that nobody closes.
+"""Files that this process is writing, and the end of those that nobody closes.
 
 uproot's files grow under their names, so that a program which forgets `close` has its file all the
 same, and one that begins a file twice has the second. These are the same outcomes for files that

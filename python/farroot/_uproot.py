@@ -1,7 +1,7 @@
-"""uproot's words that farroot does not have: one table of what to write in their place.
+"""uproot's words that farroot does not have: one table of their replacements.
 
-Arguments that would not change what is read are taken, and a warning says once what sets the same
-thing here. All others are refused by an error of ours that names the replacement.
+Arguments that would not change the arrays are taken, and a warning names once farroot's setting
+for the same thing. All others are refused by an error of ours that names the replacement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOGETHER = {"Unpack[Credentials]": CREDENTIALS}
 class Word(NamedTuple):
     """An argument of uproot's that farroot does not have."""
 
-    #: What to write, or which setting does it.
+    #: The words to write, or the setting for it.
     instead: str
     #: Whether reading would give something else with it: it is refused then.
     is_refused: bool = False
@@ -45,7 +45,7 @@ class Word(NamedTuple):
 _THREADS = "farroot.config(decode_threads=...) sets the threads that decompress and decode"
 _CONNECTIONS = "farroot.config(connections=..., connections_max=...) sets the connections"
 
-#: Arguments of uproot's that change nothing in what is written: room is taken as it is needed.
+#: Arguments of uproot's that change no written data: room is taken as it is needed.
 IGNORED_WHEN_WRITING = frozenset(
     ("initial_directory_bytes", "initial_streamers_bytes", "uuid_function")
 )
@@ -289,7 +289,7 @@ def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[
     """Takes an argument that the function does not have.
 
     Raises:
-        ArgumentTypeError: where it is not one of uproot's, or would change what is read.
+        ArgumentTypeError: where it is not one of uproot's, or would change the arrays.
     """
     word = ARGUMENTS.get(name)
     called = f"{function.__name__}({name}=...)"

@@ -30,7 +30,7 @@ class Accessed(NamedTuple):
 
 def check(wish: ReadRequest) -> None:
     """Raises:
-    InvalidArgumentError: for what cannot go together with ``virtual=True``.
+    InvalidArgumentError: for arguments that cannot go together with ``virtual=True``.
     """
     from ._libraries.awkward import Awkward
 

@@ -19,7 +19,7 @@ from ._uproot import public
 class AttributeSet(RNTuple):
     """An RNTuple each of whose entries is about a range of entries of another one.
 
-    What has been noted is in the fields of ``_userData``: ``runs["run"].array()``. It can be opened
+    The noted values are in the fields of ``_userData``: ``runs["run"].array()``. It can be opened
     by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`RNTuple` only.
     """
 
@@ -32,7 +32,7 @@ class AttributeSet(RNTuple):
 
     @property
     def schema_version(self) -> tuple[int, int]:
-        """Major and minor version of what its fields mean; ROOT writes 1.0."""
+        """Major and minor version of the meaning of its fields; ROOT writes 1.0."""
         return self._live().schema_version()
 
     @cached_property

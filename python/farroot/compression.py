@@ -54,7 +54,7 @@ class Compression:
 
 
 class ZLIB(Compression):
-    """``deflate``: what every version of ROOT reads."""
+    """``deflate``, which every version of ROOT reads."""
 
     algorithm = 1
 
@@ -83,7 +83,8 @@ _ALGORITHMS: dict[int, type[Compression]] = {
 
 
 def of(compression: object) -> Compression | None:
-    """What a user means: one of the classes above, of uproot's, ROOT's number, or None.
+    """The compression that a user means: one of the classes above, of uproot's, ROOT's number, or
+    None.
 
     Raises:
         InvalidArgumentError: for anything else.

@@ -1,7 +1,7 @@
 """Containers of C++ as ``library="np"`` gives them, and as interpretations name them.
 
 The names are uproot's. ``STLVector``, ``STLList``, ``STLSet``, ``STLMap`` and ``STLBitSet`` are
-values; ``AsVector``, ``AsMap`` and their kin say what a branch holds.
+values; ``AsVector``, ``AsMap`` and their kin describe the content of a branch.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
 
 
 def _hashed(value: Any) -> Any:
-    """As :func:`plain`, of what is a key or in a set."""
+    """As :func:`plain`, of a key or a member of a set."""
     made = plain(value)
     if isinstance(made, list):
         return tuple(map(_hashed, made))
@@ -57,7 +57,7 @@ def _hashed(value: Any) -> Any:
 
 
 class _Listed(Container, Sequence[Any]):
-    """What is in order."""
+    """A container with its items in an order."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self._values: Any = (
@@ -198,7 +198,8 @@ def of_class(classname: str, value: Any) -> Any:
     return value
 
 
-# -- what a branch holds ---------------------------------------------------------------------------
+# -- contents of branches
+# --------------------------------------------------------------------------
 
 
 def _content(what: Any) -> Any:
@@ -206,7 +207,7 @@ def _content(what: Any) -> Any:
 
 
 def shown(content: Any) -> str:
-    """As an interpretation shows what it is of: a class by its name."""
+    """As an interpretation shows its content: a class by its name."""
     return content.__name__ if isinstance(content, type) else repr(content)
 
 
@@ -242,7 +243,7 @@ class _AsListed(AsContainer):
 
     @property
     def values(self) -> Any:
-        """What is in it."""
+        """The type of its content."""
         return self._contents[0]
 
 
@@ -266,7 +267,7 @@ class AsSet(AsContainer):
 
     @property
     def keys(self) -> Any:
-        """What is in it."""
+        """The type of its content."""
         return self._contents[0]
 
 
@@ -286,12 +287,12 @@ class AsMap(AsContainer):
 
     @property
     def keys(self) -> Any:
-        """What its keys are."""
+        """The type of its keys."""
         return self._contents[0]
 
     @property
     def values(self) -> Any:
-        """What its values are."""
+        """The type of its values."""
         return self._contents[1]
 
 
@@ -314,7 +315,7 @@ class AsString(AsContainer):
 
 
 class AsArray(AsContainer):
-    """An array of C: of what has a name, of numbers it is ``interpretation.jagged.AsJagged``."""
+    """An array of C: of classes, as of numbers it is ``interpretation.jagged.AsJagged``."""
 
     def __init__(
         self, header: bool, speedbump: bool, values: Any, inner_shape: tuple[int, ...] = ()
@@ -324,7 +325,7 @@ class AsArray(AsContainer):
 
     @property
     def values(self) -> Any:
-        """What is in it."""
+        """The type of its content."""
         return self._contents[0]
 
     def _state(self) -> tuple[Any, ...]:
@@ -343,7 +344,7 @@ class AsPointer(AsContainer):
 
     @property
     def pointee(self) -> Any:
-        """What it points to; None where that is not known."""
+        """The type that it points to; None where that is not known."""
         return self._contents[0]
 
     def __repr__(self) -> str:

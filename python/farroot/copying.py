@@ -23,7 +23,7 @@ class Copied:
     """A file that has been copied; ``target`` is a path, or the address on a server.
 
     ``resumed`` of its ``size`` bytes were there from an earlier try; ``checksum`` (as in
-    ``"adler32 5bdad19a"``) is what file and server agree on, where that was asked for. With
+    ``"adler32 5bdad19a"``) is the one on which file and server agree, where it was requested. With
     ``is_same`` the file was there already, and was not copied.
     """
 
@@ -51,8 +51,8 @@ def copy(
 ) -> list[Copied]:
     """Copies files to a local disk or to a server, over many connections.
 
-    What has come of a file before a break is gone on with where its source is still the same.
-    Under the final name there is nothing, or what was there before, until a file is complete.
+    The bytes of a file from before a break are used again where its source is still the same.
+    Under the final name there is nothing, or the earlier file, until a file is complete.
 
     Args:
         sources: One or several addresses, which may be globs as for :func:`farroot.iterate`;
@@ -62,12 +62,12 @@ def copy(
         overwrite: Whether to replace files that are there.
         verify: Whether to compare each file with its server's checksum.
         in_place: Whether a file on a server is written under its final name from the beginning,
-            for servers that rename no files; what was there before is lost at once.
+            for servers that rename no files; an earlier file is lost at once.
         recursive: Whether directories are copied, with all that is below them, as ``cp -r`` does.
         update: Whether files that are there and the same are left alone, and those that differ
             replaced: by size, then by checksum where both places have one, else by time.
-        checksum: What the copy of one file has to have, as ``"adler32:5bdad19a"``; also of kind
-            ``crc32``, ``crc32c``, ``md5``, ``sha1``, ``sha256`` and ``sha512``.
+        checksum: The checksum that the copy of one file must have, as ``"adler32:5bdad19a"``; also
+            of kind ``crc32``, ``crc32c``, ``md5``, ``sha1``, ``sha256`` and ``sha512``.
         progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`, for the sources and for a target on a server. Where

@@ -63,9 +63,9 @@ def iterate(
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
-    The next files are opened, and what comes next is fetched and decoded, while the caller works
-    on a step. The first file decides which columns these are: names that only others have are
-    not looked for.
+    The next files are opened, and the next steps are fetched and decoded, while the caller works
+    on a step. The first file decides which columns these are: names that only others have are not
+    looked for.
 
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
@@ -73,8 +73,8 @@ def iterate(
             may be globs: ``*``, ``**``, ``?`` (not on a server), ``[]``, ``{a,b}``. All of it goes
             for RNTuples as well, whose fields ``filter_branch`` gets; ``filter_field`` is the same.
         report: Whether to give pairs of arrays and :class:`Report`.
-        on_error: ``"report"`` goes on behind what cannot be read. Exactly those steps are left out
-            that hold it, or the rest of a file whose server is gone; each with a
+        on_error: ``"report"`` goes on behind damaged data. Exactly those steps are left out that
+            hold them, or the rest of a file whose server is gone; each with a
             :class:`SkippedWarning`, and as :class:`Skipped` in the iterator's ``skipped``.
         allow_missing: Whether files that are not there, and files without the tree or one of its
             branches, are left out without a warning; ``skipped`` has them.
@@ -128,14 +128,14 @@ def _steps(
     first, table, selection = begun
     if not selection.chosen:
         return
-    # Its friends are among what it has.
+    # Its friends are among its columns.
     opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
     parts = begin(opened, selection, step, goes_on=skipped.any, are_joined=are_joined)
     yield from made(parts, account, first, selection, report, telling)
 
 
 def _telling(places: list[Place], progress: Wanted) -> Telling | None:
-    """What tells how far reading these places is, where that is wanted."""
+    """Reports the progress of reading these places, where that is wanted."""
     if not is_wanted(progress):
         return None
     counts = [None if place.table is None else place.count for place in places]
@@ -187,8 +187,8 @@ def concatenate(
         files: See :func:`iterate`.
         entry_start, entry_stop: Half-open range of entries of all files together; negative
             numbers count from the end of the last.
-        on_error: ``"report"`` goes on behind what cannot be read, and gives a pair: the arrays, and
-            a list of :class:`Skipped`. Left out are runs of entries that take about 10 MB decoded,
+        on_error: ``"report"`` goes on behind damaged data, and gives a pair: the arrays, and a
+            list of :class:`Skipped`. Left out are runs of entries that take about 10 MB decoded,
             or the rest of a file whose server is gone, each with a :class:`SkippedWarning`. It is
             for all entries of the files: those of a missing one cannot be counted.
         friends, progress: See :func:`iterate`.
@@ -213,7 +213,7 @@ def concatenate(
 
 
 def _all_of(places: list[Place], wish: ReadRequest, skipped: Lacking, progress: Wanted) -> Any:
-    """What can be read of all files."""
+    """The readable entries of all files."""
     size = _core.StepSize(GAP_SIZE) if skipped.unreadable else _core.StepSize.whole()
     telling = _telling(places, progress)
     steps = _steps(places, wish, size, False, skipped, telling=telling, are_joined=True)
@@ -260,7 +260,7 @@ def _ranged(
 
 
 def _there(places: list[Place], skipped: Lacking) -> list[Place]:
-    """Those places whose files have what is read, each open."""
+    """Those places whose files have the columns that are read, each open."""
     found = []
     for place in places:
         try:

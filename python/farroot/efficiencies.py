@@ -21,7 +21,7 @@ Bound = Callable[[float, float, float, bool], float]
 
 #: Bits of ``fBits`` (ROOT: ``TEfficiency::EStatusBits``).
 _BAYESIAN, _MODE, _SHORTEST, _BIN_PRIOR, _WEIGHTED = (1 << bit for bit in range(14, 19))
-#: ``TEfficiency::kFNormal``, which is also what weights have.
+#: ``TEfficiency::kFNormal``, which weights have, too.
 _NORMAL = 1
 
 
@@ -58,7 +58,7 @@ class Efficiency(Binned):
         return bool(self["fBits"] & bit)
 
     def _cells(self) -> NDArray[np.float64]:
-        """The efficiency of each bin; where there was nothing 0, or what a prior says."""
+        """The efficiency of each bin; in an empty one 0, or that of a prior."""
         return self._by_bin[0]
 
     def _squares(self) -> NDArray[np.float64]:
@@ -236,7 +236,7 @@ def _log_likelihood(
 
 
 def _mid_p(total: float, passed: float, level: float, is_upper: bool) -> float:
-    """As Clopper and Pearson, with half of the probability of what was seen."""
+    """As Clopper and Pearson, with half of the probability of the observed count."""
     if 0 < passed < 1:
         ends = [_mid_p(total, each, level, is_upper) for each in (0.0, 1.0)]
         return (ends[1] - ends[0]) * passed + ends[0]

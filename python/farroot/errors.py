@@ -116,7 +116,7 @@ class NotInstalledError(UnsupportedError, ModuleNotFoundError):
 
 
 class LimitReachedError(Error, ValueError, MemoryError):
-    """A configured or sane limit would be exceeded, or there is no memory for what a file holds."""
+    """A configured or sane limit would be exceeded, or there is no memory for a file's content."""
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -132,7 +132,7 @@ class OutOfRangeError(InvalidArgumentError, IndexError):
 
 
 class NoAttributeError(Error, AttributeError):
-    """No such attribute; where uproot has one of that name, the message says what to write."""
+    """No such attribute; where uproot has one of that name, the message names the replacement."""
 
 
 class ReadError(Error, OSError):
@@ -148,7 +148,7 @@ class SkippedWarning(UserWarning):
 
 
 class HiddenAliasWarning(UserWarning):
-    """An alias has the name of a branch or of a friend's column, which is what is read."""
+    """An alias has the name of a branch or of a friend's column, which is read in its place."""
 
 
 class IgnoredArgumentWarning(UserWarning):
@@ -156,11 +156,11 @@ class IgnoredArgumentWarning(UserWarning):
 
 
 class RecoveredWarning(UserWarning):
-    """The file was never closed: it has only what had been saved before."""
+    """The file was never closed: it has only the objects that had been saved before."""
 
 
 class UnfinishedWarning(UserWarning):
-    """A file was not closed after writing: what was written is discarded."""
+    """A file was not closed after writing: the written data are discarded."""
 
 
 class SettingWarning(UserWarning):

@@ -51,7 +51,7 @@ _Key = tuple[str, int, str, str, str | None]
 
 
 class Record(NamedTuple):
-    """What lies at one place of a file."""
+    """A record at one offset of a file."""
 
     offset: int
     stored_bytes: int
@@ -117,7 +117,7 @@ def open(  # noqa: A001
 
 
 class Directory(NothingToClose, Explained):
-    """A mapping from names to what is in a directory of a file.
+    """A mapping from names to the objects in a directory of a file.
 
     Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, the
     highest one is meant.
@@ -206,15 +206,15 @@ class Directory(NothingToClose, Explained):
         return list(self.itervalues(**filters))
 
     def iterkeys(self, **filters: Any) -> Iterator[str]:
-        """What :meth:`keys` gives, one by one."""
+        """The names of :meth:`keys`, one by one."""
         return iter(self.keys(**filters))
 
     def itervalues(self, **filters: Any) -> Iterator[Any]:
-        """What :meth:`values` gives, one by one; the next ones are on their way."""
+        """The objects of :meth:`values`, one by one; the next ones are on their way."""
         return (value for _, value in self.iteritems(**filters))
 
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
-        """What :meth:`items` gives, one by one; the next ones are on their way."""
+        """The pairs of :meth:`items`, one by one; the next ones are on their way."""
         keys = self.keys(**filters)
         paths = [self._below(key) for key in keys]
         contents = self._file._live().contents(paths, opaque())
@@ -224,7 +224,7 @@ class Directory(NothingToClose, Explained):
                 yield key if cycle else key.rpartition(";")[0], self._made(path, *found)
 
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
-        """What :meth:`classnames` gives, one by one."""
+        """The pairs of :meth:`classnames`, one by one."""
         return iter(self.classnames(**filters).items())
 
     def get(self, where: str, default: Any = None) -> Any:
@@ -275,7 +275,7 @@ class Directory(NothingToClose, Explained):
         Raises:
             KeyInFileError: nothing of that name.
         """
-        # Raises what says what there is instead.
+        # Its error names the objects that there are.
         self.classname_of(where, recursive=recursive)
         return self.key(where).fTitle
 
@@ -307,7 +307,7 @@ class Directory(NothingToClose, Explained):
             try:
                 return self._at(self._below(where))
             except KeyInFileError:
-                # Not a name with a colon in it, but uproot's way to say what is in something.
+                # Not a name with a colon in it, but uproot's way to name an object within another.
                 where = where.replace(":", "/")
         return self._at(self._below(where))
 
@@ -320,7 +320,7 @@ class Directory(NothingToClose, Explained):
         return f"{self._path}/{path}" if self._path else path
 
     def _at(self, path: str) -> Any:
-        """What is at a path of the file."""
+        """The object at a path of the file."""
         try:
             kind, value = self._file._live().content(path, make, opaque())
         except KeyInFileError:
@@ -331,7 +331,7 @@ class Directory(NothingToClose, Explained):
         return self._made(path, kind, value)
 
     def _made(self, path: str, kind: str, value: Any) -> Any:
-        """What the engine has found at a path, as it is handed out."""
+        """The object that the engine has found at a path, as it is handed out."""
         if kind == "table":
             return self._file._same(path, value)
         if kind == "directory":
@@ -606,7 +606,7 @@ class File(Directory):
         return self
 
     def report(self) -> IoReport:
-        """What reading the file has cost so far: bytes, requests, round trips, time."""
+        """The cost of reading the file so far: bytes, requests, round trips, time."""
         return IoReport(_core.report(self._live()))
 
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:

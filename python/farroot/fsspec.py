@@ -1,4 +1,4 @@
-"""A filesystem of fsspec over farroot: ``farroot://host//path``, and what `install` gives it.
+"""A filesystem of fsspec over farroot: ``farroot://host//path``, and the protocols of `install`.
 
 Its paths are addresses with their protocol, as those of fsspec's HTTP filesystem are.
 """
@@ -143,8 +143,8 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         Args:
             starts, ends: First and last byte (half open) of each; None is the beginning or the
                 end of the file, negative numbers count from its end.
-            max_gap, batch_size: Taken, and without effect: farroot itself decides what is asked
-                for together.
+            max_gap, batch_size: Taken, and without effect: farroot itself decides which ranges are
+                requested together.
             on_error: ``"return"`` gives the exception in place of the bytes of each range of a
                 file that cannot be read; ``"raise"`` raises it.
         """
@@ -198,7 +198,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
             except ConnectionFailedError:
                 raise
             except Error:
-                # Also a file is listed; of anything else this error says what is wrong.
+                # Also a file is listed; of anything else this error names the fault.
                 info = self._file_info(path)
                 return [info] if detail else [path]
             above = path if path.endswith("/") else f"{path}/"
@@ -271,7 +271,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         _, mark, query = path.partition("?")
         is_letter = bool(mark) and "=" not in query
         if "**" in path or maxdepth is not None or is_letter:
-            # What fsspec means by them: `**` also stands for files, and `?` for a letter.
+            # fsspec's meaning of them: `**` also stands for files, and `?` for a letter.
             return super().glob(path, maxdepth=maxdepth, **options)
         address, plain = self._address(path), self._strip_protocol(path)
         found = _core.matching(address)
@@ -296,7 +296,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         return datetime.fromtimestamp(changed, UTC)
 
     def ukey(self, path: str) -> str:
-        """What distinguishes this version of a file from others."""
+        """A text that distinguishes this version of a file from others."""
         info = self.info(path)
         return f"{info['size']}-{info.get('mtime')}-{info.get('version')}"
 
@@ -423,8 +423,8 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
             _core.make_folder(self._address(parent))
 
     def _change(self, change: Callable[[], None], *paths: str) -> None:
-        """Changes something; what was known of it is forgotten. Where it is of another kind than
-        the call is for, that is an OSError."""
+        """Changes something; its cached facts are dropped. Where it is of another kind than the
+        call is for, that is an OSError."""
         try:
             change()
         except InvalidArgumentError as error:
@@ -492,7 +492,7 @@ class WrittenFile(AbstractBufferedFile):  # type: ignore[misc]
     def _initiate_upload(self) -> None:
         append = self.mode == "ab" and self.fs.exists(self.path)
         address = self.fs._address(self.path)
-        # Servers let no one write what is open for reading.
+        # Servers let no one write a file that is open for reading.
         HELD.forget_all(address)
         self._upload = _core.Upload(address, self.mode != "xb", append)
 

@@ -51,7 +51,7 @@ class Graph2D(Object):
         return self["f" + _letter(axis)]
 
     def errors(self, which: str = "mean", axis: str | int = "all") -> Any:
-        """What the points may be off by.
+        """The errors of the points.
 
         Args:
             which: ``"low"``, ``"high"``, their ``"mean"``, or ``"diff"``, by how much the high one

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Source(uproots.Source):  # type: ignore[misc]
     """Where uproot's bytes come from: ``uproot.open(path, handler=farroot.Source)``.
 
-    Metadata come with the open, all ranges of a read are asked for together, and what reads of the
-    same columns will need next is on its way meanwhile. Files far away are shared with all others
-    of this process that have them open, and stay open for up to a minute after the last has closed
-    them: opening one again costs no round trip. After two files of a numbered series the next one
-    is opened before uproot asks for it, and closed if it does not within 10 s.
+    Metadata come with the open, all ranges of a read are requested together, and the ranges that
+    reads of the same columns will need next are on their way meanwhile. Files far away are shared
+    with all others of this process that have them open, and stay open for up to a minute after the
+    last has closed them: opening one again costs no round trip. After two files of a numbered
+    series the next one is opened before uproot asks for it, and closed if it does not within 10 s.
 
     uproot makes it, of a path and all options of ``uproot.open``, of which it takes ``token``,
     ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth`` and ``insecure``, as :func:`farroot.open`

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NAMES = "xyz"
-#: What hist and boost_histogram call the members of histograms and axes.
+#: hist's and boost_histogram's names of the members of histograms and axes.
 _METADATA = {"name": "fName", "label": "fTitle"}
 #: The error of a profile's bin, by ROOT's letter and number.
 _ERROR_MODES = {"": 0, "s": 1, "i": 2, "g": 3, 0: 0, 1: 1, 2: 2, 3: 3}
@@ -97,7 +97,7 @@ class Axis(Object):
         return labels[where] if labels else tuple(self.intervals()[where].tolist())
 
     def __iter__(self) -> Iterator[Any]:
-        """What :meth:`__getitem__` gives for each bin."""
+        """The value of :meth:`__getitem__` for each bin."""
         labels = self.labels()
         return iter(labels or map(tuple, self.intervals().tolist()))
 
@@ -115,7 +115,7 @@ class Axis(Object):
 
 
 class Traits:
-    """What kind of axis it is, as UHI wants to know."""
+    """The kind of axis, for UHI."""
 
     def __init__(self, discrete: bool) -> None:
         self.circular = False
@@ -212,7 +212,7 @@ class Binned(Object):
                 )
 
     def _to_boost_histogram_(self) -> Any:
-        """What ``boost_histogram.Histogram(self)`` asks for."""
+        """Called by ``boost_histogram.Histogram(self)``."""
         return self.to_boost()
 
     def _has_variances(self) -> bool:

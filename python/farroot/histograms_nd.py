@@ -38,7 +38,7 @@ class _Manifold(Binned):
 
     def _unweighted(self) -> NDArray[np.float64]:
         """Squares of errors without sums of squared weights: ROOT takes the contents here, with
-        their sign, and has no error of what is below zero."""
+        their sign, and has no error of contents below zero."""
         return np.asarray(self._cells(), dtype=np.float64)
 
 
@@ -64,8 +64,8 @@ class Dense(_Manifold):
 class Sparse(_Manifold):
     """``THnSparse``: a histogram of any number of dimensions that keeps only bins with content.
 
-    :attr:`coordinates` and :attr:`contents` are those; :meth:`values` and what else gives an array
-    of all bins raises :class:`~farroot.LimitReachedError` above 2**27 of them.
+    :attr:`coordinates` and :attr:`contents` are those; :meth:`values` and every other method that
+    gives an array of all bins raises :class:`~farroot.LimitReachedError` above 2**27 of them.
     """
 
     @property
@@ -93,7 +93,7 @@ class Sparse(_Manifold):
 
     @property
     def contents(self) -> NDArray[Any]:
-        """What the bins of :attr:`coordinates` hold."""
+        """The contents of the bins of :attr:`coordinates`."""
         return self._of_chunks("fContent")
 
     def _of_chunks(self, name: str) -> NDArray[Any]:
@@ -136,7 +136,7 @@ class Polygons(Object):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """What the plane reaches along x and y; their bins are not those of the histogram."""
+        """The extent of the plane along x and y; their bins are not those of the histogram."""
         return self["fXaxis"], self["fYaxis"]
 
     def axis(self, axis: int | str) -> Axis:
@@ -191,7 +191,7 @@ class Polygons(Object):
         squares = np.asarray(self["fSumw2"], dtype=np.float64)
         if len(squares) == 0:
             return np.abs(self.values(flow))
-        # The first nine are of what lies outside, but for versions that had none of them.
+        # The first nine are of the regions outside, but for versions that had none of them.
         outside = max(len(squares) - len(self._bins()), 0)
         inner = squares[outside:]
         return np.concatenate((squares[:outside], inner)) if flow else inner

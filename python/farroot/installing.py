@@ -11,12 +11,12 @@ from ._uproot import taken
 _XROOTD, _HTTP = ("farroot", "root", "roots", "xroot", "xroots"), ("http", "https")
 
 _lock = Lock()
-#: What fsspec had for each protocol that is farroot's now; None where it had not been needed yet.
+#: fsspec's class for each protocol that is farroot's now; None where it had not been needed yet.
 _before: dict[str, Any] = {}
 
 
 class Installed:
-    """What :func:`install` has done; with :meth:`undo`, and as a context manager, it is undone."""
+    """The effect of :func:`install`; :meth:`undo`, and the end of the context manager, undo it."""
 
     def __init__(self, protocols: tuple[str, ...]) -> None:
         #: Protocols that are farroot's now, by this call or by one before it.
@@ -24,7 +24,8 @@ class Installed:
 
     def undo(self) -> None:
         """Gives these protocols back to those who had them before the first ``install``."""
-        # What fsspec has for register_implementation: it has nothing that takes one out.
+        # The registry of fsspec's register_implementation, which has no counterpart that removes
+        # one.
         from fsspec.registry import _registry
 
         with _lock:

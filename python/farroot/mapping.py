@@ -89,11 +89,11 @@ def map(  # noqa: A001
     """Calls a function for each partition, side by side where there is an executor.
 
     Args:
-        function: Gets a :class:`Partition`, and what it returns is the result. Other processes
-            have to be able to import it.
-        partitions: What :func:`farroot.partitions` gives, or some of it.
-        executor: Any of ``concurrent.futures``, or what is like them: loky's, Parsl's, that of
-            mpi4py; or a ``Client`` of ``dask.distributed``. None calls the function here.
+        function: Gets a :class:`Partition`, and returns its result. Other processes have to be
+            able to import it.
+        partitions: The partitions of :func:`farroot.partitions`, or some of them.
+        executor: Any of ``concurrent.futures``, or one like them: loky's, Parsl's, that of mpi4py;
+            or a ``Client`` of ``dask.distributed``. None calls the function here.
         retries: How often a partition is tried again, as a whole, after an error that may pass:
             those of connections and servers, never those of the function or of a changed file.
             Where the error says ``retry_after``, so many seconds pass in between, 60 at the most,
@@ -105,8 +105,8 @@ def map(  # noqa: A001
         that there are, and a list of :class:`Failed`.
 
     Raises:
-        Exception: the first that the function has raised, unless ``on_error="report"``; what is
-            not under way yet is then cancelled.
+        Exception: the first that the function has raised, unless ``on_error="report"``; partitions
+            that are not under way yet are then cancelled.
     """
     retries = whole(retries, "retries")
     if retries < 0:
@@ -125,7 +125,7 @@ def map(  # noqa: A001
 
 
 def _executor_of(executor: Any) -> Any:
-    """The executor of a client of Dask; what has ``submit`` is one itself."""
+    """The executor of a client of Dask; an object with ``submit`` is one itself."""
     return executor.get_executor() if hasattr(executor, "get_executor") else executor
 
 
@@ -150,7 +150,7 @@ class _Try:
 
 
 class _Calls:
-    """What is done, and what is still to be done."""
+    """The calls that are done, and those still to be made."""
 
     def __init__(
         self,
@@ -168,7 +168,8 @@ class _Calls:
         self._retries = retries
         self._goes_on = goes_on
         self._tries = dict.fromkeys(range(len(partitions)), 0)
-        #: What is to be called, as a heap: not before which time of the monotonic clock, and which.
+        #: The pending calls, as a heap: the earliest time of each on the monotonic clock, and its
+        #: number.
         self._due = [(0.0, number) for number in self._tries]
 
     def here(self) -> None:
@@ -254,7 +255,7 @@ def dask(
     a partition. With ``awkward=True`` it makes one array, and reads only the columns in use.
 
     Args:
-        files: What :func:`farroot.partitions` gives; or files, of which it is made with
+        files: The partitions of :func:`farroot.partitions`; or files, of which they are made with
             ``expressions``, ``cut`` and ``options``.
         library: As for :meth:`Tree.arrays`.
         awkward: Makes one ``dask_awkward.Array`` instead of a list. The package dask-awkward has

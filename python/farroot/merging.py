@@ -35,7 +35,7 @@ class Merged:
         objects: How many other objects there are.
         records: Baskets and pages that were copied as they were stored.
         copied_bytes: Their bytes.
-        notes: What was not the same in all inputs.
+        notes: The differences between the inputs.
         seconds: From the call to the end.
     """
 
@@ -79,11 +79,11 @@ def merge(
     basket: str | int | None = None,
     progress: Wanted = None,
 ) -> Merged:
-    """Merges files, as ``hadd`` does, without decoding what they hold.
+    """Merges files, as ``hadd`` does, without decoding their content.
 
-    Baskets of trees are copied as they are stored, in the order of the inputs; histograms are added
-    up; of other objects the first one is kept. The tables of all inputs are checked before anything
-    is copied. Under the output's name there is nothing, or what was there before, until it is
+    Baskets of trees are copied as they are stored, in the order of the inputs; histograms are
+    added up; of other objects the first one is kept. The tables of all inputs are checked before
+    anything is copied. Under the output's name there is nothing, or the earlier file, until it is
     complete.
 
     Args:
@@ -95,7 +95,7 @@ def merge(
             where an input lacks them (``"union"``).
         tables: Whether to merge trees and RNTuples, too.
         skip_bad: Whether to leave out inputs that are not there or cannot be read; the notes of
-            what it gives name them.
+            its values name them.
         reproducible: Whether the same inputs are to give the same bytes, without the time.
         recompress: A compression, as for :func:`farroot.recreate`, in which baskets and pages are
             compressed anew; None is none. They stay as they are if it is not given.

@@ -66,7 +66,7 @@ class RNTuple(InFile["Field"], HasFields):
 
     @property
     def description(self) -> str:
-        """What the file says of it."""
+        """The description in the file."""
         return self._live().title
 
     @cached_property
@@ -111,7 +111,7 @@ class Field(ColumnOf["Field"], HasFields):
 
     @property
     def description(self) -> str:
-        """What the file says of it."""
+        """The description in the file."""
         return self._info.title
 
     @property

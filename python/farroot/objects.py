@@ -35,7 +35,7 @@ _FILLED = threading.Condition()
 
 
 def _after_fork() -> None:
-    """The child has no thread that could release what one held at the fork."""
+    """The child has no thread that could release a lock that one held at the fork."""
     global _FILLED
     _FILLED = threading.Condition()
 
@@ -83,7 +83,7 @@ class Object(Public):
         self._source = source
 
     def __getattr__(self, name: str) -> Any:
-        """What was read is asked for when it is needed first."""
+        """The members are requested when they are needed first."""
         known = self.__dict__
         if name not in _READ or "_classname" not in known:
             raise no_attribute(self, name)
@@ -113,7 +113,7 @@ class Object(Public):
         return {name: value for name, value in self.__dict__.items() if name != "_filled_by"}
 
     def fill(self, members: dict[str, Any], bases: list[Any]) -> None:
-        """Takes what was read; the engine calls it once."""
+        """Takes the members; the engine calls it once."""
         self._members, self._bases, self._lacking, self._stored = members, bases, None, b""
 
     def lack(self, why: str, stored: bytes) -> None:
@@ -138,8 +138,8 @@ class Object(Public):
             source.record_is(stored)
 
     def stored(self) -> tuple[Stored, int] | None:
-        """Where its record is, and the object's position in it; None of what has no record of its
-        own: entries of branches, and what was pickled."""
+        """Where its record is, and the object's position in it; None of objects without a record
+        of their own: entries of branches, and pickled ones."""
         source = self.__dict__.get("_source") or self.__dict__.get("_filled_by")
         if not isinstance(source, _core.Source) or source.record is None:
             return None
@@ -170,7 +170,7 @@ class Object(Public):
         """As ``self[name]``; uproot's name for it.
 
         Args:
-            name: What the member is called.
+            name: The name of the member.
             all: Whether members of base classes count too.
             none_if_missing: Whether a member that is not there is None, and no error.
         """
@@ -319,7 +319,7 @@ class Registered(Object):
 
     @cached_property
     def decoded(self) -> Any:
-        """What was made of its bytes."""
+        """The result of the registered decoder."""
         return decoded(self._classname, self._stored)
 
 
@@ -465,7 +465,7 @@ class Graph(Object):
         return self[_member(axis, "fX", "fY")]
 
     def errors(self, which: str = "mean", axis: str | int = "both") -> Any:
-        """What the points may be off by.
+        """The errors of the points.
 
         Args:
             which: ``"low"``, ``"high"``, their ``"mean"``, or ``"diff"``, by how much the high one
@@ -511,7 +511,7 @@ _ELEMENTS = "(elements)"
 
 
 def _plain(value: Any) -> Any:
-    """What a user gets for a member: Python's own types for ROOT's simple ones."""
+    """A member as users get it: Python's own types for ROOT's simple ones."""
     match value:
         case list():
             return [_plain(item) for item in value]
@@ -561,5 +561,5 @@ def _plain_object(value: Object) -> Any:
 
 
 def made(value: Any) -> Any:
-    """What the engine has read with :func:`make`, as it is handed out."""
+    """An object that the engine has read with :func:`make`, as it is handed out."""
     return _plain(value)

@@ -14,7 +14,7 @@ from ._uproot import public
 
 @public
 class PlannedColumn(NamedTuple):
-    """What would be fetched for one column."""
+    """The ranges that would be fetched for one column."""
 
     name: str
     #: Baskets of a tree, pages of an RNTuple.
@@ -33,7 +33,7 @@ class PlannedColumn(NamedTuple):
 
 @public
 class Planned(NamedTuple):
-    """What would be fetched of one tree or RNTuple."""
+    """The ranges that would be fetched of one tree or RNTuple."""
 
     file_path: str
     object_path: str
@@ -56,7 +56,7 @@ class Planned(NamedTuple):
 
 @public
 class Plan(list[Planned]):
-    """What would be fetched: of each tree and RNTuple, file after file."""
+    """The plan of a read: of each tree and RNTuple, file after file."""
 
     @property
     def stored_bytes(self) -> int:

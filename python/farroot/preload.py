@@ -1,6 +1,6 @@
 """For workers of Dask: ``dask worker --preload farroot.preload``, and others who import by name.
 
-Importing it does what :func:`farroot.install` does.
+Importing it calls :func:`farroot.install`.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ def open_bytes(
     Args:
         path: A URL or a local path, as for :func:`farroot.open`, but with nothing after it: a colon
             belongs to the name.
-        ranges: What :meth:`ByteFile.read` will be asked for first, pairs of first and last byte
-            (half open): it leaves together with the open and, where the server is known, costs no
-            round trip of its own.
+        ranges: The ranges that :meth:`ByteFile.read` will read first, pairs of first and last byte
+            (half open): their request leaves together with the open and, where the server is
+            known, costs no round trip of its own.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`.
 
@@ -103,8 +103,8 @@ class ByteFile(NothingToClose, Explained):
 
     @property
     def version(self) -> str | None:
-        """What else distinguishes this version, in the server's words: ``ETag`` of HTTP, the id of
-        XRootD's ``stat``; None where the server does not say it."""
+        """Another mark of this version, in the server's words: ``ETag`` of HTTP, the id of
+        XRootD's ``stat``; None where the server gives none."""
         return self._info[2]
 
     def __len__(self) -> int:
@@ -189,8 +189,8 @@ def _later(kind: type[ByteFile], url: str) -> ByteFile:
 
 
 class WatchedFile(ByteFile):
-    """A file of which the engine reads ahead what the reads so far make likely: metadata, and the
-    next entries of the columns that are read."""
+    """A file of which the engine prefetches the ranges that the reads so far make likely:
+    metadata, and the next entries of the columns that are read."""
 
     @staticmethod
     def _opened(url: str, first: list[Range]) -> tuple[_core.ByteFile, _core.Ranges | None]:
@@ -201,7 +201,7 @@ def checked(ranges: Iterable[Range]) -> list[Range]:
     """Pairs of numbers, as they are asked for.
 
     Raises:
-        ArgumentTypeError: for what is no pair of whole numbers.
+        ArgumentTypeError: for anything but pairs of whole numbers.
         InvalidArgumentError: for a range that begins before 0 or ends before it begins.
     """
     found = []

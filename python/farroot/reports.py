@@ -21,11 +21,10 @@ class IoReport(Account):
 
     Keys:
         wall_s: Seconds from the first call to the last answer.
-        time_s: What they went to, a dict whose values sum up to ``wall_s``: waits while
-            ``connecting``, ``opening``, for ``metadata``, for ``bytes`` of baskets, for
-            ``decoding`` and for ``joining`` baskets to columns; and what was no wait, the
-            ``caller``'s own (making arrays is part of it; in the report of one file, waits for
-            others too).
+        time_s: Its parts, a dict whose values sum up to ``wall_s``: waits while ``connecting``,
+            ``opening``, for ``metadata``, for ``bytes`` of baskets, for ``decoding`` and for
+            ``joining`` baskets to columns; and the time that was no wait, the ``caller``'s own
+            (making arrays is part of it; in the report of one file, waits for others too).
         transfer_s: Seconds with a request unanswered, whatever else went on.
         decoding_s: Seconds that decoding took, all threads added up, whatever else went on.
         bytes_received: Bytes that have arrived from all servers.
@@ -39,12 +38,12 @@ class IoReport(Account):
             nothing was under way: waits for the distance that nothing else hid.
         stalls: Times at which a caller waited for a batch whose bytes had not all come.
         sources: For each server a dict of ``name``, ``bytes_received``, ``requests``,
-            ``failures``, ``damaged_pages`` (4 KiB each, that came otherwise than their checksums
-            say and were asked for again), ``hedges`` (requests for what was late elsewhere),
+            ``failures``, ``damaged_pages`` (4 KiB each, that did not match their checksums and
+            were requested again), ``hedges`` (requests for bytes that were late elsewhere),
             ``hedge_bytes`` that they brought first, ``connections``, ``connect_s`` and
-            ``first_byte_s`` at best,
-            ``transfer_s``, ``rate`` in bytes a second of it, and where there are several servers
-            ``history``: ``rates`` in each tenth of the time, ``states`` with their times.
+            ``first_byte_s`` at best, ``transfer_s``, ``rate`` in bytes a second of it, and where
+            there are several servers ``history``: ``rates`` in each tenth of the time, ``states``
+            with their times.
         notes: Things worth knowing: redirections, servers without ranges.
     """
 
@@ -57,7 +56,7 @@ class IoReport(Account):
 
 @taken
 def report() -> IoReport:
-    """What everything that this process has read has cost; see :class:`IoReport`."""
+    """The cost of everything that this process has read; see :class:`IoReport`."""
     return IoReport(_core.report(None))
 
 
@@ -65,8 +64,8 @@ def report() -> IoReport:
 class Reporting(IoReport):
     """The report of a block: ``with farroot.reporting() as report: ...``.
 
-    Within the block it tells of what was done so far, after it of all that was done in it, by this
-    process as a whole. Sources have the best ``connect_s`` and ``first_byte_s`` that they ever had.
+    Within the block it covers the work so far, after it all work of the block, by this process as
+    a whole. Sources have the best ``connect_s`` and ``first_byte_s`` that they ever had.
     """
 
     def __init__(self) -> None:
@@ -94,7 +93,7 @@ class Reporting(IoReport):
 
 @taken
 def reporting() -> Reporting:
-    """What the reads of a block cost: bytes, requests, round trips, time.
+    """The cost of the reads of a block: bytes, requests, round trips, time.
 
     ``tree.report()`` is of a file since it was opened, :func:`report` of the whole process;
     this is of one call, or of as many as the block has.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Curve(Graph):
-    """``RooCurve``: a function (open), or what it may be off by (a closed line)."""
+    """``RooCurve``: a function (open), or its error band (a closed line)."""
 
     @property
     def curve_type(self) -> str:
@@ -51,7 +51,7 @@ class Curve(Graph):
         return np.interp(at, x[there], y[there]), np.interp(at, x[back], y[back])
 
     def interpolate_errors(self, xvalues: ArrayLike) -> NDArray[np.float64]:
-        """Half of what lies between the halves of a closed curve at these places."""
+        """Half of the distance between the halves of a closed curve at these places."""
         up, down = self.interpolate_asymm_errors(xvalues)
         return np.abs((up - down) / 2)
 
@@ -97,7 +97,7 @@ class Points(Graph):
         return package("hist").Hist(self.to_boost())
 
     def _to_boost_histogram_(self) -> Any:
-        """What ``boost_histogram.Histogram(self)`` asks for."""
+        """Called by ``boost_histogram.Histogram(self)``."""
         return self.to_boost()
 
 

@@ -1,4 +1,4 @@
-"""Reading spread over processes and machines: what is read where, as data."""
+"""Reading spread over processes and machines: partitions of the entries, as data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ntuple import RNTuple
     from .tree import Tree
 
-#: What a step size in bytes is measured by.
+#: The bytes by which a step size is measured.
 Measure = Literal["stored", "decoded"]
 #: The form of saved partitions.
 _VERSION = 1
@@ -39,7 +39,7 @@ TABLES_MAX = 32
 
 @dataclass(frozen=True)
 class Identity:
-    """What distinguishes a file from another one of its name."""
+    """The size and number that distinguish a file from another one of its name."""
 
     size: int
     #: The number that the file has of its own; None where its head is cut.
@@ -188,7 +188,7 @@ class Partition:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Partition:
-        """The partition from what :meth:`as_dict` returns."""
+        """The partition from the result of :meth:`as_dict`."""
         pairs: dict[str, Any] = {
             name: tuple(record[name])
             for name in ("expressions", "entries", "share", "servers")
@@ -229,7 +229,7 @@ class Partitions(list[Partition]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Partitions:
-        """Reads what :meth:`save` has written.
+        """Reads the partitions that :meth:`save` has written.
 
         Raises:
             InvalidArgumentError: for anything else.
@@ -294,11 +294,11 @@ def partitions(
     Args:
         files: As for :func:`farroot.iterate`.
         expressions, cut: As for :meth:`Tree.arrays`; the size of a partition is that of these.
-        step_size: What a partition has at the most, unless one cluster has more: bytes as
+        step_size: The size of a partition at the most, unless one cluster has more: bytes as
             ``"256 MB"``, or a number of entries.
         measure: Whether bytes are those in the file or, with ``"decoded"``, in memory.
-        blind: Makes so many partitions of each file without opening it; what they hold shows when
-            they are read, and is not compared with anything.
+        blind: Makes so many partitions of each file without opening it; their entries show when
+            they are read, and are not compared with anything.
         metadata: With ``"embed"`` the partitions of a remote file contain its metadata, 20 to
             100 kB a file: a new process that reads one need not fetch them.
         friends: Files of friends by name, as for :func:`farroot.iterate`.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Skimmed:
-    """A file of what was kept.
+    """The file of a skim.
 
     Attributes:
         output: Its address.
@@ -33,7 +33,7 @@ class Skimmed:
         clusters: How many clusters of the inputs were copied as they were stored, how many gave
             some of their entries, and how many were left out; None if all columns were encoded
             anew.
-        notes: What was not the same in all inputs.
+        notes: The differences between the inputs.
         seconds: From the call to the end.
     """
 
@@ -54,12 +54,12 @@ class Skimmed:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What is kept and how, as the engine takes it."""
+    """The columns, the cut and the output's form, as the engine takes them."""
 
     columns: list[str]
     cut: str | None
     define: list[Definition]
-    #: "tree", "rntuple", or what the first input is.
+    #: "tree", "rntuple", or None: as the first input.
     format: str | None
     keep_rest: bool
     overwrite: bool
@@ -86,11 +86,11 @@ def skim(
     """Writes some columns and entries of trees or RNTuples to a new file.
 
     Baskets of trees and pages of RNTuples are copied as they are stored, as :func:`farroot.merge`
-    does. With a cut, other columns than the cut's are fetched only where entries pass (of the first
-    remote tree, up to 4 MiB before that is known), and out of baskets, or clusters of RNTuples, of
-    which not all entries do, those that do are taken and compressed anew. Entries are in the order
-    of the sources. Under the target's name there is nothing, or what was there before, until it is
-    complete.
+    does. With a cut, other columns than the cut's are fetched only where entries pass (of the
+    first remote tree, up to 4 MiB before that is known), and out of baskets, or clusters of
+    RNTuples, of which not all entries do, those that do are taken and compressed anew. Entries are
+    in the order of the sources. Under the target's name there is nothing, or the earlier file,
+    until it is complete.
 
     New columns are written beside those that are copied, with the same clusters. They are computed
     from the entries that pass the cut, batch by batch on several threads: a function must compute
@@ -108,10 +108,11 @@ def skim(
             parameters without a default name its columns, which need not be kept. The function is
             called with them as Awkward arrays of the same entries, and returns one value an entry,
             as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
-        as_: What is written, ``"tree"`` or ``"rntuple"``; what the first source is if None.
+        as_: The kind of table to write, ``"tree"`` or ``"rntuple"``; that of the first source if
+            None.
         keep_rest: Whether to keep other tables and objects, merged; only where columns are copied.
-        compression: Of what is compressed anew, as for :func:`farroot.recreate`. Parquet files
-            are compressed with ZSTD.
+        compression: Of baskets and pages that are compressed anew, as for
+            :func:`farroot.recreate`. Parquet files are compressed with ZSTD.
         overwrite: Whether to replace a file that is there.
         reproducible: Whether the same sources are to give the same bytes, without the time.
         progress: As for :meth:`Tree.arrays`.

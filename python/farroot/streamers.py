@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._uproot import public
 
-#: What ROOT's names for basic types stand for (ROOT: ``RtypesCore.h``).
+#: The types behind ROOT's names for basic types (ROOT: ``RtypesCore.h``).
 _STANDS_FOR = {
     "Char_t": "char",
     "UChar_t": "unsigned char",
@@ -109,7 +109,7 @@ _Told = tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]
 
 
 def streamers_of(told: Iterable[_Told]) -> dict[str, dict[int, StreamerInfo]]:
-    """What the engine tells, by class and version."""
+    """The engine's descriptions of classes, by class and version."""
     found: dict[str, dict[int, StreamerInfo]] = {}
     for name, version, checksum, elements in told:
         parts = tuple(
@@ -127,7 +127,8 @@ _TSTRING = StreamerInfo("TString", 2, 0, ())
 def dependencies(
     known: dict[str, dict[int, StreamerInfo]], info: StreamerInfo
 ) -> list[StreamerInfo]:
-    """What a class is made of as far as the file describes it, and itself at last."""
+    """The classes of a class's members and bases as far as the file describes them, and itself at
+    last."""
     found: dict[tuple[str, int], StreamerInfo] = {}
     left = [info]
     while left:

@@ -1,4 +1,4 @@
-"""Trees and RNTuples as lazy frames of polars, which read only what a query needs.
+"""Trees and RNTuples as lazy frames of polars, which read only the columns of a query.
 
 Other libraries of tables take the Arrow streams that :meth:`Tree.to_arrow` returns.
 """
@@ -31,7 +31,7 @@ def scan_polars(
     step_size: StepSize = "100 MB",
     **credentials: Unpack[Credentials],
 ) -> Any:
-    """A ``polars.LazyFrame`` of trees or RNTuples; a query reads only what it needs.
+    """A ``polars.LazyFrame`` of trees or RNTuples; a query reads only the data that it needs.
 
     Only columns that the query names are read. Comparisons of numbers with constants, joined by
     ``&`` and ``|``, become a cut: of the other columns, only baskets with entries that pass are

@@ -44,7 +44,8 @@ class HasBranches(Readable["Branch"]):
 
     @property
     def all_members(self) -> dict[str, Any]:
-        """Its own members: ``tree.all_members["fUserInfo"]`` has what was put there."""
+        """Its own members: ``tree.all_members["fUserInfo"]`` has the objects that were put
+        there."""
         return dict(self._object())
 
     def member(self, name: str) -> Any:
@@ -225,7 +226,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
 
     @property
     def decoder(self) -> Decoder | None:
-        """What :func:`farroot.register` was given for the branch's type, or None."""
+        """The decoder that was registered for the branch's type, or None."""
         return registered(lambda: self.typename)
 
     @property

@@ -1,7 +1,7 @@
 """Columns as Arrow arrays, by pyarrow: numbers, offsets and texts keep the engine's own memory.
 
 Through the C interfaces that these have, polars, DuckDB and whatever else reads Arrow take them
-over without copying. Bits and what may be missing are laid out differently in Arrow: copies.
+over without copying. Bits and optional values are laid out differently in Arrow: copies.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ class Awkward:
         return self.table(arrays, EntrySelection(0, 0))
 
     def zipped(self, arrays: dict[str, Any]) -> Any:
-        """Lists whose counts agree become one list of records, named by what names share."""
+        """Lists whose counts agree become one list of records, named by the beginning that their
+        names share."""
         flat = {name: array for name, array in arrays.items() if not _is_list(array)}
         together: list[dict[str, Any]] = []
         for name, array in arrays.items():
@@ -121,7 +122,7 @@ def to_layout(column: Column) -> Any:
 
 
 def _optional(index: NDArray[np.int64], content: Column) -> Any:
-    """What may be missing. Awkward has no options of options, nor of unions: these take it in."""
+    """Optional values. Awkward has no options of options, nor of unions: these take them in."""
     present = index >= 0
     at = np.where(present, index, 0)
     match content:
@@ -189,7 +190,7 @@ def to_regular(array: NDArray[Any]) -> Any:
 
 
 def _is_list(array: Any) -> bool:
-    """Whether an entry is a list of single things: what counts can be compared of."""
+    """Whether an entry is a list of single things, of which counts can be compared."""
 
     def is_jagged(layout: Any) -> bool:
         return isinstance(layout, ak.contents.ListOffsetArray)
@@ -210,7 +211,7 @@ def _same_counts(a: Any, b: Any) -> bool:
 
 
 def _common_name(names: list[str]) -> str:
-    """What all names begin with, up to a separator; empty if that is nothing."""
+    """The beginning that all names share, up to a separator; empty if there is none."""
     if len(names) == 1:
         return names[0][: max(names[0].rfind(separator) for separator in "_./") + 1]
     common = commonprefix(names)  # noqa: RUF071, not of paths

@@ -1,6 +1,6 @@
 """Entries of branches as objects: classes by their members, containers of C++ as Python's.
 
-What uproot gives with ``library="np"``, made of columns: an object is filled when it is looked at.
+uproot's arrays of ``library="np"``, made of columns: an object is filled when it is looked at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Columns as NumPy arrays.
 
-Numbers keep the engine's own memory. What NumPy has no array for becomes an array of objects, as
-uproot does: each list a view of the content, each string a ``str``. Of branches, objects and
-containers are those of :mod:`.entries`; of fields, as uproot has them, structured arrays and lists.
+Numbers keep the engine's own memory. Columns for which NumPy has no array become arrays of
+objects, as uproot's: each list a view of the content, each string a ``str``. Of branches, objects
+and containers are those of :mod:`.entries`; of fields, as uproot has them, structured arrays and
+lists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Columns as pandas Series and DataFrames, indexed by the number of the entry.
 
-A column of plain numbers keeps the engine's own memory where pandas lets it; what is not one
-number an entry becomes a column of objects.
+A column of plain numbers keeps the engine's own memory where pandas lets it; any other column
+becomes one of objects.
 """
 
 from __future__ import annotations

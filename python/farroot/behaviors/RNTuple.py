@@ -1,4 +1,4 @@
-"""RNTuples and their fields, and what is read of many files."""
+"""RNTuples and their fields, and reads of many files."""
 
 from farroot.dataset import concatenate, iterate
 from farroot.ntuple import HasFields, RNTuple

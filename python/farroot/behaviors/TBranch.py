@@ -1,4 +1,4 @@
-"""Branches, and what is read of many files."""
+"""Branches, and reads of many files."""
 
 from farroot.dataset import Report, concatenate, iterate
 from farroot.tree import Branch as TBranch

@@ -1,4 +1,4 @@
-"""Classes of what is read, by the names that uproot has for them: for ``isinstance``.
+"""Classes of objects that are read, by uproot's names of them: for ``isinstance``.
 
 A module a class of ROOT: ``isinstance(obj, farroot.behaviors.TH1.TH1)``.
 """

@@ -64,13 +64,13 @@ def from_root(
         mode: ``"virtual"`` reads columns when they are accessed, ``"eager"`` all in one read.
         treepath: The path of the tree, if ``file`` does not name it.
         entry_start, entry_stop: Half-open range of entries, from the first and to the last one by
-            default; what lies beyond the table is left out.
+            default; entries beyond the table are left out.
         preload: Columns to read at once, in one read: names of branches or fields, or a function
             of the :class:`~farroot.Branch` or :class:`~farroot.Field`.
         buffer_cache: A mapping in which coffea keeps buffers by their keys.
         schemaclass: Any of coffea's schemas.
-        metadata: The ``metadata`` of the events; chunks with the same ``dataset`` share what is
-            known of accessed columns.
+        metadata: The ``metadata`` of the events; chunks with the same ``dataset`` share the record
+            of accessed columns.
         uproot_options: ``token``, ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth`` and
             ``insecure`` are those of :func:`farroot.open`; other options are ignored.
         iteritems_options: Filters of columns, as ``tree.items`` takes them.
@@ -154,7 +154,7 @@ def habit_key(
 
 
 def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) -> tuple[int, int]:
-    """The range of entries as coffea defines it: what lies beyond the table is left out."""
+    """The range of entries as coffea defines it: entries beyond the table are left out."""
     total = table.num_entries
     start = 0 if start is None or start < 0 else start
     stop = total if stop is None or stop > total else stop

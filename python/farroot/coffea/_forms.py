@@ -41,7 +41,8 @@ class Columns:
 
     #: Equal for tables whose columns have the same forms.
     key: Hashable
-    #: What ``BaseSourceMapping._extract_base_form`` returns, with ``typenames``. Do not change it.
+    #: The result of ``BaseSourceMapping._extract_base_form``, with ``typenames``. Do not change
+    #: it.
     base_form: dict[str, Any]
 
 
@@ -209,7 +210,7 @@ def _is_not_coffeas(form: Mapping[str, Any], info: ColumnInfo) -> bool:
 
 
 class _Watched(dict[str, Any]):
-    """Metadata of a chunk; records whether a schema reads them, and what it writes."""
+    """Metadata of a chunk; records whether a schema reads them, and the entries that it writes."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)

@@ -16,7 +16,7 @@ class Interpretation(Public):
     """How the bytes of a branch are read; equal where it says the same."""
 
     def _state(self) -> tuple[Any, ...]:
-        """What is compared."""
+        """The values that are compared."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

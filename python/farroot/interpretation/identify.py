@@ -46,7 +46,7 @@ _NUMBERS = {
 }
 #: Reals that are packed; without bounds or bits they are a float in the file.
 _PACKED = {"Double32_t": AsDouble32, "Float16_t": AsFloat16}
-#: What is in angle brackets, by the name before them.
+#: The class of a type with angle brackets, by the name before them.
 _LISTS = {
     "vector": containers.AsVector,
     "list": containers.AsList,
@@ -115,10 +115,10 @@ def model_named(classname: str, version: int | None = None, prefix: str = "Model
 
 
 def parse_typename(typename: str) -> Any:
-    """What a type of C++ is in the bytes of a branch: a dtype, a container or a class.
+    """The form of a type of C++ in the bytes of a branch: a dtype, a container or a class.
 
     Raises:
-        InvalidArgumentError: for what is no type.
+        InvalidArgumentError: for a text that is no type.
     """
     parser = _Parser(typename)
     found = parser.content(header=True)
@@ -264,12 +264,12 @@ def _mark_bytes(branch: Branch) -> int:
     """Bytes before each list: of a member that is a pointer to an array, whether there is one."""
     if branch.tree.is_chain or branch.classname != "TBranchElement":
         return 0
-    # ROOT: TStreamerInfo::kOffsetP, and what is beyond.
+    # ROOT: TStreamerInfo::kOffsetP, and the types beyond.
     return 1 if 40 < branch.member("fStreamerType") < 61 else 0
 
 
 def _dimensions(typename: str) -> tuple[str, bool, tuple[int, ...]]:
-    """What an array is of, whether entries differ in length, and its fixed lengths."""
+    """The type of an array's items, whether entries differ in length, and its fixed lengths."""
     found = re.search(r"(\[\d*\])+$", typename)
     base = typename[: found.start()] if found else typename
     lengths = re.findall(r"\[(\d*)\]", found[0]) if found else []
@@ -306,7 +306,7 @@ def _number(text: str) -> float:
 
 
 def _leaf_title(branch: Branch) -> str:
-    """What the file's classes say of a packed member of that name; empty where they differ."""
+    """The title of a packed member of that name in the file's classes; empty where they differ."""
     name = branch.name.rpartition(".")[2].partition("[")[0]
     titles = {
         element.title

@@ -13,7 +13,7 @@ class AsJagged(Interpretation):
     """A list an entry.
 
     Args:
-        content: The interpretation of what is in the lists.
+        content: The interpretation of the lists' content.
         header_bytes: How many bytes stand before each of them: 10 of a ``std::vector``.
     """
 

@@ -17,7 +17,7 @@ __all__ = ["AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16", "Numerical"]
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
-    """What NumPy makes of an argument."""
+    """The dtype that NumPy makes of an argument."""
     try:
         dtype: np.dtype[Any] = np.dtype(given)
     except (TypeError, ValueError) as error:
@@ -33,8 +33,8 @@ class AsDtype(Numerical):
     """The bytes of an entry as a NumPy dtype, which may have a shape or fields.
 
     Args:
-        from_dtype: What is in the file; big-endian is ``">"``.
-        to_dtype: What is handed out; None is the same in the order of this machine.
+        from_dtype: The type in the file; big-endian is ``">"``.
+        to_dtype: The type of the array; None is the same in the order of this machine.
     """
 
     def __init__(self, from_dtype: Any, to_dtype: Any = None) -> None:
@@ -56,7 +56,7 @@ class AsDtype(Numerical):
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """What is handed out."""
+        """The type of the array."""
         return self.to_dtype
 
     def inplace(self, array: Any) -> AsDtypeInPlace:
@@ -109,7 +109,7 @@ class AsDouble32(_Truncated):
 
     @property
     def to_dtype(self) -> np.dtype[Any]:
-        """What is handed out."""
+        """The type of the array."""
         return np.dtype((np.float64, self.to_dims))
 
 
@@ -118,5 +118,5 @@ class AsFloat16(_Truncated):
 
     @property
     def to_dtype(self) -> np.dtype[Any]:
-        """What is handed out."""
+        """The type of the array."""
         return np.dtype((np.float32, self.to_dims))

@@ -55,7 +55,7 @@ def _pyarrow() -> Any:
 
 
 def _given(what: Any, take: Callable[[Any], Any]) -> Any:
-    """What a library gives through Arrow's interface."""
+    """The data that a library gives through Arrow's interface."""
     _refuse_addresses(what)
     try:
         return take(what)
@@ -77,7 +77,8 @@ def _refuse_addresses(what: Any) -> None:
 
 
 def _columns(table: Any) -> dict[str, Any]:
-    """The columns of a table or batch, as layouts: only the schema says what may be missing."""
+    """The columns of a table or batch, as layouts: only the schema says which values may be
+    missing."""
     found: dict[str, Any] = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         if field.name in found:
@@ -180,10 +181,10 @@ def _text(array: Any) -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Numbers, of which those that are missing stay what they are.
+    """Numbers, of which missing ones stay missing.
 
     Raises:
-        UnsupportedError: for whatever is no number.
+        UnsupportedError: for anything but numbers.
     """
     kinds, type_ = _pyarrow().types, array.type
     if not (kinds.is_integer(type_) or kinds.is_floating(type_)):

@@ -1,4 +1,4 @@
-"""Arrays as columns for the engine: what users have, made to be of the column's type."""
+"""Arrays as columns for the engine: users' arrays, converted to the column's type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_layout(array: Any) -> Any:
 
     Raises:
         ArgumentTypeError: where no array can be made of it.
-        InvalidArgumentError: where values would not stay what they are.
+        InvalidArgumentError: where values would change.
         UnsupportedError: for numbers that ROOT has no type for.
     """
     if isinstance(array, (ak.Array, ak.contents.Content)):
@@ -124,8 +124,8 @@ def _shaped(items: Any, shape: tuple[int, ...]) -> Any:
 
 
 def type_of(layout: Any, has_options: bool = True) -> Type:
-    """The type of what a layout holds, as it is written: no record may be missing, of which
-    ROOT has no type.
+    """The type of a layout's entries, as it is written: no record may be missing, of which ROOT
+    has no type.
 
     Args:
         has_options: Whether values may be missing, or of several types.
@@ -134,7 +134,7 @@ def type_of(layout: Any, has_options: bool = True) -> Type:
 
 
 def size_of(layout: Any) -> int:
-    """Bytes of what the entries have, about: of lists that are a part of others not all."""
+    """Bytes of the entries, about: of lists that are a part of others not all."""
     if layout.is_record:
         return sum(size_of(content) for content in layout.contents)
     # NumPy's buffers: for a small batch, Awkward's wrappers around them take most of the time.
@@ -149,7 +149,7 @@ def size_of(layout: Any) -> int:
 
 
 def is_in_order(layout: Any) -> bool:
-    """Whether some entries have one run of what all have: no index leads elsewhere."""
+    """Whether some entries have one run of the content of all: no index leads elsewhere."""
     if layout.is_record:
         return all(is_in_order(content) for content in layout.contents)
     in_order = (ak.contents.ListOffsetArray, ak.contents.RegularArray, ak.contents.UnmaskedArray)
@@ -221,7 +221,7 @@ def _offsets(layout: Any) -> tuple[Any, Any]:
         layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data).astype(np.int64, copy=False)
     first, last = int(offsets[0]), int(offsets[-1])
-    # Awkward itself would copy what some entries of an array have, item by item.
+    # Awkward itself would copy the content of some entries of an array, item by item.
     if first != 0:
         offsets = offsets - first
     content = layout.content

@@ -34,7 +34,7 @@ def reals(what: Any, of: str) -> NDArray[np.float64]:
     """Numbers of an object that ROOT keeps as reals.
 
     Args:
-        of: What has them, for the error.
+        of: Their owner, for the error.
 
     Raises:
         InvalidArgumentError: for values that are missing, that would be rounded, or that are no
@@ -117,7 +117,7 @@ def single(what: Any, of: str) -> float:
     """One number, as a real.
 
     Raises:
-        ArgumentTypeError: for what is no number.
+        ArgumentTypeError: for anything but a number.
         InvalidArgumentError: for one that would be rounded, or that is missing.
     """
     numbers = reals(what, of)

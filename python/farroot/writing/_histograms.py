@@ -19,8 +19,8 @@ _PROFILED = {1: "y", 2: "z", 3: "t"}
 
 
 def of_numpy(parts: Sequence[Any]) -> WritableHistogram | None:
-    """What ``numpy.histogram``, ``histogram2d`` and ``histogramdd`` return, and a title; None for
-    anything else."""
+    """The results of ``numpy.histogram``, ``histogram2d`` and ``histogramdd``, and a title; None
+    for anything else."""
     title = ""
     if parts and isinstance(parts[-1], str):
         *parts, title = parts

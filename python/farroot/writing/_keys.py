@@ -14,7 +14,7 @@ class Key(NamedTuple):
     name: str
     cycle: int
     classname: str
-    #: What was written; None of what the file had before.
+    #: The written object; None of one that the file had before.
     content: Any
 
 
@@ -42,7 +42,7 @@ class Keys:
         return self.below[name]
 
     def find(self, name: str) -> Key | None:
-        """What has that name: of several cycles the last, or that which ``name;cycle`` says."""
+        """The key of that name: of several cycles the last, or the one of ``name;cycle``."""
         found = [key for key in self._keys if key.name == name]
         stem, _, cycle = name.rpartition(";")
         if not found and cycle.isdigit():

@@ -22,7 +22,7 @@ OfArray = Callable[[Any], Any]
 
 
 def is_array(what: Any) -> bool:
-    """Whether its own type says what it holds."""
+    """Whether its own type names that of its items."""
     if isinstance(what, (np.generic, str)):
         return False
     if isinstance(what, (ak.Array, ak.contents.Content, arrays.array, memoryview)):
@@ -35,11 +35,11 @@ def of_lists(what: Any, of_array: OfArray) -> Any:
     """A layout of a list, or of whatever else has items in an order.
 
     Args:
-        of_array: What makes layouts of arrays in it.
+        of_array: Makes layouts of arrays in it.
 
     Raises:
-        ArgumentTypeError: for what is no list, and for items that no column can have.
-        InvalidArgumentError: for numbers that would not stay what they are.
+        ArgumentTypeError: for anything but a list, and for items that no column can have.
+        InvalidArgumentError: for numbers that would change.
     """
     if isinstance(what, (str, bytes, bytearray)) or not isinstance(what, Iterable):
         kind = type(what).__name__
@@ -59,7 +59,7 @@ def _is_missing(item: Any) -> bool:
 
 
 def _kind(type_: type) -> str:
-    """The kind of what items of a type are; that of a type that no column holds is its name."""
+    """The kind of the items of a type; that of a type that no column holds is its name."""
     if type_ is np.ma.core.MaskedConstant or type_.__name__ in ("NoneType", "NAType"):
         return "missing"
     if issubclass(type_, (np.timedelta64, np.datetime64, np.complexfloating)):
@@ -78,7 +78,7 @@ def _kind(type_: type) -> str:
 
 
 class _Lists:
-    """What makes layouts of values of Python."""
+    """Makes layouts of values of Python."""
 
     def __init__(self, of_array: OfArray) -> None:
         self._of_array = of_array

@@ -27,7 +27,7 @@ _SUMS = (
     *(f"fTsumw{of}" for of in ("", "2", "x", "x2", "y", "y2", "xy", "z", "z2", "xz", "yz")),
     *("fTsumwt", "fTsumwt2"),
 )
-#: How something is drawn, and what else is kept as it is.
+#: How something is drawn, and other members that are kept as they are.
 _STYLE = (
     *("fLineColor", "fLineStyle", "fLineWidth", "fFillColor", "fFillStyle"),
     *("fMarkerColor", "fMarkerStyle", "fMarkerSize"),

@@ -18,7 +18,7 @@ DEFAULT_COMPRESSION = 505
 
 @dataclass(frozen=True)
 class Options:
-    """The keywords of :func:`farroot.recreate`, which says what they mean."""
+    """The keywords of :func:`farroot.recreate`, which explains them."""
 
     compression: object = DEFAULT_COMPRESSION
     title: str = ""
@@ -65,7 +65,7 @@ class Options:
 
 @dataclass
 class TableChoice:
-    """What a user chooses for one table, as the engine takes it."""
+    """A user's options for one table, as the engine takes them."""
 
     title: str
     compression: tuple[int, int | None]
@@ -81,7 +81,7 @@ def size(said: str | int | None, what: str) -> int | None:
     """Bytes.
 
     Raises:
-        InvalidArgumentError: for what is no size.
+        InvalidArgumentError: for anything but a size.
     """
     if said is None:
         return None

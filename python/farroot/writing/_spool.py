@@ -1,4 +1,4 @@
-"""Places that take a file when it is whole: file-like objects, and what fsspec opens."""
+"""Places that take a file when it is whole: file-like objects, and files of fsspec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from .._addresses import path_text
 
-#: What addresses begin with that farroot writes to by itself.
+#: Schemes of addresses that farroot writes to by itself.
 _OWN = frozenset(
     (
         *("root", "roots", "xroot", "xroots", "http", "https", "dav", "davs", "s3", "osdf"),
@@ -21,10 +21,10 @@ _OWN = frozenset(
 
 
 def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
-    """Where a file is written, and what it is poured into at the end.
+    """Where a file is written, and the spool that copies it to its target at the end.
 
     Args:
-        target: What a user calls the place.
+        target: The place, as a user names it.
         is_read: Whether there is a file that is added to.
     """
     if not isinstance(target, (str, os.PathLike)) and hasattr(target, "write"):
@@ -32,7 +32,7 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
         return spool.path, spool
     address = path_text(target)
     if address.startswith("file:") and "::" not in address:
-        # As in fsspec, what follows is the path itself: no % stands for another character.
+        # As in fsspec, the rest is the path itself: no % stands for another character.
         address = address.removeprefix("file:").removeprefix("//")
     scheme, is_address, _ = address.partition("://")
     if "::" in address or (is_address and scheme not in _OWN):
@@ -46,7 +46,7 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
 
 
 def _start_over(file: Any) -> None:
-    """Goes to the beginning, and removes what is there, as far as a file-like object can."""
+    """Goes to the beginning, and removes the earlier content, as far as a file-like object can."""
     is_seekable = getattr(file, "seekable", None)
     if not hasattr(file, "seek") or (is_seekable is not None and not is_seekable()):
         return
@@ -60,8 +60,8 @@ class Spool:
 
     Args:
         file: A file-like object; None where ``opened`` gives it.
-        name: What the file is called there.
-        is_read: Whether what is there is the beginning.
+        name: The name of the file there.
+        is_read: Whether the existing content is the beginning.
         opened: Something of fsspec that is a file in ``with``.
     """
 
@@ -100,5 +100,5 @@ class Spool:
             self._file.flush()
 
     def close(self) -> None:
-        """Removes what stands for it."""
+        """Removes the local file that stands for it."""
         self._folder.cleanup()

@@ -27,12 +27,12 @@ COLUMN_RUN_BYTES = 16 << 10
 #: The most such bytes where many columns enlarge a run.
 WIDE_RUN_BYTES = 32 << 20
 
-#: What counts the items of lists.
+#: The type of the column that counts the items of lists.
 COUNTER: Type = ak.types.NumpyType("int32")
 
 
 def batches(data: Any) -> Iterator[dict[str, Any]]:
-    """What users have as columns by name, batch after batch.
+    """Users' data as columns by name, batch after batch.
 
     Args:
         data: A dict of arrays, a DataFrame, records of Awkward, a structured array, whatever
@@ -51,7 +51,7 @@ def batches(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_stream(data: Any) -> bool:
-    """Whether it comes in batches, and knows them: not what is whole in memory."""
+    """Whether it comes in batches, and knows them: not a table that is whole in memory."""
     if (
         _frames.is_frame(data)
         or isinstance(data, Mapping)
@@ -122,7 +122,7 @@ def types_of(said: Any) -> dict[str, Type] | None:
 
 
 def docs_of(said: Any) -> dict[str, str]:
-    """What Awkward's ``__doc__`` says of columns whose types are said."""
+    """Awkward's ``__doc__`` of columns whose types are given."""
     if isinstance(said, ak.types.ArrayType):
         said = said.content
     if isinstance(said, ak.forms.RecordForm | ak.types.RecordType):
@@ -138,7 +138,7 @@ def docs_of(said: Any) -> dict[str, str]:
 
 
 def docs_within(path: str, what: Any) -> dict[str, str]:
-    """The same of what is within a column, by the fields of an RNTuple that lead to it.
+    """The same of the fields within a column, by the fields of an RNTuple that lead to them.
 
     Args:
         path: The column, or the field that has it.
@@ -172,7 +172,7 @@ def _parts(type_: Any) -> list[tuple[str, Type]]:
 
 
 def doc_of(what: Any) -> str:
-    """What Awkward's ``__doc__`` says of an array, a type or a form; of others nothing."""
+    """Awkward's ``__doc__`` of an array, a type or a form; of others nothing."""
     if isinstance(what, ak.Array):
         what = what.layout
     if isinstance(what, ak.types.ArrayType):
@@ -222,7 +222,7 @@ class Columns:
 
     def __init__(self, types: dict[str, Type], docs: dict[str, str] | None = None) -> None:
         self.types = types
-        #: What Awkward's ``__doc__`` says of them, and of what is within them by its path.
+        #: Awkward's ``__doc__`` of them, and of the fields within them by their paths.
         self.docs = docs or {}
 
     @classmethod

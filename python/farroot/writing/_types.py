@@ -20,8 +20,8 @@ _NUMBERS = "biuf"
 
 
 def is_type(what: Any) -> bool:
-    """Whether it says what a column is to hold, rather than being what it holds. A text does, also
-    a misspelt one: no column is a text."""
+    """Whether it is the type of a column, rather than its values. A text is one, also a misspelt
+    one: no column is a text."""
     if isinstance(what, Mapping):
         return any(is_type(each) for each in what.values())
     if isinstance(what, (np.dtype, type, ak.types.Type, ak.types.ArrayType, ak.forms.Form)):
@@ -97,8 +97,8 @@ def _spelt(text: str) -> Type:
 
 
 def plain(type_: Type, has_options: bool = True) -> Type:
-    """The same type as it is written: what is not known as reals, numbers as ROOT has them, tuples
-    as records of numbered fields.
+    """The same type as it is written: unknown types as reals, numbers as ROOT has them, tuples as
+    records of numbered fields.
 
     Args:
         has_options: Whether values may be missing, or of several types.
@@ -245,7 +245,7 @@ def _no_type(what: Any) -> ArgumentTypeError:
 
 
 def _meant(what: Any) -> str:
-    """What a user may have meant by a text that is no type."""
+    """The type that a user may have meant by a text that is none."""
     if not isinstance(what, str):
         return ""
     spelt = what.strip()

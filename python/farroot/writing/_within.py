@@ -33,7 +33,7 @@ class Within(Explaining):
         return self._file.closed
 
     def close(self) -> None:
-        """Writes what is left and gives the file its name: before, there is no such file."""
+        """Writes the rest and gives the file its name: before, there is no such file."""
         self._file.close()
 
     def __enter__(self) -> Self:

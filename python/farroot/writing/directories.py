@@ -39,8 +39,8 @@ def _field_name(outer: str, inner: str) -> str:
 class WritableDirectory(Within):
     """A directory of a file that is being written: ``directory[path] = what`` writes.
 
-    What can be assigned: histograms of ``hist``, ``boost_histogram`` or any library that speaks
-    UHI, what ``numpy.histogram`` and its relatives return, objects that were read with farroot or
+    These can be assigned: histograms of ``hist``, ``boost_histogram`` or any library that speaks
+    UHI, results of ``numpy.histogram`` and its relatives, objects that were read with farroot or
     uproot, objects of PyROOT, texts, and tables (as :meth:`mkrntuple` takes them), of which an
     RNTuple is made.
     """
@@ -64,7 +64,7 @@ class WritableDirectory(Within):
 
     @property
     def compression(self) -> Compression | None:
-        """Of what is written from now on."""
+        """Of objects that are written from now on."""
         return self._file.compression
 
     @compression.setter
@@ -72,7 +72,7 @@ class WritableDirectory(Within):
     def compression(self, compression: object) -> None:
         self._file.compression = compression
 
-    # What is there.
+    # Reading.
 
     def iterclassnames(
         self,
@@ -89,7 +89,7 @@ class WritableDirectory(Within):
                 yield f"{path};{key.cycle}" if cycle else path, key.classname
 
     def classnames(self, **filters: Any) -> dict[str, str]:
-        """Classes by key, of what was written so far and what was there before.
+        """Classes by key, of the objects written so far and of earlier ones.
 
         Args:
             filters: ``recursive``, ``cycle``, ``filter_name`` and ``filter_classname``, as for
@@ -98,7 +98,7 @@ class WritableDirectory(Within):
         return dict(self.iterclassnames(**filters))
 
     def iterkeys(self, **filters: Any) -> Iterator[str]:
-        """What :meth:`keys` gives, one by one."""
+        """The keys of :meth:`keys`, one by one."""
         return (key for key, _ in self.iterclassnames(**filters))
 
     def keys(self, **filters: Any) -> list[str]:
@@ -106,7 +106,7 @@ class WritableDirectory(Within):
         return list(self.iterkeys(**filters))
 
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
-        """What :meth:`items` gives, one by one."""
+        """The pairs of :meth:`items`, one by one."""
         for key in self.iterkeys(**filters):
             yield key if cycle else key.rpartition(";")[0], self[key]
 
@@ -115,7 +115,7 @@ class WritableDirectory(Within):
         return list(self.iteritems(**filters))
 
     def itervalues(self, **filters: Any) -> Iterator[Any]:
-        """What :meth:`values` gives, one by one."""
+        """The objects of :meth:`values`, one by one."""
         return (self[key] for key in self.iterkeys(**filters))
 
     def values(self, **filters: Any) -> list[Any]:
@@ -133,7 +133,7 @@ class WritableDirectory(Within):
 
     @ours
     def classname_of(self, where: str) -> str:
-        """The class of what is at that path."""
+        """The class of the object at that path."""
         return self._found(where)[1].classname
 
     def _find(self, where: str) -> tuple[WritableDirectory, Key] | None:
@@ -161,7 +161,7 @@ class WritableDirectory(Within):
 
     @ours
     def get(self, where: str, default: Any = None) -> Any:
-        """What is at that path, or the default."""
+        """The object at that path, or the default."""
         found = self._find(text(where, "a name"))
         return default if found is None else self[where]
 
@@ -197,21 +197,21 @@ class WritableDirectory(Within):
         cycles the last one. Its record is free then; baskets and pages of tables are not.
 
         Raises:
-            UnsupportedError: for directories, and for what was written since.
+            UnsupportedError: for directories, and for objects written since.
         """
         self._file.ensure_open()
         directory, key = self._found(where)
         self._file.core.remove("/".join((*directory._path, key.name)), key.cycle)
         directory._keys.remove(key)
 
-    # What is written.
+    # Writing.
 
     @ours
     def mkdir(self, name: str, *, initial_directory_bytes: int | None = None) -> WritableDirectory:
         """A directory, with those that its path names, made where it is not there.
 
         Args:
-            initial_directory_bytes: uproot's; lists of keys take what they need.
+            initial_directory_bytes: uproot's; lists of keys take the room that they need.
         """
         self._file.ensure_open()
         directory = self
@@ -238,7 +238,7 @@ class WritableDirectory(Within):
     def update(
         self, pairs: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any
     ) -> None:
-        """Writes several things: names, which may be paths, and what is assigned to them."""
+        """Writes several objects: names, which may be paths, and the object for each."""
         self._file.ensure_open()
         together = pairs.items() if isinstance(pairs, Mapping) else pairs
         for where, what in [*map(_pair, together), *more.items()]:
@@ -293,14 +293,15 @@ class WritableDirectory(Within):
         Args:
             name: Its name, or path.
             branch_types_or_data: Types by name (of NumPy, also with a shape, of Awkward, or as
-                Awkward spells them: ``"var * float32"``), or what :meth:`WritableTree.extend`
-                takes.
+                Awkward spells them: ``"var * float32"``), or data as :meth:`WritableTree.extend`
+                takes them.
             counter_name: From the name of a column of lists to that of the branch with their
                 lengths, which columns may share.
             field_name: From the names of a column of records and of a field to that of a branch.
-            initial_basket_capacity, resize_factor: uproot's; lists of baskets take what they need.
+            initial_basket_capacity, resize_factor: uproot's; lists of baskets take the room that
+                they need.
             titles: Descriptions of columns, by name; of others, and of a tree without a title,
-                what Awkward's parameter ``__doc__`` says.
+                Awkward's parameter ``__doc__``.
             cluster: As for :func:`recreate`.
             jagged: As for :func:`recreate`.
 
@@ -433,7 +434,7 @@ class WritableDirectory(Within):
         try:
             self._copy(where, source.file, source._below(key))
         except UnsupportedError as why:
-            # A histogram can be written without what is not understood of it.
+            # A histogram can be written without the members that are not understood.
             try:
                 self._put(where, source[key])
             except UnsupportedError:
@@ -441,7 +442,7 @@ class WritableDirectory(Within):
 
 
 def _pair(pair: Any) -> tuple[str, Any]:
-    """A name, and what gets it."""
+    """A name, and the object for it."""
     if isinstance(pair, (tuple, list)) and len(pair) == 2:
         return text(pair[0], "a name"), pair[1]
     raise ArgumentTypeError(f"update takes a dict, or pairs of a name and an object, not {pair!r}")

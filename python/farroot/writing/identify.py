@@ -47,7 +47,7 @@ def to_writable(what: Any) -> Writable:
     """An object as one that can be written.
 
     Raises:
-        ArgumentTypeError: for what ROOT has no class for.
+        ArgumentTypeError: for an object for which ROOT has no class.
     """
     if hasattr(what, "core") and hasattr(what, "classname"):
         written: Writable = what
@@ -55,7 +55,7 @@ def to_writable(what: Any) -> Writable:
     if isinstance(what, str):
         return Text(what)
     if is_pyroot(what):
-        # What UHI has is not all: a histogram would lose its titles and sums.
+        # UHI has not all: a histogram would lose its titles and sums.
         with written_by_root(what) as file:
             return _of_file(file)
     if is_uproots(what) and (found_by_uproot := _by_uproot(what)) is not None:
@@ -102,7 +102,7 @@ def _of_file(file: File) -> Writable:
 
 
 def _by_uproot(what: Any) -> Writable | None:
-    """An object of uproot's, as uproot writes it; None of what it does not write."""
+    """An object of uproot's, as uproot writes it; None of one that it does not write."""
     try:
         with written_by_uproot(what) as file:
             return _of_file(file)
@@ -142,7 +142,7 @@ def as_TGraph(
 
     Args:
         df: A DataFrame, or a dict of arrays.
-        title, xAxisLabel, yAxisLabel: What is shown on it.
+        title, xAxisLabel, yAxisLabel: The texts on it.
         minY, maxY: Limits of y for drawing; ROOT chooses those that are not given.
     """
     for each in (title, xAxisLabel, yAxisLabel):

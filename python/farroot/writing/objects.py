@@ -1,4 +1,4 @@
-"""Objects that can be written, by what ROOT calls their members."""
+"""Objects that can be written, by ROOT's names of their members."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class WritableAxis:
     labels: Sequence[str] = ()
     #: The bins that have the names; none where these are of the first bins.
     labelled: Sequence[int] = ()
-    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    #: How it is drawn, by the names of members; the others have ROOT's defaults.
     drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def borders(self, flow: bool = False) -> Reals:
@@ -136,7 +136,7 @@ class WritableHistogram(_Named):
     cells: NDArray[Any]
     #: Sums of squared weights; none where they are the contents.
     squares: Reals = field(default_factory=lambda: np.empty(0))
-    #: ``fEntries``, ``fTsumw`` and its like, by name; what is not there is zero.
+    #: ``fEntries``, ``fTsumw`` and its like, by name; the others are zero.
     sums: dict[str, float] = field(default_factory=dict)
     #: Of a profile, sums of weights and of their squares in each bin.
     weights: Reals = field(default_factory=lambda: np.empty(0))
@@ -150,7 +150,7 @@ class WritableHistogram(_Named):
     taken: tuple[float, float] = (0.0, 0.0)
     #: Axes behind its own, such as that of the contents, which may have a title.
     beyond: Sequence[WritableAxis] = ()
-    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    #: How it is drawn, by the names of members; the others have ROOT's defaults.
     drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -218,7 +218,7 @@ class WritableGraph(_Named):
     minimum: float = AUTOMATIC
     maximum: float = AUTOMATIC
     name: str = ""
-    #: How it is drawn, by the names of members; what is not there is ROOT's default.
+    #: How it is drawn, by the names of members; the others have ROOT's defaults.
     drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def core(self) -> _core.WritableObject:

@@ -48,7 +48,7 @@ class Compressions:
 
 
 class WritableTable(Within):
-    """A table that is being written: what trees and RNTuples have in common."""
+    """A table that is being written: the common part of trees and RNTuples."""
 
     def __init__(self, file: WritableFile, table: Open) -> None:
         super().__init__(file, table.path)
@@ -80,7 +80,7 @@ class WritableTable(Within):
 
     @property
     def compression(self) -> Compression | dict[str, Compression | None] | None:
-        """As of the file when the table was made; of a tree, what it was set to."""
+        """As of the file when the table was made; of a tree, the value that was set."""
         return self._compressions.of_all
 
     @property
@@ -99,7 +99,7 @@ class WritableTable(Within):
 
     @ours
     def extend(self, data: Any) -> None:
-        """Adds entries. They may be few: what is written does not depend on it.
+        """Adds entries. They may be few: the file does not depend on it.
 
         Args:
             data: A dict of arrays, one for each column and of one length; a DataFrame; records

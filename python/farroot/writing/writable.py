@@ -67,12 +67,12 @@ def recreate(
         memory: Bytes that may wait for threads and the disk, at most; without it, 144 MiB, or
             48 MiB where nothing is compressed.
         reproducible: The same entries give the same bytes: no times, no random numbers.
-        keep_partial: Whether an exception in the ``with`` block ends the file with what it has,
-            in place of no file.
-        checkpoint: Bytes (``"1 GB"``) after which, again and again, what is written of a new
-            local file can be read: a crash leaves it beside the file's place, as
-            ``.NAME.*.part``, with all clusters up to the last checkpoint. Give it another name
-            then: the next writer of the same file removes it.
+        keep_partial: Whether an exception in the ``with`` block ends the file with the entries it
+            has, in place of no file.
+        checkpoint: Bytes (``"1 GB"``) after which, again and again, the written part of a new
+            local file can be read: a crash leaves it beside the file's place, as ``.NAME.*.part``,
+            with all clusters up to the last checkpoint. Give it another name then: the next writer
+            of the same file removes it.
         progress: As for :meth:`Tree.arrays`; told are entries that have been taken and bytes of
             the file that its place has.
 
@@ -178,7 +178,7 @@ class WritableFile(Explaining):
 
     @property
     def compression(self) -> Compression | None:
-        """Of what is written from now on."""
+        """Of objects that are written from now on."""
         return self._compression
 
     @compression.setter
@@ -198,7 +198,7 @@ class WritableFile(Explaining):
 
     @property
     def report(self) -> WriteReport:
-        """What writing has cost.
+        """The cost of writing.
 
         Raises:
             InvalidArgumentError: as long as it is not closed.
@@ -217,7 +217,7 @@ class WritableFile(Explaining):
 
     @ours
     def close(self) -> None:
-        """Writes what is left and gives the file its name: before, there is no such file.
+        """Writes the rest and gives the file its name: before, there is no such file.
 
         Raises:
             Error: why it could not be written. There is then no such file.
@@ -233,7 +233,7 @@ class WritableFile(Explaining):
             self._let_go()
 
     def abandon(self) -> None:
-        """Leaves nothing of what was written; a file from before stays as it was."""
+        """Leaves none of the written data; a file from before stays as it was."""
         if not self._closed:
             self._end()
             self.core.abandon()
@@ -290,8 +290,8 @@ class WritableFile(Explaining):
 
     @ours
     def update_streamers(self, streamers: Any) -> None:
-        """Adds descriptions of classes (ROOT: ``TStreamerInfo``). What is written needs none: it
-        brings its own.
+        """Adds descriptions of classes (ROOT: ``TStreamerInfo``). Objects that farroot writes need
+        none: they bring their own.
 
         Args:
             streamers: A file that farroot has opened, all of whose descriptions are meant; or
@@ -308,7 +308,7 @@ class WritableFile(Explaining):
         for source, classes in described(streamers):
             self.core.describe(source._live(), classes)
 
-    # What directories ask for.
+    # Calls of directories.
 
     def take_keys(self) -> None:
         """Knows the keys of the file as it was."""
@@ -325,7 +325,7 @@ class WritableFile(Explaining):
                 keys.add(name, classname, None, int(cycle))
 
     def before(self, key: str) -> Any:
-        """What was at that key before."""
+        """The object that was at that key before."""
         return self._before[key]
 
     def make_tree(
