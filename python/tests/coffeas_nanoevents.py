@@ -2,10 +2,10 @@
 
     python -m tests.coffeas_nanoevents FOLDER [--coffea] [pytest's own arguments]
 
-FOLDER is a clone of coffea's repository; `make coffea` installs what its tests import. ``--coffea``
-runs the tests with coffea itself, to know which can pass at all. Only tests that make NanoEvents
-from ROOT files in eager or virtual mode, or a Runner, count. For each file that farroot opens, the
-forms of all columns in coffea's form are compared.
+FOLDER is a clone of coffea's repository; `make coffea` installs the imports of its tests.
+``--coffea`` runs the tests with coffea itself, to know which can pass at all. Only tests that make
+NanoEvents from ROOT files in eager or virtual mode, or a Runner, count. For each file that farroot
+opens, the forms of all columns in coffea's form are compared.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ MEMORY_MAX = 8 << 30
 
 @dataclass
 class Outcome:
-    """What became of one file."""
+    """The outcome of one file."""
 
     file: str
     trees: int = 0
@@ -62,7 +62,7 @@ class Outcome:
 
 @contextmanager
 def memory_limited() -> Iterator[None]:
-    """Ends what takes all memory: uproot does, for some objects that it takes for others."""
+    """Ends reads that take all memory: uproot's do, for some objects that it takes for others."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, before[1]))
     try:

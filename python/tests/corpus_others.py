@@ -79,7 +79,7 @@ def _limited() -> Iterator[None]:
 
 
 def compare(path: Path) -> File:
-    """Compares what is in one file."""
+    """Compares the objects in one file."""
     found = File()
     with memory_limited(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

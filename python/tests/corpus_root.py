@@ -37,11 +37,11 @@ TIME_MAX = 300
 
 @dataclass
 class Outcome:
-    """What became of the branches of one file that uproot does not read."""
+    """The outcome of the branches of one file that uproot does not read."""
 
     file: str
     counts: Counter[str] = field(default_factory=Counter)
-    #: Faults in words; types that ROOT alone reads; why ROOT refuses what is read here.
+    #: Faults in words; types that ROOT alone reads; why ROOT refuses branches that farroot reads.
     faults: list[str] = field(default_factory=list)
     lacking: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -110,7 +110,7 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _fields_differ(ours, theirs, where)
     if isinstance(ours, list) and isinstance(theirs, dict) and "arr" in theirs:
-        # A container of ROOT's by what is in it.
+        # A container of ROOT's by its items.
         theirs = theirs["arr"]
     if isinstance(ours, tuple) and isinstance(theirs, dict):
         theirs = [value for name, value in theirs.items() if name != "_typename"]

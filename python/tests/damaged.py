@@ -1,8 +1,9 @@
-"""Damaged files, read whole and compared with what the undamaged ones hold.
+"""Damaged files, read whole and compared with the values of the undamaged ones.
 
 Bits are flipped, ranges are zeros, files are cut, blocks have changed places or come from other
-files. What is read then is equal, an error, or silently different; the last is a fault wherever
-the file says a thing twice or has a checksum of it. ``docs/damage.md`` says where it does not.
+files. The values read then are equal, an error, or silently different; the last is a fault
+wherever the file says a thing twice or has a checksum of it. ``docs/damage.md`` says where it does
+not.
 
 ``python -m tests.damaged FIRST COUNT [FILE...]`` does so for any seeds, and prints the faults.
 """
@@ -40,7 +41,7 @@ CHECKED = ("page", "header", "footer", "page list", "gap", "free list", "key lis
 
 @dataclass
 class Tally:
-    """What has come out of reading damaged files."""
+    """The outcome of reading damaged files."""
 
     #: Values by outcome: "equal", "error", "different", and "untold", which nothing could tell.
     values: Counter[str] = field(default_factory=Counter)
@@ -55,7 +56,7 @@ def files() -> list[Path]:
 
 
 def damage(content: bytes, other: bytes, seed: int) -> tuple[str, bytes, list[range]]:
-    """What was done, the result, and which bytes are concerned."""
+    """The kind of damage, the result, and which bytes are concerned."""
     chance = random.Random(seed)
     size, damaged = len(content), bytearray(content)
     kind = chance.choice(["flip", "flip", "zeros", "cut", "swap", "foreign"])
@@ -132,7 +133,7 @@ def _signature(array: Any) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """An object as what can be compared, also where there are numbers that are none."""
+    """An object in a form that can be compared, also where there are numbers that are none."""
     if isinstance(value, farroot.Error) or depth > 20:
         return type(value).__name__
     if isinstance(value, np.ndarray):
@@ -154,7 +155,7 @@ def whole(path: Path) -> dict[str, Any]:
 
 @cache
 def untold(path: Path) -> list[range]:
-    """Bytes of which nothing in the file says what they were: see ``docs/damage.md``."""
+    """Bytes of which nothing in the file tells the right value: see ``docs/damage.md``."""
     content = path.read_bytes()
     found = []
     with warnings.catch_warnings():
@@ -218,8 +219,8 @@ def _outcome(
         return "equal" if name in found else "error"
     if name in found and found[name] == value:
         return "equal"
-    # Of what cannot be opened there is one error, and nothing of what is in it. A key whose name
-    # has changed is found by the new one, and its record contradicts it.
+    # Of an object that cannot be opened there is one error, and none of its parts. A key whose
+    # name has changed is found by the new one, and its record contradicts it.
     renamed = name not in found and any(one not in before for one in failed)
     is_told = renamed or any(name.startswith(one) for one in failed)
     return "error" if is_told or (warned and name not in found) else "different"

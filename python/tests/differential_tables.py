@@ -49,7 +49,7 @@ class Table:
 
 
 def kind_of(array: Any) -> str:
-    """number, bool, text, list, fixed or other: what a formula can make of a column."""
+    """number, bool, text, list, fixed or other: the kinds of columns for formulas."""
     spelled = str(ak.type(array)).split(" * ", 1)[1]
     if spelled in NUMBERS:
         return "number"

@@ -272,7 +272,7 @@ def command(*words: str) -> str:
 
 @contextmanager
 def _redirected(number: int, file: Any) -> Iterator[None]:
-    """Sends what is written to a file descriptor to a file."""
+    """Sends the output of a file descriptor to a file."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     before = os.dup(number)

@@ -23,9 +23,9 @@ from typing import Any
 
 from .skips import REPOSITORY
 
-#: Memory beyond what a process has when it has read something, and seconds for one way.
+#: Memory beyond that of a process that has read something, and seconds for one way.
 MEMORY, SECONDS = 1 << 30, 30
-#: What counts become.
+#: The values that replace counts.
 COUNTS = (2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**48, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 0)
 TESTDATA = REPOSITORY / "crates" / "rootfile" / "testdata"
 
@@ -222,7 +222,7 @@ WAYS: dict[str, Any] = {
 
 
 def _told(way: str, path: str) -> str:
-    """What has become of reading a file in one way."""
+    """The outcome of reading a file in one way."""
     import farroot
 
     try:
@@ -241,7 +241,7 @@ def _told(way: str, path: str) -> str:
 
 
 def serve() -> None:
-    """Reads what is asked for, a line each, until there is nothing more."""
+    """Reads the file of each line, until there are no lines left."""
     import resource
     import warnings
 
@@ -272,7 +272,7 @@ class Reader:
         self._errors = errors
 
     def told(self, way: str, path: Path) -> str:
-        """What has become of reading a file in one way; also of the process itself."""
+        """The outcome of reading a file in one way; also of the process itself."""
         if self._process is None:
             with self._errors.open("w") as errors:
                 self._process = subprocess.Popen(

@@ -1,8 +1,8 @@
 """Searches all that tests bring forth for secrets: a plugin of pytest, on in every run.
 
-A secret of a test has the marker in it, and a key in a file is known by its first line. Searched
-are what a test prints and logs, what the commands that it runs say, what farroot raises and warns
-of, what is pickled, and every file that is left in the temporary folders: pictures, pages,
+A secret of a test has the marker in it, and a key in a file is known by its first line. The search
+covers the output and the logs of a test, the output of the commands that it runs, farroot's errors
+and warnings, pickles, and every file that is left in the temporary folders: pictures, pages,
 farroot's store, servers' logs. A file that has a secret because the test has put it there is named
 by :func:`holds_secrets`.
 """
@@ -23,7 +23,7 @@ import pytest
 
 import farroot
 
-#: What every secret of a test contains. Programs in strings put it together anew.
+#: The text that every secret of a test contains. Programs in strings put it together anew.
 MARKER = "marker-of-a-secret"
 _KEY = b"PRIVATE KEY-----"
 
@@ -80,7 +80,7 @@ def has_secret(content: bytes | str) -> bool:
 
 
 def look(where: str, content: bytes | str | None) -> None:
-    """Notes a secret in what the running test has brought forth."""
+    """Notes a secret in the output of the running test."""
     if content is not None and has_secret(content):
         _seen.append(where)
 
@@ -167,7 +167,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    # Below the line that counts what has passed: above it, the reason of a failed run is not seen.
+    # Below the line that counts the tests that have passed: above it, the reason of a failed run
+    # is not seen.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     for path in _left:
         reporter.write_line(f"ERROR: a secret is in {path}", red=True)

@@ -11,7 +11,7 @@ import numpy as np
 from farroot.containers import Container, STLSet
 from farroot.objects import Object
 
-#: What is no member; `fPID` is of an object's being referred to.
+#: Names that are no members; `fPID` belongs to references to an object.
 NONE = ("_typename", "$pair", "fPID", "_blob")
 #: Floating point has as many digits as ROOT prints.
 DIGITS = 2e-5
@@ -45,7 +45,7 @@ def _object(ours: Any, theirs: dict[str, Any], path: str) -> Iterator[str]:
     if "$ref" in theirs:
         return
     for name in ("arr", "fArray", "fString"):
-        # Lists, arrays and strings are what they hold.
+        # Lists, arrays and strings compare as their content.
         if name in theirs and not isinstance(ours, Object):
             if not isinstance(ours, dict):
                 yield from differences(ours, theirs[name], path)

@@ -33,7 +33,7 @@ INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
 
 @dataclass(frozen=True)
 class Package:
-    """A release, what its files are, and the SHA-256 of the archive."""
+    """A release, the kind of its files, and the SHA-256 of the archive."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ PACKAGES = (
         "7d85fc8fc4ff96a833fa593be401aa4836b755757b518d23d4c00d7a105ce27e",
     ),
 )
-#: Why uproot reads what is refused here.
+#: Why uproot reads objects that farroot refuses.
 REFUSED = (
     "What uproot reads and is refused here are hits and frames of KM3NeT's data acquisition,\n"
     "which are not written as their classes are described: uproot takes their times for\n"
@@ -134,7 +134,7 @@ def compare_package(package: Package, folder: Path) -> list[Outcome]:
 
 
 def by_root(folder: Path, outcome: Outcome) -> corpus_root.Outcome:
-    """What ROOT says of columns that are not what uproot reads."""
+    """ROOT's values of columns that differ from uproot's."""
     return corpus_root.compare(folder / outcome.file, outcome.different)
 
 

@@ -3,8 +3,8 @@
     python -m tests.rntuple_validation FOLDER [--copies]
 
 FOLDER is a copy of that repository, of which nothing is kept here, in which ``make`` has run: it
-holds ``write/*.root`` and what ROOT reads of them, ``read/*.json``. Each file is read by farroot,
-and the values compared. With ``--copies`` each is also copied by `farroot.merge` and
+holds ``write/*.root`` and the values that ROOT reads of them, ``read/*.json``. Each file is read
+by farroot, and the values compared. With ``--copies`` each is also copied by `farroot.merge` and
 `farroot.skim`, and the suite's own readers in ROOT have to find the same values in the copies.
 """
 
@@ -53,7 +53,7 @@ def _in_order(value: Any) -> Any:
 
 
 def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
-    """The first difference between what farroot reads and what the suite's reader printed."""
+    """The first difference between farroot's values and the output of the suite's reader."""
     if isinstance(theirs, dict) and isinstance(ours, list):
         ours = dict(ours) if len(dict(ours)) == len(theirs) else ours
     if isinstance(theirs, dict):
@@ -157,7 +157,7 @@ def _skim(path: Path, target: Path) -> None:
 
 
 def main() -> int:
-    """Prints what differs, and how many tests agree."""
+    """Prints the differences, and how many tests agree."""
     folder = Path(sys.argv[1])
     found = compare(folder)
     if "--copies" in sys.argv:

@@ -38,7 +38,7 @@ def _shared(ours: Any, theirs: Any) -> Any:
 
 
 def same_numpy(ours: Any, theirs: Any) -> bool:
-    """Equal in dtype and shape and, for objects, in what these hold."""
+    """Equal in dtype and shape and, for objects, in their content."""
     if isinstance(ours, dict):
         return list(ours) == list(theirs) and all(same_numpy(ours[k], theirs[k]) for k in ours)
     if ours.dtype != theirs.dtype or ours.shape != theirs.shape:

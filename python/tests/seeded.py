@@ -1,6 +1,6 @@
-"""Trees of classes that are made up from seeds, compared with what was filled and with uproot.
+"""Trees of classes that are made up from seeds, compared with the filled values and with uproot.
 
-``python -m tests.seeded FIRST SEEDS`` does so for any seeds, and prints what differs.
+``python -m tests.seeded FIRST SEEDS`` does so for any seeds, and prints the differences.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from .root.seeded import source
 from .same import same_awkward, shared
 from .seeds import main, written
 
-#: Stands for what a name does not lead to.
+#: Stands for the object of a name that leads to none.
 NOTHING = object()
-#: What no generated class tells: ROOT sets some of these bits as it likes.
+#: Members that no generated class prints: ROOT sets some of these bits as it likes.
 OF_TOBJECT = ("fUniqueID", "fBits")
 
 
 def compare(path: Path) -> Iterator[str]:
-    """Tells what is not as it was filled, or not as uproot reads it, of one file."""
+    """Yields the columns of one file that are not as they were filled, or not as uproot reads
+    them."""
     told = path.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
     entries = [json.loads(line) for line in told]
     with memory_limited(), warnings.catch_warnings():
@@ -76,7 +77,7 @@ def _compare_branch(our: farroot.Branch, their: Any, entries: list[Any]) -> Iter
     except Exception:
         return
     if not right or not any(_depth(entry) == 0 or len(entry) for entry in expected.to_list()):
-        return  # Then it does not count what the type is.
+        return  # Then the type does not count.
     spelled = _of_one_dimension(our.typename)
     if spelled not in map(_of_one_dimension, (their.typename, their.typename.replace("[][", "["))):
         yield f"uproot spells it {their.typename}"
@@ -91,7 +92,7 @@ def _compare_branch(our: farroot.Branch, their: Any, entries: list[Any]) -> Iter
 
 
 def _not_as_filled(got: list[Any], names: list[str], entries: list[Any]) -> str | None:
-    """The first difference between a column and what was filled."""
+    """The first difference between a column and the filled values."""
     if len(got) != len(entries):
         return f"{len(got)} entries instead of {len(entries)}"
     if names[-1] == "_M_elems":

@@ -1,6 +1,7 @@
 """Histograms that ROOT fills from seeds, as farroot reads, copies, adds, converts and writes them.
 
-``python -m tests.seeded_histograms FIRST SEEDS`` does so for any seeds, and prints what differs.
+``python -m tests.seeded_histograms FIRST SEEDS`` does so for any seeds, and prints the
+differences.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ INPUTS = 3
 #: Where ROOT itself adds in another order.
 CLOSE = 1e-11
 _SUMS = ("", "2", "x", "x2", "y", "y2", "xy", "z", "z2", "xz", "yz")
-#: Sums that a class of so many axes has, and the letter of what a profile averages.
+#: Sums that a class of so many axes has, and the letter of the values that a profile averages.
 _COUNTS = {1: (4, "y"), 2: (7, "z"), 3: (11, "t")}
 _CAN_EXTEND = 2
 #: Bounds of efficiencies come from other implementations of the beta distribution.
@@ -87,7 +88,7 @@ def _flat(array: Any) -> list[float]:
 
 
 def tell(it: Any) -> dict[str, Any]:
-    """What farroot finds in an object, in the words in which ROOT's script tells it."""
+    """farroot's facts of an object, in the words of ROOT's script."""
     told: dict[str, Any] = {"class": it.classname, "title": it["fTitle"]}
     told["name"] = it["fName"]
     if it.inherits("TGraph"):
@@ -252,7 +253,7 @@ def _pickled(inputs: list[Path], output: Path) -> None:
 
 
 def _converted(inputs: list[Path], output: Path) -> None:
-    """To hist and back, which loses what hist has no place for."""
+    """To hist and back, which loses the members for which hist has no place."""
     with farroot.open(inputs[0]) as source:
         if source[NAME].inherits("TGraph"):
             raise farroot.UnsupportedError("graphs are no histograms of hist")
@@ -272,12 +273,12 @@ WAYS: dict[str, tuple[Callable[[list[Path], Path], None], str]] = {
     "merged2": (_merged(2), "hadd2"),
     "merged3": (_merged(3), "hadd3"),
 }
-#: What hist keeps.
+#: The facts that hist keeps.
 _CONVERTED = ("cells", "errors", "axes", "bins", "bin entries", "bin effective")
 
 
 def _kept(way: str, told: dict[str, Any]) -> dict[str, Any]:
-    """What a way keeps."""
+    """The facts that a way keeps."""
     if way == "pickled":
         # A warning says that functions are not there.
         return {name: value for name, value in told.items() if name != "functions"}
@@ -287,7 +288,7 @@ def _kept(way: str, told: dict[str, Any]) -> dict[str, Any]:
     if told.get("option of errors"):
         del kept["errors"]
     elif "errors" in kept:
-        # What rounding leaves of a spread of zero.
+        # Rounding errors of a spread of zero.
         kept["errors"] = [0.0 if each < 1e-6 else each for each in kept["errors"]]
     # Of many dimensions ROOT tells by coordinates, of up to three all cells.
     kept.pop("bins", None)
@@ -297,7 +298,7 @@ def _kept(way: str, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept_axis(axis: dict[str, Any]) -> dict[str, Any]:
-    """What hist keeps: an axis of names has no limits."""
+    """The axis as hist keeps it: one of names has no limits."""
     labels = axis["labels"]
     if len(labels) == axis["bins"]:
         return {"bins": axis["bins"], "labels": labels}
@@ -305,7 +306,7 @@ def _kept_axis(axis: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(folder: Path, first: int, seeds: int) -> tuple[list[str], Counter[str]]:
-    """What differs, and how often the outcomes came."""
+    """The differences, and how often the outcomes came."""
     inputs, outputs = folder / "inputs", folder / "outputs"
     inputs.mkdir()
     outputs.mkdir()
@@ -351,7 +352,7 @@ def _inputs(folder: Path, case: str) -> list[Path]:
 
 
 def _told_by_root(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """What ROOT finds in each file of a folder, and what it says beside that."""
+    """ROOT's facts of each file of a folder, and its messages."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.root.histograms", str(folder)]
     done = subprocess.run(command, capture_output=True, cwd=PACKAGE, text=True, check=False)
     lines = (folder / "told.jsonl").read_text(encoding="utf-8").splitlines()

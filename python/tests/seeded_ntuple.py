@@ -1,6 +1,6 @@
-"""RNTuples of types that are made up from seeds, compared with what was filled and with uproot.
+"""RNTuples of types that are made up from seeds, compared with the filled values and with uproot.
 
-``python -m tests.seeded_ntuple FIRST SEEDS`` does so for any seeds, and prints what differs.
+``python -m tests.seeded_ntuple FIRST SEEDS`` does so for any seeds, and prints the differences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .seeds import main, written
 
 
 def compare(path: Path) -> Iterator[str]:
-    """Tells what is not as it was filled, or not as uproot reads it, of one file."""
+    """Yields the fields of one file that are not as they were filled, or not as uproot reads
+    them."""
     told = path.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
     entries = [json.loads(line) for line in told]
     lines = path.with_suffix(".projected").read_text(encoding="utf-8").splitlines()
@@ -52,7 +53,7 @@ def compare(path: Path) -> Iterator[str]:
 
 
 def _wanted(entry: dict[str, Any], name: str, projected: dict[str, list[str]]) -> Any:
-    """What was filled of a field; `None` where it was not there yet."""
+    """The filled values of a field; `None` where it was not there yet."""
     match projected.get(name):
         case ["same", source]:
             return entry[source]

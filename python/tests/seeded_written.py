@@ -1,7 +1,7 @@
 """Trees and RNTuples of columns that are made up from seeds, as ROOT, uproot and farroot read them.
 
-``python -m tests.seeded_written FIRST SEEDS`` does so for any seeds, and prints what differs, and
-what ROOT says on its standard error.
+``python -m tests.seeded_written FIRST SEEDS`` does so for any seeds, and prints the differences,
+and ROOT's standard error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fields(seed: int) -> dict[str, Any]:
 
 
 def write(folder: Path, first: int, seeds: int) -> list[Path]:
-    """A file for each seed, and beside it what ROOT reads of it, as JSON."""
+    """A file for each seed, and beside it the values that ROOT reads of it, as JSON."""
     paths = []
     for seed in range(first, first + seeds):
         random = np.random.default_rng(seed)
@@ -61,14 +61,15 @@ def write(folder: Path, first: int, seeds: int) -> list[Path]:
 
 
 def read_by_root(folder: Path) -> None:
-    """Leaves beside each file what ROOT reads of it, as JSON; ROOT may say nothing else."""
+    """Leaves beside each file the values that ROOT reads of it, as JSON; ROOT may print nothing
+    else."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.root.read", str(folder)]
     done = subprocess.run(command, capture_output=True, cwd=PACKAGE, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def compare(path: Path) -> Iterator[str]:
-    """Tells what is not as it was written, of one file."""
+    """Yields the objects of one file that are not as they were written."""
     seed = int(path.stem.removeprefix("s"))
     by_root = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     for name, columns, found in (

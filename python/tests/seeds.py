@@ -21,7 +21,7 @@ def written(
 def main(
     write: Callable[[Path, int, int], list[Path]], compare: Callable[[Path], Iterable[str]]
 ) -> int:
-    """Prints what differs in the files of the seeds FIRST and so many from it."""
+    """Prints the differences in the files of the seeds FIRST and so many from it."""
     first, seeds = map(int, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         faults = [fault for path in write(Path(folder), first, seeds) for fault in compare(path)]

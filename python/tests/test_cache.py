@@ -20,7 +20,7 @@ from farroot import InvalidArgumentError
 from .leaks import MARKER
 from .test_remote import serving
 
-#: Reads a column, and prints what came from where.
+#: Reads a column, and prints the bytes from each source.
 READ = """
 import json, sys, farroot
 tree = farroot.open(sys.argv[1])
@@ -32,7 +32,7 @@ print(json.dumps({"total": total, **{name: report[name] for name in names}}))
 
 
 def read(address: str, folder: Path, **settings: str) -> dict[str, Any]:
-    """What a process of its own sees that has a cache in a folder."""
+    """The output of a process of its own that has a cache in a folder."""
     cache = {
         "FARROOT_CACHE": "1 GB",
         "FARROOT_CACHE_FOLDER": str(folder),

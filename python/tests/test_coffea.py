@@ -387,8 +387,8 @@ def test_an_error_of_opening_ahead_is_the_workers(nano: Path, tmp_path: Path) ->
 
 
 def test_an_open_that_did_not_succeed_is_begun_again(nano: Path, tmp_path: Path) -> None:
-    """What failed or was cancelled counted as under way for good: nothing of the file's other
-    chunks was read ahead any more."""
+    """A chunk that failed or was cancelled counted as under way for good: none of the file's other
+    chunks were prefetched any more."""
     other = write(tmp_path / "other.root", seed=2)
     queue, items, reader = begun(nano, other)
     table = farroot.open({other: "Events"})

@@ -100,7 +100,7 @@ def test_skims_and_merges_do_not_convert_what_is_copied(tmp_path: Path) -> None:
         assert "b.root" in str(caught.value)
     assert not (tmp_path / "o.root").exists()
     assert not (tmp_path / "o.parquet").exists()
-    # Where the first type holds all entries, what is encoded is exact.
+    # Where the first type holds all entries, the encoded values are exact.
     farroot.skim([f"{b}:t", f"{a}:t"], tmp_path / "o.root", as_="rntuple")
     assert farroot.open(tmp_path / "o.root")["t"]["x"].array().tolist() == [0, 1, 2, 0, 1, 2]
 

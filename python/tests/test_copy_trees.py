@@ -70,7 +70,7 @@ def places(kind: str, folder: Path, run: Path) -> Iterator[str]:
 @pytest.mark.parametrize("kind", ["disk", "root", "http", "xrootd"])
 def test_directories_come_with_all_that_is_below_them(kind: str, tmp_path: Path) -> None:
     files = FILES if kind in ("disk", "http") else OVER_ROOT
-    # What `farroot serve` hides, it does not list.
+    # `farroot serve` does not list the files that it hides.
     if kind in ("root", "http"):
         files = {name: content for name, content in files.items() if "hidden" not in name}
     source = make(tmp_path / "top" / "data", files)
@@ -178,7 +178,7 @@ def test_links_are_followed_and_not_for_ever(tmp_path: Path) -> None:
 
 
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
-    """A server lists what it likes."""
+    """A server may list any name."""
     names = ["..", "../evil", "/etc/evil", "a/b", "%2e%2e", "..%2fevil", "good"]
 
     def answers(request: Any) -> None:

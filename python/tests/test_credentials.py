@@ -125,7 +125,7 @@ def test_a_call_shows_what_it_names_and_its_pickle_does_not(
         farroot.open(url, token="another", insecure=True)
     by_text = farroot.open(f"{url}:t", token=TOKEN, insecure=True)
     assert by_text.arrays(library="np")["x"].tolist() == list(range(10))
-    # What is pickled and printed is searched for the token.
+    # Pickles and output are searched for the token.
     pickle.dumps(by_text)
     # Of a path the other process reads the file itself; that it may believe any server is not
     # passed on, and so the authority is named to it.
@@ -153,7 +153,7 @@ def test_calls_for_many_files_name_credentials_as_open_does(
         assert whole["x"].sum() == 45
         chained = farroot.chain([files, files], token=token, insecure=True)
         assert chained.num_entries == 20
-        # What is pickled is searched for the token.
+        # Pickles are searched for the token.
         pickle.dumps(chained)
     [copied] = farroot.copy([*files], tmp_path / "copy", token=TOKEN, insecure=True)
     assert copied.target.read_bytes() == (tmp_path / "files" / "f.root").read_bytes()
@@ -181,7 +181,7 @@ def test_friends_are_read_with_what_the_call_names(protected: str) -> None:
 def test_what_a_protected_read_leaves_behind_has_no_secret(
     protected: str, tmp_path: Path, scheme: str
 ) -> None:
-    # All of it is searched: what is said, the pictures, farroot's store.
+    # All of it is searched: the output, the pictures, farroot's store.
     url = scheme.format(protected) + "f.root"
     (tmp_path / "read.py").write_text(EVERYTHING)
     store = {"FARROOT_STORE": "10 MB", "FARROOT_STORE_FOLDER": str(tmp_path / "store")}

@@ -1,4 +1,4 @@
-"""Damaged files: what the file itself can contradict is an error, never another value."""
+"""Damaged files: a value that the file itself can contradict is an error, never another value."""
 
 from __future__ import annotations
 

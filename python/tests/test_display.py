@@ -1,4 +1,4 @@
-"""Names and titles of files on a terminal: control characters are shown as what they are."""
+"""Names and titles of files on a terminal: control characters are shown as escapes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 #: Also without ROOT, but for some blocks.
 pytestmark = pytest.mark.interop
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-#: Servers of the pages. What follows is looked for at the top of the one that stands for them.
+#: Servers of the pages. The path behind is looked for at the top of the one that stands for them.
 HOSTS = re.compile(r"(root|http)://(?:eos\.example|a|b)/+(?:store/)?")
 
 
@@ -46,7 +46,7 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the servers of the pages have, as far as a page asks for it."""
+    """The files of the servers of the pages, as far as a page reads them."""
     folder = tmp_path_factory.mktemp("store")
     random = np.random.default_rng(1)
 
@@ -109,7 +109,7 @@ def here(tmp_path: Path, store: Path) -> Path:
 
 
 def run(command: list[str], here: Path, host: str) -> str:
-    """What a command prints, with the servers of the pages replaced in all that it is given."""
+    """The output of a command, with the servers of the pages replaced in its arguments."""
     command = [HOSTS.sub(rf"\1://{host}//", each) for each in command]
     done = subprocess.run(
         command, cwd=here, env=environment(here), capture_output=True, text=True, check=False
@@ -165,7 +165,7 @@ def test_shell_lines_of_the_pages_run(store: Path, here: Path, host: str) -> Non
 
 
 def test_the_example_of_a_streamer_written_by_hand(here: Path, host: str) -> None:
-    """What it reads is what ROOT has written."""
+    """It reads a file that ROOT has written."""
     need_root()
     (block,) = [
         block for block in blocks(ROOT / "docs/python.md", "python") if "hits.root" in block

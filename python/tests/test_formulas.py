@@ -123,7 +123,7 @@ def test_every_function_of_uproot_is_there(place: str) -> None:
 
 
 def test_special_functions(place: str) -> None:
-    """Those of uproot are approximations; here they are what C says."""
+    """Those of uproot are approximations; here they are C's."""
     names = ("erf", "erfc", "gamma", "lgamma", "tgamma", "factorial")
     columns = [f"{name}(abs(float32) + int8 % 5 + 0.25)" for name in names]
     ours = tree_at(place).arrays(columns)
@@ -219,7 +219,7 @@ def test_what_is_no_cut_is_refused(place: str, wrong: str, told: str) -> None:
 def test_the_shell_reads_formulas_alike(
     place: str, wrong: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Cuts of the shell had a grammar of their own, with other words for what is wrong."""
+    """Cuts of the shell had a grammar of their own, with other words for the fault."""
     with pytest.raises(farroot.InvalidArgumentError) as caught:
         tree_at(place).arrays("int8", wrong)
     assert main(["farroot", "cat", place, "-c", "int8", "--cut", wrong]) != 0

@@ -111,7 +111,7 @@ def _same(text: str, ours: Any, theirs: Any) -> bool:
     mine, other = (ak.to_numpy(ak.flatten(each, axis=None)) for each in (ours, theirs))
     if _ROUNDED.search(text) is None or not len(mine):
         return bool(np.array_equal(mine, other, equal_nan=mine.dtype.kind == "f"))
-    # What is cut off behind a last digit may be another number.
+    # A value that is cut off behind a last digit may be another number.
     near = np.isclose(mine.astype("f8"), other.astype("f8"), 1e-4, 1e-300, equal_nan=True)
     return bool(near.mean() > 0.9)
 
@@ -162,7 +162,7 @@ def test_formulas_give_what_numpy_and_awkward_give(tree: farroot.Tree) -> None:
     assert not wrong, f"{len(wrong)} of {compared}: " + "\n".join(map(str, wrong[:20]))
 
 
-#: What is not left to chance.
+#: Formulas that are not left to chance.
 OF_ROOT = (
     "1*i2^2",
     "i4%3",

@@ -1,8 +1,9 @@
 """Bytes of merged and skimmed files, which a change of structure must not change.
 
 Each output is made of files of the repository or of files that farroot writes, with
-``reproducible=True``. Who changes what is written on purpose runs ``python -m
-tests.test_frozen_outputs`` in ``python/``, reads the outputs with ROOT and commits the new sums.
+``reproducible=True``. A developer who changes the written bytes on purpose runs
+``python -m tests.test_frozen_outputs`` in ``python/``, reads the outputs with ROOT and commits the
+new sums.
 """
 
 from __future__ import annotations

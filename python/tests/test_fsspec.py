@@ -122,10 +122,10 @@ def test_file_objects_read_seek_and_are_pickled(files: FileSystem, top: str) -> 
 
 @pytest.fixture
 def as_before() -> Iterator[dict[str, Any]]:
-    """What fsspec has, which has to be there again afterwards."""
+    """fsspec's own classes, which have to be there again afterwards."""
     names = ("root", "http", "https", "file")
     for name in names:
-        # What fsspec imports when it is first needed.
+        # fsspec imports the class when it is first needed.
         fsspec.get_filesystem_class(name)
     before = {name: fsspec.registry.get(name) for name in names}
     yield before

@@ -1,4 +1,4 @@
-"""fsspec's own tests of filesystems, and what farroot's filesystem writes."""
+"""fsspec's own tests of filesystems, and the files that farroot's filesystem writes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class TestPipe(abstract.AbstractPipeTests, Places):  # type: ignore[misc]
 
 
 class TestWriting(Places):
-    """What fsspec's tests do not look at."""
+    """Behaviour that fsspec's tests do not cover."""
 
     def test_a_file_is_whole_or_not_there(self, fs: FileSystem, top: str) -> None:
         path = f"{top}/deep/er/f"

@@ -1,4 +1,4 @@
-"""Interpretations: how a branch says what its bytes are, and how a call asks for others."""
+"""Interpretations: how a branch describes its bytes, and how a call requests others."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_what_cannot_be_read_is_left_out_on_demand_and_told(
     with uproot.open(several[0]) as file:
         expected = file["events"]["int32"].array(library="np")
     assert np.concatenate([a["int32"] for a, _ in read[:3]]).tolist() == expected[:150].tolist()
-    # What is left out counts among the entries of all files.
+    # Skipped entries count among the entries of all files.
     assert read[3][1].global_entry_start == 300
     assert read[-1][1].global_entry_stop == 800
 
@@ -312,7 +312,7 @@ def test_a_file_that_is_listed_twice_is_read_twice(several: list[Path]) -> None:
         ([first, first], 600),
         ([first, second, first], 1100),
         ([[first, first], [second]], 1100),
-        # Within one of them, what several patterns name is one file, as in uproot.
+        # Within one of them, a file that several patterns name is read once, as in uproot.
         (f"{folder}/part{{0,?}}.root:events", 801),
         ({several[0]: "events", f"{folder}/part?.root": "events"}, 801),
         ([f"{folder}/part?.root:events", first], 1101),

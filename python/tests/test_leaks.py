@@ -48,7 +48,7 @@ def test_none():
 
 def test_each_way_of_a_secret_to_the_outside_is_searched(tmp_path: Path) -> None:
     (tmp_path / "test_leaking.py").write_text(LEAKS)
-    # Without what failures show, as that is searched here, too.
+    # Without the output of failures, as that is searched here, too.
     options = ["-p", "tests.leaks", "--rootdir", str(tmp_path), "--tb=no", "--show-capture=no"]
     options += ["-c", "/dev/null", "-rA", "--disable-warnings", "--basetemp", str(tmp_path / "t")]
     done = subprocess.run(

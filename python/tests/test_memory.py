@@ -15,7 +15,8 @@ import uproot
 
 from .damaged import TESTDATA
 
-#: What the files expand to, and what a process may take beyond what it has when reading begins.
+#: Decoded bytes of the files, and the memory that a process may take beyond that at the beginning
+#: of the read.
 EXPANDED = 96 << 20
 ALLOWED = 48 << 20
 #: Bytes of a basket or cluster.

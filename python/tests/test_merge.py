@@ -1,4 +1,5 @@
-"""Merged files hold what their inputs hold, in order, for farroot, uproot and ROOT."""
+"""Merged files hold the entries and objects of their inputs, in order, for farroot, uproot and
+ROOT."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def test_a_file_twice_over(corpus: Path, tmp_path: Path, name: str) -> None:
                 for branch in before[tree]:
                     try:
                         once = before[tree][branch].array(library="ak")
-                    except Exception:  # what cannot be read is copied all the same
+                    except Exception:  # an unreadable object is copied all the same
                         continue
                     twice = after[tree][branch].array(library="ak")
                     assert str(twice.tolist()) == str(once.tolist() + once.tolist())
@@ -81,7 +82,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
-#: Number of histograms that exceeds what is decoded at a time (inputs.rs: DECODED_BYTES).
+#: Number of histograms that exceeds the bytes decoded at a time (inputs.rs: DECODED_BYTES).
 MANY = 1_600
 
 
@@ -270,7 +271,7 @@ chain.Merge(sys.argv[1], "fast")
 
 
 def shifts(path: Path) -> list[int]:
-    """What the keys of a tree's baskets say is to be added to numbers of processes."""
+    """The offsets of numbers of processes (``fPidOffset``) in the keys of a tree's baskets."""
     with uproot.open(path) as file:
         branch = file["t"].branches[0]
         seeks = branch.member("fBasketSeek")[: branch.num_baskets]

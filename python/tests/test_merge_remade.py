@@ -1,4 +1,4 @@
-"""Merges that compress anew and join baskets hold what the inputs hold."""
+"""Merges that compress anew and join baskets hold the values of the inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that are added up, compared with what ``hadd`` of ROOT makes of the same files."""
+"""Objects that are added up, compared with the output of ROOT's ``hadd`` of the same files."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from . import filled
 from .filled import ENTRIES, LISTS
 from .root import by_root
 
-#: Columns of every kind of branch, and what stands for an entry that is lacking.
+#: Columns of every kind of branch, and the value of an entry that is lacking.
 COLUMNS: filled.Columns = {"HLT_bit": (filled.BITS, False), **filled.COLUMNS}
 
 
@@ -90,7 +90,7 @@ def test_large_inputs_are_filled_in_several_baskets(tmp_path: Path) -> None:
     ]
 
 
-#: Reads all entries of a union, and prints what they hold.
+#: Reads all entries of a union, and prints their values.
 BY_ROOT = """
 import sys
 import ROOT

@@ -1,7 +1,7 @@
 """Python and the command line mean the same columns, whatever is asked for.
 
-`tree.plan` and `farroot plan` say of each column that would be fetched where it is. Both are asked
-with names, paths, globs and typing errors that a seeded generator makes of what the files hold.
+`tree.plan` and `farroot plan` say of each column that would be fetched where it is. Both get
+names, paths, globs and typing errors that a seeded generator makes of the names in the files.
 Filters, which only Python has, are compared with a few lines that try each name of the list.
 """
 
@@ -102,7 +102,7 @@ def _with(text: str, rng: random.Random, letter: str) -> str:
 
 
 def meant_in_python(table: Any, text: str) -> list[Any]:
-    """What would be read of which table: columns of trees, ranges of bytes of RNTuples.
+    """The reads of each table: columns of trees, ranges of bytes of RNTuples.
 
     Nothing where the text means nothing: an error, since nobody asks for that.
     """
@@ -143,7 +143,7 @@ def test_names_mean_the_same_everywhere(address: str, capfd: pytest.CaptureFixtu
     assert sum(map(bool, meant.values())) > len(meant) // 4
     for text, columns in meant.items():
         shell = meant_in_the_shell(table, text, capfd)
-        # Python takes what no column is called for a formula.
+        # Python takes a text that is no column's name for a formula.
         assert columns == shell or (not shell and _is_division(text)), text
 
 

@@ -1,4 +1,5 @@
-"""The rows of docs/not-read.md: what cannot be read says so, and what can be done instead works."""
+"""The rows of docs/not-read.md: reading an unsupported object is an error, and its workaround
+works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RNTuples, compared with what uproot makes of them."""
+"""RNTuples, compared with uproot's arrays of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ HALF = ("Real16",)
 #: Quantised reals of a double field are doubles, as in ROOT; uproot gives them in single precision.
 QUANTISED = ("Quant20",)
 #: uproot takes positions in variants, which count from the beginning of their cluster, for ones of
-#: the whole file: it is right about the first cluster only. What ROOT wrote is tested in Rust.
+#: the whole file: it is right about the first cluster only. Variants that ROOT wrote are tested in
+#: Rust.
 VARIANTS = ("variant", "variants")
 FIRST_CLUSTER = 40
 
@@ -166,7 +167,7 @@ def test_other_libraries() -> None:
 
 
 def test_objects_in_the_streamer_form() -> None:
-    """uproot does not read them; of other classes, see what ROOT writes."""
+    """uproot does not read them; for other classes, see the tests of files that ROOT writes."""
     ntuple = farroot.open(f"{TESTDATA / 'ntuple_streamed.root'}:events")
     assert ntuple.arrays().fields == ["number", "object"]
     assert ntuple["object"].array().to_list() == [{"fName": "", "fTitle": ""}] * 5

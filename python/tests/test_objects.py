@@ -1,4 +1,4 @@
-"""Objects that are no trees, compared with what uproot makes of them."""
+"""Objects that are no trees, compared with uproot's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package itself: types, stubs, what is public."""
+"""The package itself: types, stubs, public names."""
 
 from __future__ import annotations
 

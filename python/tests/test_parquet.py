@@ -1,4 +1,5 @@
-"""`farroot cat --parquet`: what others read of it is what Awkward writes of the same arrays."""
+"""`farroot cat --parquet`: other libraries read the same values as from Awkward's file of the same
+arrays."""
 
 from __future__ import annotations
 

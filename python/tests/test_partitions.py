@@ -280,7 +280,7 @@ def fails_at_first(part: farroot.Partition) -> int:
 
 def test_a_try_is_no_earlier_one(made: Path) -> None:
     """Dask handed out the error of the first try for each that followed, and that of a failed
-    ``map`` to the next one, although what had failed was mended."""
+    ``map`` to the next one, although its cause was mended."""
     parts = farroot.partitions(f"{made}:events", ["int32"], step_size=BASKET)
     expected = [each.entries[0] for each in parts if each.entries]
     with Remembering() as executor:

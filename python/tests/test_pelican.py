@@ -30,7 +30,7 @@ print(tree.report())
 
 
 class Federation(BaseHTTPRequestHandler):
-    """All three in one; the cache has what is below ``/cache``."""
+    """All three in one; the cache has the paths below ``/cache``."""
 
     protocol_version = "HTTP/1.1"
     content = b""
@@ -72,7 +72,7 @@ class Federation(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def federation(made: Path, tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
-    """Host and port, the authority to believe, and what is asked for."""
+    """Host and port, the authority to trust, and the requests."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("OPENSSL IS NOT INSTALLED: there is no certificate for a federation")

@@ -1,4 +1,4 @@
-"""Pickles of what is open: without secrets, and without connections when they are loaded."""
+"""Pickles of open objects: without secrets, and without connections when they are loaded."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_threads_take_turns_in_one_iteration(made: Path) -> None:
     assert sorted(seen) == list(range(0, ENTRIES, 20))
 
 
-# Shells start what runs in the background with SIGINT ignored, which children inherit.
+# Shells start background jobs with SIGINT ignored, which children inherit.
 SILENT = """
 import signal, sys, farroot
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -37,7 +37,7 @@ def test_steps_tell_entries_and_bytes(made: Path) -> None:
     assert (last.entries_total, last.steps, last.steps_total) == (1000, 4, 4)
     planned = sum(each.stored_bytes for each in tree.plan(["int32", "text"]))
     assert last.bytes_total == planned
-    # What came with the open is not received once more.
+    # Bytes that came with the open are not received once more.
     assert last.bytes <= planned
     assert last.fraction == 1.0
     assert str(last).startswith("100 %, 1,000 of 1,000 entries, ")

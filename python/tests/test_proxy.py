@@ -15,7 +15,7 @@ import pytest
 from .skips import need_root
 from .test_remote import running_xrootd
 
-#: What prints results of reading the file at the address that it is given.
+#: Prints results of reading the file at the given address.
 UPROOT = """
 import sys, uproot
 with uproot.open(sys.argv[1]) as file:
@@ -57,7 +57,7 @@ def origin(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 def through_farroot(script: str, address: str) -> tuple[str, int]:
-    """What a program prints through ``farroot run``, and how many files the proxy has opened."""
+    """The output of a program through ``farroot run``, and how many files the proxy has opened."""
     command = [sys.executable, "-m", "farroot", "run", "--", sys.executable, "-c", script, address]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

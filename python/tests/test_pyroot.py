@@ -153,8 +153,8 @@ assert (file.Get("more").GetVal(), file.Get("again").GetBinContent(1)) == (3, 5)
 
 
 def test_the_callers_file_stays_the_current_one(tmp_path: Path) -> None:
-    """The temporary file became gDirectory, and closing it left none: what the caller made next
-    was not in the caller's open file."""
+    """The temporary file became gDirectory, and closing it left none: the caller's next object was
+    not in the caller's open file."""
     need_root()
     by_root(IN_A_FILE, tmp_path / "out.root")
 
@@ -166,7 +166,7 @@ def test_objects_of_pyroot(script: str, tmp_path: Path) -> None:
 
 
 def test_objects_of_any_class_are_written_as_root_has_them(tmp_path: Path) -> None:
-    """A histogram was written as what UHI has of it: without titles, labels, entries and sums, so
-    that its mean was another one; other objects were refused."""
+    """A histogram was written as UHI has it: without titles, labels, entries and sums, so that its
+    mean was another one; other objects were refused."""
     need_root()
     by_root(WRITTEN, tmp_path)

@@ -64,7 +64,7 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "
     """A real xrootd that serves a folder; gives ``host:port``.
 
     Args:
-        run: Where it keeps what is its own.
+        run: Where it keeps its own files.
         is_http: Whether the port is that of XrdHttp.
         more: Further lines of its configuration.
     """

@@ -15,7 +15,7 @@ from .test_parquet import cat
 
 pytestmark = pytest.mark.interop
 
-#: By name: what `make.py` makes of them.
+#: By name: the trees that `make.py` makes of them.
 WHOLE = ("whole", "whole_memberwise")
 SPLIT = ("members", "members_memberwise", "split", "split_memberwise")
 
@@ -43,7 +43,7 @@ def few(i: int, most: int, value: Any) -> list[Any]:
 
 
 def event(i: int) -> dict[str, Any]:
-    """What `Event::fill` fills, and in whichever order C++ keeps it."""
+    """The values of `Event::fill`, in whichever order C++ keeps them."""
     several = range(i % 4)
     return {
         "base": -i,
@@ -180,7 +180,7 @@ def cell(i: int) -> dict[str, Any]:
 
 
 def odds(i: int) -> dict[str, Any]:
-    """What `Odds::fill` fills."""
+    """The values of `Odds::fill`."""
     several = range(i % 3)
     return {
         "n": i % 3,
@@ -222,7 +222,7 @@ def odds(i: int) -> dict[str, Any]:
 
 
 def same_odd(member: str, got: Any, wanted: Any) -> bool:
-    """Whether a member is what was filled, apart from how C++ libraries call theirs."""
+    """Whether a member is as it was filled, apart from the names in C++ libraries."""
     if member == "tuple":
         got, wanted = sorted(got.values()), sorted(wanted.values())
     return bool(got == wanted)
@@ -271,7 +271,7 @@ def heavy(i: int) -> dict[str, Any]:
 
 
 def holder(i: int) -> dict[str, Any]:
-    """What `Holder::fill` fills."""
+    """The values of `Holder::fill`."""
     few = range(i % 3)
     parts = [part(i + k) for k in few]
     return {
@@ -338,7 +338,7 @@ def test_objects_of_any_class_in_steps_and_in_every_library(written: Path) -> No
 
 
 def of_classes(i: int) -> list[Any]:
-    """What `write_classes` fills, with null pointers between."""
+    """The values of `write_classes`, with null pointers between."""
     held = [{"fName": "n", "fTitle": "t"}, "s", {"fX": 0, "fY": 0, "fZ": 0}][i // 100]
     return [held, None, held][: max(0, i % 3 * 2 - 1)]
 

@@ -22,7 +22,7 @@ KINDS = 6
 
 @pytest.mark.parametrize("header", NAMES)
 def test_shapes_of_experiments(tmp_path: Path, header: str) -> None:
-    """What differs from what was filled, or from uproot, is printed with the file's name."""
+    """A difference from the filled values, or from uproot, is printed with the file's name."""
     names = NAMES[header]
     files = sorted(written_by("experiments", tmp_path, header, *names).glob("*.root"))
     assert len(files) == KINDS * len(names)

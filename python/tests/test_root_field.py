@@ -77,8 +77,8 @@ def test_products_in_wrappers(written: Path, kind: tuple[int, bool]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_objects_that_refer_to_others(written: Path, kind: tuple[int, bool]) -> None:
-    """`TRef` and `TRefArray` in the objects of a `TClonesArray`, as Delphes writes them; behind the
-    bits of what is referred to is a number."""
+    """`TRef` and `TRefArray` in the objects of a `TClonesArray`, as Delphes writes them; behind
+    the bits of a referenced object is a number."""
     tree = opened(written, "references", kind)
     assert column(tree, "Particle.PID") == [[i, i + 1, i + 2] for i in ENTRIES]
     assert column(tree, "Tower.Edges") == [[[0, 0, 0, k] for k in range(i % 3)] for i in ENTRIES]
@@ -107,8 +107,8 @@ def test_the_field_is_read_as_uproot_reads_it(
 @pytest.mark.parametrize("memberwise", [False, True])
 @pytest.mark.parametrize("first", [1, 2])
 def test_two_versions_of_a_class_in_one_branch(written: Path, first: int, memberwise: bool) -> None:
-    """The baskets of two files, copied as they are: each object says its version. The fields are
-    those of one version; what the other lacks is zero or empty."""
+    """The baskets of two files, copied as they are: each object has its version. The fields are
+    those of one version; fields that the other lacks are zero or empty."""
     tree = opened(written, f"merged{first}{3 - first}", (0, memberwise))
     entries = ak.flatten(tree["list"].array(), axis=1).to_list()
     once = [i for i in range(30) for _ in range(i % 3)]

@@ -39,7 +39,7 @@ def member(written: Path, kind: tuple[int, bool], name: str) -> list[Any]:
 
 
 def items(value: Any) -> list[Any]:
-    """What the items of each entry have."""
+    """The values of the items of each entry."""
     return [[value(i + k) for k in range(i % 4)] for i in ENTRIES]
 
 
@@ -99,7 +99,7 @@ def test_counted_arrays_in_split_collections(written: Path, kind: tuple[int, boo
 
 @pytest.mark.parametrize("kind", KINDS[4:])
 def test_counted_arrays_however_they_are_asked_for(written: Path, kind: tuple[int, bool]) -> None:
-    """In steps, alone, beside what counts them, lazily, and with a cut."""
+    """In steps, alone, beside the branch that counts them, lazily, and with a cut."""
     wanted = items(lambda i: [0.5 * i + k for k in range(i % 3)])
     tree = farroot.open(f"{written}/found_{kind[0]}_{kind[1]}.root:tree")
     name, count = "found.items.counted", "found.items.n"
@@ -114,8 +114,8 @@ def test_counted_arrays_however_they_are_asked_for(written: Path, kind: tuple[in
 
 @pytest.mark.parametrize("kind", SPLIT)
 def test_types_are_spelled_as_uproot_does(written: Path, kind: tuple[int, bool]) -> None:
-    """Pointers that are written as what they point to kept their star, template classes ROOT's
-    own names of numbers."""
+    """Pointers that are written as their targets kept their star, template classes ROOT's own
+    names of numbers."""
     path = f"{written}/found_{kind[0]}_{kind[1]}.root:tree"
     ours, theirs = farroot.open(path)["found."], uproot.open(path)["found."]
     for name in ("behind", "pairs", *(["held"] if kind[0] == 1 else [])):

@@ -46,7 +46,7 @@ with ROOT.TFile(f"{sys.argv[1]}/h.root", "RECREATE"):
 
 
 def test_entries_of_a_branch_whose_fills_wait_are_an_error(tmp_path: Path) -> None:
-    """Their bins were shown without what waits."""
+    """Their bins were shown without the waiting entries."""
     by_root(WAITING, tmp_path)
     first, second = farroot.open(f"{tmp_path}/h.root:t")["h"].array(library="np")
     assert first.values().tolist() == [0, 1, 0, 0]

@@ -36,7 +36,7 @@ def test_clusters_of_a_parallel_writer(written: Path) -> None:
 
 
 def part(number: int) -> list[dict[str, Any]]:
-    """What `part` fills."""
+    """The values of `part`."""
 
     def entry(n: int) -> dict[str, Any]:
         both = {
@@ -72,7 +72,7 @@ def test_files_that_were_merged(written: Path, name: str, parts: list[int]) -> N
 
 
 def late(i: int) -> dict[str, Any]:
-    """What `late` fills; zeros where a field was not there yet."""
+    """The values of `late`; zeros where a field was not there yet."""
     of_lists, of_pairs = i >= 50, i >= 93
     return {
         "number": i,

@@ -162,7 +162,7 @@ def test_objects_whose_streamers_are_written_by_hand(file: Any) -> None:
     for points in (line, markers):
         assert points["fP"].tolist() == [1, 2, 3, 4, 5, 6]
     assert (line["fOption"], markers.name, markers["fMarkerStyle"]) == ("option", "named", 20)
-    # What cannot be read says so, and does not hide what lies beside it.
+    # An object that cannot be read is an error, and does not hide the objects beside it.
     with pytest.raises(farroot.UnsupportedError, match="class TASImage"):
         file["image"]
     image, line = file["both"]

@@ -33,7 +33,7 @@ def tree_of(written: Path, name: str) -> Any:
 
 
 def grids(e: int) -> dict[str, Any]:
-    """What `Grids::fill` fills."""
+    """The values of `Grids::fill`."""
     several = range(e % 3)
 
     def cell(foo: float, bar: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_arrays_have_one_shape_however_they_were_split(written: Path, split: int
     types = TYPES | (WHOLE_TYPES if split < 2 else {})
     assert {name: entry_type(columns[name]) for name in types} == types
     for name, column in columns.items():
-        # Reals of few bits are near what was filled.
+        # Reals of few bits are near the filled values.
         got = ak.to_list(np.round(column, 1) if name in ("dr", "fr") else column)
         assert got == [grids(e)[name] for e in ENTRIES], name
     if split == 99:

@@ -26,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def entry(i: int) -> dict[str, Any]:
-    """What `fill_leaves` fills."""
+    """The values of `fill_leaves`."""
     n, m = i % 3, i % 3
     numbers = [i + k for k in range(24)]
     return {

@@ -1,4 +1,4 @@
-"""A name means the same in every entry point, and what it means in ROOT.
+"""A name means the same in every entry point, and the same as in ROOT.
 
 An alias hid the branch of its name in `arrays` and cuts, and did not in `tree["j"]`, `farroot cat`
 and skims; the columns of a friend in a subdirectory could not be named at all.

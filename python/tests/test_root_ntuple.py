@@ -1,5 +1,5 @@
-"""RNTuples that ROOT itself writes: every kind of field and column, each compared with what was
-filled."""
+"""RNTuples that ROOT itself writes: every kind of field and column, each compared with the filled
+values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bits(number: int, width: int) -> list[bool]:
 
 
 def whole(i: int) -> dict[str, Any]:
-    """What `whole` fills, bases first."""
+    """The values of `whole`, bases first."""
     return {
         "one": i,
         "reduced": i / 4,
@@ -54,7 +54,7 @@ def either(i: int) -> Any:
 
 
 def kinds(i: int) -> dict[str, Any]:
-    """What `kinds` fills."""
+    """The values of `kinds`."""
     several = range(i % 4)
     deep = [[[i] * (i % 3)] * k for k in several]
     return {
@@ -114,7 +114,7 @@ def test_kinds_of_fields(written: Path, compression: int) -> None:
 
 
 def streamed(i: int) -> dict[str, Any]:
-    """What `Streamed::fill` fills."""
+    """The values of `Streamed::fill`."""
     return {
         "base": -i,
         "number": i,
@@ -148,7 +148,7 @@ def test_objects_in_the_streamer_form(written: Path, how: str) -> None:
     part = ntuple.arrays(["several", "holder"], "number % 7 == 3")
     assert part["several"].to_list() == [expected(i)["several"] for i in range(3, 60, 7)]
     assert part["holder"].to_list() == [expected(i)["holder"] for i in range(3, 60, 7)]
-    # Only their data say of what classes the objects of a container are.
+    # Only their data name the classes of the objects of a container.
     assert ntuple["unruly"].array().to_list() == [{"objects": []}] * 60
 
 
@@ -242,8 +242,8 @@ def test_unknown_feature_flags_are_refused(
     good = written / "streamed_recreate.root"
     (header,) = records(good, "header")[1:]
     content = bytearray(good.read_bytes())
-    # Behind type and length of the envelope; a sign bit says that more flags follow, which are
-    # what was the length of the name.
+    # Behind type and length of the envelope; a sign bit says that more flags follow, which take
+    # the place of the length of the name.
     start, end = header.offset, header.offset + header.stored_bytes
     struct.pack_into("<Q", content, start + 8, first)
     struct.pack_into("<Q", content, end - 8, xxhash.xxh3_64_intdigest(content[start : end - 8]))

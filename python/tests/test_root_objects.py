@@ -1,4 +1,4 @@
-"""Single objects that ROOT writes: every member, and what histograms and graphs give."""
+"""Single objects that ROOT writes: every member, and the values of histograms and graphs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from .root import written_by
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]
 
-#: What ROOT's JSON does not tell as members are told: by hand, or lists of lists by their lengths.
+#: Objects that ROOT's JSON does not give as farroot's members: those by hand, or lists of lists by
+#: their lengths.
 NOT_AS_MEMBERS = ("graph_multi", "std_nested", "std_map_of_maps", "style", "matrix_symmetric_")
 #: Its fills are in its buffer, of which uproot and members of the record know nothing.
 BUFFERED = "buffered"
@@ -34,7 +35,7 @@ POLYGONS = ("TH2Poly", "TProfile2Poly")
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the file of `objects.py`, and what ROOT says is in it."""
+    """A folder with the file of `objects.py`, and its members as ROOT has them."""
     return written_by("objects", tmp_path_factory.mktemp("objects"))
 
 
@@ -56,7 +57,7 @@ def test_every_member_is_what_root_says(written: Path, file: Any) -> None:
             continue
         theirs = json.loads(values, strict=False)
         if name == "canvas":
-            # In the file, lists of colours come behind what is drawn.
+            # In the file, lists of colours come behind the drawn objects.
             theirs["fPrimitives"]["arr"] += [{"$ref": 0}] * 2
         assert list(differences(file[name], theirs, name)) == []
         compared += 1

@@ -44,7 +44,7 @@ def inners(i: int) -> list[dict[str, Any]]:
 
 
 def event(i: int) -> dict[str, Any]:
-    """What `Event::fill` fills, as far as columns can hold it."""
+    """The values of `Event::fill`, as far as columns can hold them."""
     odd, third = i % 2 == 1, i % 3
     mine = base(i) if i % 4 else None
     pointed = None if i % 4 == 3 else thing(100 + i) if i % 4 == 2 else thing(i)
@@ -81,7 +81,7 @@ def event(i: int) -> dict[str, Any]:
         "list": [{"fName": "l", "fTitle": ""}] * 2 if third == 2 else None,
         "clones": [thing(i + k) for k in range(third)] if third == 1 else None,
         "histogram": {"fEntries": 1, "TArrayF": [0, 0, i, 0]} if odd else None,
-        # Without what leads back: `next` and `kids`, and the daughter's mother.
+        # Without the pointers that lead back: `next` and `kids`, and the daughter's mother.
         "node": {"value": i, "thing": thing(i)} if odd else None,
         "mother": {"age": i, "daughter": {"number": 2 * i}} if odd else None,
         # Itself once more, without members, or another one.

@@ -34,7 +34,7 @@ def row(i: int) -> dict[str, Any]:
 
 
 def shapes(i: int) -> dict[str, Any]:
-    """What `Shapes::fill` fills."""
+    """The values of `Shapes::fill`."""
     return {
         "parts": [part(i + k) for k in range(3)],
         "grid": [[part(0), part(0)], [part(i), part(i)]],
@@ -58,7 +58,7 @@ def without_bits(objects: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] == 0])
 def test_whole_objects(written: Path, kind: tuple[int, bool]) -> None:
-    """An array of pointers was taken for one, which shows in what follows it."""
+    """An array of pointers was taken for one pointer, which shows in the members behind it."""
     entries = opened(written, "shapes", kind)["shapes."].array().to_list()
     for i, got in enumerate(entries):
         got["objects"] = without_bits(got["objects"])
@@ -127,7 +127,7 @@ def test_enumerations_that_nothing_describes(written: Path, kind: tuple[int, boo
 
 
 def boxes(i: int) -> dict[str, Any]:
-    """What `Boxes::fill` fills."""
+    """The values of `Boxes::fill`."""
     counts = [range((i + k) % 3) for k in range(2)]
     return {
         "maps": [[(i + j, j / 2) for j in count] for count in counts],

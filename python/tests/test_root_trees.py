@@ -1,4 +1,4 @@
-"""Trees that ROOT lays out in many ways, and what it keeps beside their branches."""
+"""Trees that ROOT lays out in many ways, and the objects that it keeps beside their branches."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_split_clones(written: Path, split: int) -> None:
 
 
 def test_cycles(written: Path) -> None:
-    """Each cycle is a tree of its own, and what there is has uproot's names."""
+    """Each cycle is a tree of its own, and all have uproot's names."""
     path = written / "cycles.root"
     ours, theirs = farroot.open(path), uproot.open(path)
     for with_cycle in (True, False):

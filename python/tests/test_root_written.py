@@ -25,7 +25,7 @@ SEEDS = 30
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What ROOT says of all files, by the name of the file."""
+    """ROOT's content of all files, by the name of the file."""
     need_root()
     folder = tmp_path_factory.mktemp("written")
     for number, compression in enumerate(COMPRESSIONS):

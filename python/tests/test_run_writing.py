@@ -48,7 +48,7 @@ def test_xrdcp_and_xrdfs_write(store: tuple[Path, str], tmp_path: Path) -> None:
     (tmp_path / "two").write_text("other")
     run("xrdcp", "-s", str(tmp_path / "one"), f"{top}/new/f")
     assert (folder / "new/f").read_text() == "one"
-    # What was read of it before it was replaced is not what is read of it afterwards.
+    # Bytes that were read before the file was replaced are not read afterwards.
     script = (
         f"set -e; xrdcp -s {top}/new/f -; xrdcp -s -f {tmp_path}/two {top}/new/f;"
         f"xrdcp -s {top}/new/f -; xrdfs {top} mkdir /d; xrdfs {top} mv /new/f /d/g;"

@@ -20,7 +20,7 @@ from .skips import need_versitygw
 
 KEY = "AKIDMARKER"
 SECRET = f"{MARKER}-key"
-# What a signature has, and what is nobody's to see.
+# Parts of a signature, and the key, which nobody may see.
 MARKERS = (MARKER, KEY, "AWS4-HMAC", "Signature=", "aws4_request")
 
 SCRIPT = """
@@ -57,7 +57,7 @@ def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [program, "--quiet", "--access", KEY, "--secret", SECRET]
-    # What it knows of objects beside their bytes, which --nometa would not keep.
+    # Its metadata of objects, which --nometa would not keep.
     known = tmp_path_factory.mktemp("known")
     command += ["--port", f"127.0.0.1:{port}", "posix", "--sidecar", str(known), str(folder)]
     quiet = subprocess.DEVNULL
@@ -79,7 +79,7 @@ def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
 
 
 def run(environment: dict[str, str], *command: str) -> str:
-    """What a command says, of itself and of what is wrong."""
+    """The output of a command, and its errors."""
     done = subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=120
     )

@@ -1,4 +1,5 @@
-"""Lazy frames of polars have the values of a full read, and fetch only what a query needs."""
+"""Lazy frames of polars have the values of a full read, and fetch only the data that a query
+needs."""
 
 from __future__ import annotations
 

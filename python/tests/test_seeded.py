@@ -15,7 +15,7 @@ SEEDS = 6
 
 
 def test_made_up_classes(tmp_path: Path) -> None:
-    """What differs is printed with the file's name, which begins with the seed."""
+    """Differences are printed with the file's name, which begins with the seed."""
     files = seeded.write(tmp_path, 0, SEEDS)
     assert len(files) == 4 * SEEDS
     faults = [fault for path in files for fault in seeded.compare(path)]

@@ -15,7 +15,7 @@ SEEDS = 5
 
 
 def test_made_up_types(tmp_path: Path) -> None:
-    """What differs is printed with the file's name, which begins with the seed."""
+    """Differences are printed with the file's name, which begins with the seed."""
     files = seeded_ntuple.write(tmp_path, 0, SEEDS)
     assert len(files) >= 2 * SEEDS
     faults = [fault for path in files for fault in seeded_ntuple.compare(path)]

@@ -1,4 +1,4 @@
-"""Skims with new columns, which are written beside what is copied."""
+"""Skims with new columns, which are written beside the copied ones."""
 
 from __future__ import annotations
 

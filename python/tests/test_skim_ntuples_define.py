@@ -29,7 +29,7 @@ DEFINED: dict[str, Any] = {
     "pairs": lambda jets: ak.zip({"pt": jets, "half": jets / 2}),
     "none": lambda jets: jets[:, :0],
 }
-#: What passes, and how many clusters of a file are copied, give some entries and are left out.
+#: Cuts, and how many clusters of a file are copied, give some entries and are left out.
 CUTS: dict[str | None, tuple[int, int, int]] = {
     None: (5, 0, 0),
     "n >= 2": (3, 0, 2),

@@ -93,8 +93,8 @@ def test_what_is_there_stays_without_being_asked(tmp_path: Path) -> None:
 def test_a_file_that_is_made_meanwhile_stays_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """The name was looked at before the first byte only: what another program had written there
-    until the end was replaced."""
+    """The name was looked at before the first byte only: a file that another program had written
+    there until the end was replaced."""
     output = tmp_path / "out.parquet"
     finish = ParquetWriter.finish
 

@@ -171,7 +171,7 @@ def test_types_that_the_user_decodes(made: Path) -> None:
         np.testing.assert_array_equal(tree["int32"].array(library="np"), expected.int32)
         steps = list(tree.iterate(["jagged"], step_size=300))
         assert ak.array_equal(ak.concatenate(steps).jagged, expected.jagged)
-        # Formulas once got values or bytes, depending on what had been read of the tree before.
+        # Formulas once got values or bytes, depending on earlier reads of the tree.
         for one in (tree, farroot.open(made)["events"]):
             part = one.arrays(["jagged", "twice"], aliases={"twice": "int32 * 2"}, cut="int32 > 0")
             kept = expected[expected.int32 > 0]
@@ -272,7 +272,7 @@ def test_what_no_file_describes_is_read_by_who_knows_it(
     events = file["KM3NET_EVENT"].arrays(["snapshotHits", "triggeredHits"])
     assert ak.num(events.snapshotHits).to_list() == [96, 124, 78]
     assert ak.num(events.triggeredHits).to_list() == [18, 53, 9]
-    # What has triggered is among what there was.
+    # The triggered hits are among all hits.
     for event in events:
         seen = set(ak.to_list(ak.zip((event.snapshotHits.dom_id, event.snapshotHits.time))))
         cause = event.triggeredHits

@@ -93,7 +93,7 @@ def test_copies_go_through_links_and_into_devices(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_an_update_says_that_its_file_is_gone(tmp_path: Path, how: str) -> None:
-    """Regression: it said that it was done, and what it had written was nowhere."""
+    """Regression: it reported success, and the written file was nowhere."""
     path = tmp_path / "f.root"
     with farroot.recreate(path) as file:
         file["a"] = np.histogram([1, 2, 3], bins=3)

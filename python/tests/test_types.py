@@ -15,7 +15,7 @@ PYTHON = Path(__file__).parents[1]
 
 
 def checked(code: str, folder: Path) -> str:
-    """What mypy says of a program, without the lines about notes that follow errors."""
+    """mypy's output about a program, without the lines about notes that follow errors."""
     program = folder / "program.py"
     program.write_text(f"from pathlib import Path\nimport farroot\n{code}")
     done = subprocess.run(

@@ -140,7 +140,7 @@ def test_a_source_goes_to_other_processes(served: str, made: Path) -> None:
 def test_columns_are_remembered_when_a_process_ends(
     served: str, made: Path, tmp_path: Path
 ) -> None:
-    """Nothing is closed. What the next process gains by it is counted in virtual time."""
+    """Nothing is closed. The gain of the next process is counted in virtual time."""
     script = (
         "import sys, farroot, uproot\n"
         # So that the file's metadata are stored before uproot reads.

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-#: What each does, and which of its names is compared. All are ways to call that many programs have.
+#: The purpose of each, and which of its names is compared. All are ways to call that many programs
+#: have.
 SNIPPETS = {
     "histograms by their class": """
 with uproot.open(hists) as file:

@@ -41,7 +41,7 @@ CLASSES = [
     (ReadOnlyDirectory, farroot.Directory),
     (ReadOnlyFile, farroot.File),
 ]
-#: What only uproot's own machinery calls.
+#: Names that only uproot's own machinery calls.
 INSIDE = ("hook_", "class_", "base_names", "behaviors", "cursor", "chunk", "parents", "encoded_")
 
 

@@ -59,8 +59,8 @@ def test_geant4_writes_ntuples_and_histograms() -> None:
 
 
 def test_profiles_without_squares_of_weights_are_not_weighted() -> None:
-    """Profiles of this version have no such member; a profile's errors, and what hist makes of it,
-    asked for it. The errors are ROOT's."""
+    """Profiles of this version have no such member; a profile's errors, and the conversion to
+    hist, read it. The errors are ROOT's."""
     profile = farroot.open(TESTDATA / "by_geant4.root")["p1"]
     expected = [4.1509961733021665] * 2 + [3.9860869143671325] * 2
     assert np.allclose(profile.errors(), expected, rtol=1e-12)

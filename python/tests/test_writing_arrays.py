@@ -20,7 +20,7 @@ from .same import same_awkward
 
 
 def given_back(array: Any, type_: Any = None) -> Any:
-    """What the engine holds of an array."""
+    """An array as the engine holds it."""
     layout = _columns.to_layout(array)
     wanted = _columns.type_of(layout) if type_ is None else _types.to_type(type_)
     held = _core.Array(_columns.to_column(layout, wanted))

@@ -16,7 +16,7 @@ from .test_remote import running_xrootd
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What a server lets others write to."""
+    """The folder that a server lets others write to."""
     folder = tmp_path / "served"
     folder.mkdir()
     folder.chmod(0o777)

@@ -1,4 +1,4 @@
-"""Files that are written: when they are there, and what is in them so far."""
+"""Files that are written: when they are there, and their content so far."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _broken(path: Any, error: type[BaseException], **options: Any) -> None:
 
 
 class Simple:
-    """A file-like object that only does what writing needs."""
+    """A file-like object with only the methods that writing needs."""
 
     def __init__(self) -> None:
         self.buffer = io.BytesIO()

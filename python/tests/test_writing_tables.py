@@ -293,7 +293,7 @@ def test_a_large_batch_is_converted_in_runs(
             monkeypatch.setattr("farroot.writing._tables.RUN_BYTES", size)
             monkeypatch.setattr("farroot.writing._tables.COLUMN_RUN_BYTES", 0)
             with farroot.recreate(tmp_path / "f.root", reproducible=True) as file:
-                # What is cut out of a larger array is not at its beginning.
+                # A slice of a larger array is not at its beginning.
                 twice = {name: ak.concatenate([each, each]) for name, each in data.items()}
                 table = getattr(file, make)("t", {name: each[:0] for name, each in data.items()})
                 table.extend({name: each[500:1500] for name, each in twice.items()})
@@ -320,7 +320,7 @@ def test_a_large_batch_is_taken_whole_or_not_at_all(
     assert_read(tmp_path / "f.root", "t", right)
 
 
-#: A type, and what a column of a few entries may be given.
+#: A type, and values that a column of a few entries may get.
 FEW: list[tuple[str, list[Any]]] = [
     ("float32", [[0.1], [3], [(1 << 24) + 1], [True], [0.1, 1 << 40], ["x"], [1e300], [None]]),
     ("float32", [np.array([0.1], "f4"), np.array([0.1]), np.arange(6, dtype="f4")[::2], 1.5]),

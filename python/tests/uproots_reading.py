@@ -32,7 +32,7 @@ READS = ("open", "iterate", "concatenate", "num_entries")
 OTHERS = ("create", "recreate", "update", "dask", "dask_write", "graphed")
 #: The remote server and its folder in which tests look for an absent file.
 FAR, FOLDER = "root://eospublic.cern.ch//", "eos/root-eos/cms_opendata_2012_nanoaod"
-#: What a file of tests has that reads.
+#: The calls in a file of tests that reads.
 FILES = re.compile(r"\buproot\.(open|iterate|concatenate|num_entries)\b")
 
 
@@ -73,7 +73,7 @@ class Suite:
             try:
                 sys.modules[name] = importlib.import_module("farroot" + name[len("uproot") :])
             except ImportError:
-                # What only uproot has inside stays uproot's.
+                # A name that only uproot has inside stays uproot's.
                 continue
         sys.modules["uproot"] = farroot
         # Tests are made for each handler, which changes nothing here.

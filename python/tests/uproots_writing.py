@@ -3,12 +3,12 @@
     python -m tests.uproots_writing FOLDER [--uproot] [pytest's own arguments]
 
 FOLDER is a copy of uproot's repository, of which nothing is kept here; its source distribution has
-the tests, too (``pip download --no-binary uproot --no-deps uproot``, with hatchling and hatch-vcs).
-All tests run where ROOT, hist, pandas, ``dask-awkward``, ``dask[array,distributed]<2025.4``,
-``awkward-pandas``, rangehttpserver, deflate and isal are installed, and the corpus is there;
-``--timeout 60`` ends two that wait for servers. What a test writes is
-written by farroot, and read by uproot and ROOT, as the test says; ``--uproot`` lets uproot write,
-to know which tests can pass at all. Counted are the tests that write.
+the tests, too (``pip download --no-binary uproot --no-deps uproot``, with hatchling and
+hatch-vcs). All tests run where ROOT, hist, pandas, ``dask-awkward``,
+``dask[array,distributed]<2025.4``, ``awkward-pandas``, rangehttpserver, deflate and isal are
+installed, and the corpus is there; ``--timeout 60`` ends two that wait for servers. farroot writes
+the files of a test, and uproot and ROOT read them, as in the test; ``--uproot`` lets uproot write,
+to know which tests can pass at all. Only the tests that write count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import farroot.writing.identify
 
 from .skips import corpus_folder
 
-#: What a file of tests has that writes.
+#: The calls in a file of tests that writes.
 WRITES = re.compile(r"\b(recreate|create|update|mktree|mkrntuple|uproot\.writing)\b")
 FUNCTIONS = ("create", "recreate", "update")
 CLASSES = (
@@ -38,7 +38,7 @@ CLASSES = (
 
 
 class Suite:
-    """A plugin that replaces what writes, and notes which tests do."""
+    """A plugin that replaces the functions that write, and notes which tests call them."""
 
     def __init__(self, is_replaced: bool) -> None:
         self.is_replaced = is_replaced

@@ -185,7 +185,7 @@ def subjects(folder: Path) -> Subjects:
     return Subjects(path, {name: one for name, one in found.items() if one is not None})
 
 
-#: Methods that end what others use, or wait.
+#: Methods that end objects that others use, or wait.
 _LEFT = frozenset(("close", "live_timeline", "install", "fill", "abandon", "map"))
 _SPECIAL = ("__getitem__", "__contains__", "__call__")
 #: Functions that install something, or need packages that are not always there.

@@ -1,7 +1,7 @@
 """Dictionaries of ROOT for the scripts of this folder: compiled once, and kept in the checkout.
 
-A dictionary lies in ``build/dictionaries`` with copies of its headers, under a name that says what
-it was made of: the headers, the macro that was defined, the version of ROOT.
+A dictionary lies in ``build/dictionaries`` with copies of its headers, under a name that is made
+of its sources: the headers, the macro that was defined, the version of ROOT.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import ROOT
 
 HERE = Path(__file__).parent
 KEPT = Path(__file__).parents[3] / "build" / "dictionaries"
-#: Without optimisation: compiling takes longer than what is compiled runs.
+#: Without optimisation: compiling takes longer than the compiled code runs.
 OPTIONS, FLAGS = "kfsO", "-O0"
 
 

@@ -1,4 +1,5 @@
-"""Writes trees of `experiments.h` or `forms.h` with ROOT, and beside each what was filled.
+"""Writes trees of `experiments.h` or `forms.h` with ROOT, and beside each the values that were
+filled.
 
 usage: experiments.py FOLDER HEADER NAME...
 

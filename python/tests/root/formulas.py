@@ -1,4 +1,5 @@
-"""A tree whose aliases are formulas, and what ROOT draws of each: `python -m ... FOLDER`."""
+"""A tree whose aliases are formulas, and the values that ROOT draws of each: `python -m ...
+FOLDER`."""
 
 from __future__ import annotations
 

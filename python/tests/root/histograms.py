@@ -1,4 +1,4 @@
-"""Makes histograms from seeds with ROOT, and tells as JSON what ROOT finds in those of any file.
+"""Makes histograms from seeds with ROOT, and prints as JSON how ROOT reads those of any file.
 
 usage: histograms.py FOLDER FIRST SEEDS
        histograms.py FOLDER
@@ -236,7 +236,7 @@ def histogram(shape: Shape, number: int, dimensions: int) -> Iterator[Any]:
     _limited(axes)
     chosen = options(shape)
     if letter in "IL" and chosen["weights"] == "huge":
-        # ROOT leaves out what would make a bin the largest number exactly.
+        # ROOT leaves out a fill that would make a bin the largest number exactly.
         chosen["weights"] = "whole"
     decoration = shape.chance.random()
     for which, own in enumerate(of_inputs(shape, number, axes)):
@@ -625,7 +625,7 @@ def make(folder: Path, first: int, seeds: int) -> None:
                 is_loose |= it.InheritsFrom("TH1") and not has_limits(it)
                 told[path.stem] = tell(it)
                 if it.InheritsFrom("TH1"):
-                    # What waits in buffers is counted twice by ROOT's own merger.
+                    # ROOT's own merger counts entries that wait in buffers twice.
                     it.BufferEmpty(1)
                     write(emptied[-1], it)
             for count in range(1, INPUTS + 1):
@@ -654,7 +654,7 @@ def write(path: Path, it: Any) -> None:
 
 
 def of_file(path: Path) -> dict[str, Any] | None:
-    """What is told of the object in a file, as ROOT reads it."""
+    """The facts of the object in a file, as ROOT reads it."""
     file = ROOT.TFile.Open(str(path))
     it = file.Get(NAME) if file else None
     if not it:
@@ -669,7 +669,7 @@ def main(folder: Path, *numbers: str) -> None:
         ROOT.gErrorIgnoreLevel = ROOT.kFatal
         make(folder, *map(int, numbers))
     else:
-        # What ROOT merely tells about weighted efficiencies is no complaint.
+        # ROOT's messages about weighted efficiencies are no complaints.
         ROOT.gErrorIgnoreLevel = ROOT.kWarning
         with (folder / "told.jsonl").open("a", encoding="utf-8") as lines:
             for path in sorted(folder.glob("*.root")):

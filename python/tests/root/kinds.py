@@ -13,7 +13,7 @@ from . import dictionary
 
 
 def write_odd_ones(file: ROOT.TFile) -> None:
-    """What has a streamer written by hand."""
+    """Classes with a streamer written by hand."""
     numbers = ROOT.TExMap()
     for key, value in ((3, 4), (100, -7), (5, 1 << 40)):
         numbers.Add(key, value)

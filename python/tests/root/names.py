@@ -1,4 +1,4 @@
-"""Writes trees whose names could mean several things, and prints what ROOT takes them for.
+"""Writes trees whose names could mean several things, and prints ROOT's meaning of them.
 
 usage: names.py FOLDER
 """

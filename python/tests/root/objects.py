@@ -1,4 +1,4 @@
-"""Writes the objects of `objects.h` with ROOT, and beside them what ROOT says is in them.
+"""Writes the objects of `objects.h` with ROOT, and beside them their members as ROOT has them.
 
 usage: objects.py FOLDER
 """
@@ -13,7 +13,7 @@ from . import dictionary
 
 
 def write_unclosed(folder: str) -> None:
-    """Histograms and graphs in a file that is closed, and in what it was before that."""
+    """Histograms and graphs in a file that is closed, and in the same file before that."""
     path = os.path.join(folder, "closed.root")
     file = ROOT.TFile(path, "RECREATE")
     for classname in ("TH1F", "TH2D", "TH3I", "TProfile"):

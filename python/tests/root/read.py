@@ -1,6 +1,6 @@
-"""Reads all of the files in a folder, and says as JSON what is in them: what others have written.
+"""Reads all of the files in a folder, which others have written, and prints their content as JSON.
 
-What ROOT warns of stays on the standard error.
+ROOT's warnings stay on the standard error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT.gROOT.SetBatch(True)
 
 
 def value(event: Any, branch: Any) -> Any:
-    """A text, or all numbers of an entry, flat. What PyROOT makes of bytes is left aside."""
+    """A text, or all numbers of an entry, flat. PyROOT's form of bytes is left aside."""
     leaf = branch.GetListOfLeaves()[0]
     if leaf.ClassName() == "TLeafC":
         return str(leaf.GetValueString())
@@ -31,7 +31,7 @@ def plain(what: Any) -> Any:
     if isinstance(what, (bool, int, float)):
         return what
     if isinstance(what, str):
-        return ord(what)  # What PyROOT makes of a number of one byte.
+        return ord(what)  # PyROOT's form of a number of one byte.
     if kind.startswith("optional<"):
         if not what.has_value():
             return None

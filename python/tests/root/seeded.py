@@ -1,8 +1,8 @@
 """Classes and branches made up from a seed, as C++ that ROOT compiles.
 
 `source` gives the code for some seeds: for each a handful of classes and a function
-``seeded_N(path, options)``, which writes ``path.root`` and, beside it, what it has filled as
-lines of JSON. Members whose name begins with ``*`` there are pointers.
+``seeded_N(path, options)``, which writes ``path.root`` and, beside it, the filled values as lines
+of JSON. Members whose name begins with ``*`` there are pointers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAVES = {
 
 @dataclass
 class Class:
-    """One class, with what fills its members and what tells them."""
+    """One class, with the code that fills its members and the code that prints them."""
 
     name: str
     bases: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Generator(Seed):
         return self.random.choice(found) if found else None
 
     def item(self, depth: int) -> str:
-        """What a collection holds."""
+        """The type of a collection's items."""
         kind = self.random.random()
         if kind < 0.35 or depth > 3:
             return self.number()

@@ -2,7 +2,7 @@
 
 `source` gives the code for some seeds: for each enumerations, classes and a function
 ``seeded_ntuple_N(writer)``, which declares fields of these and of other types, fills them, and
-tells what it has filled as lines of JSON.
+prints the filled values as lines of JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNDERLYING = (
 
 @dataclass
 class Class:
-    """One class, with what fills its members and what tells them."""
+    """One class, with the code that fills its members and the code that prints them."""
 
     name: str
     bases: list[str] = field(default_factory=list)
@@ -125,8 +125,8 @@ class Generator(Seed):
                 return f"std::tuple<{','.join(types)}>"
             case "variant":
                 types = [self.type(inner) for _ in range(self.random.randint(1, 5))]
-                # ROOT takes sets, maps and streamed objects for aligned to 16 bytes, and
-                # so looks at wrong places for what is behind a variant in a variant or in an array.
+                # ROOT takes sets, maps and streamed objects for aligned to 16 bytes, and so looks
+                # at wrong offsets for the bytes behind a variant in a variant or in an array.
                 wrong = ("set<", "map<", f"N{self.seed}C")
                 if depth > 0:
                     types = ["float" if any(w in t for w in wrong) else t for t in types]
@@ -218,7 +218,7 @@ class Generator(Seed):
         return cls
 
     def streamable(self) -> str:
-        """What ROOT's streamer writes, too."""
+        """Types that ROOT's streamer writes, too."""
         number = self.random.choice([each for each in NUMBERS if each != "char"])
         kind = self.random.choice(("number", "text", "vector", "nested", "map"))
         if kind == "map":
@@ -296,7 +296,7 @@ class Generator(Seed):
         return [(self.fresh("f"), kind) for kind in kinds]
 
     def projections(self, fields: list[tuple[str, str]]) -> list[str]:
-        """Projected fields, and of what they are, for whoever compares."""
+        """Projected fields, and their sources, for the comparison."""
         made = []
         for name, kind in fields:
             is_list = kind.startswith(("std::vector<", "ROOT::RVec<", "std::map", "std::set"))

@@ -1,4 +1,4 @@
-"""Writes what docs/not-read.md names with ROOT.
+"""Writes the objects that docs/not-read.md names with ROOT.
 
 usage: unread.py FOLDER
 """

@@ -1,4 +1,4 @@
-"""Prints what ROOT reads of branches, in lines of JSON.
+"""Prints the values that ROOT reads of branches, in lines of JSON.
 
 usage: values.py FILE TREE BRANCH...
 
