@@ -273,8 +273,7 @@ class ColumnRequest:
 
 @final
 class Decision:
-    """The cut of entries: columns, and a function of them or a formula that the engine
-    computes."""
+    """The cut of entries: columns, and a function of them or a formula of the engine."""
 
     def __new__(cls, columns: Sequence[ColumnRequest], function: Mask | Program) -> Decision: ...
 
@@ -496,8 +495,7 @@ class Table:
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
     def chain_files(self) -> list[tuple[str, str, int, int]] | None:
-        """Of each file of a chain the values of its `ChainFile`; None of a table that is no
-        chain."""
+        """Of each file of a chain the values of its `ChainFile`; None of other tables."""
 
     def stored(self) -> StoredBytes:
         """Bytes of all baskets of a tree."""
@@ -640,8 +638,7 @@ class Presumed:
     @property
     def table(self) -> Table: ...
     def confirm(self) -> bool:
-        """Waits for the server's answer; False if it is another file: discard the data that were
-        read."""
+        """Waits for the server's answer; False if it is another file: discard the data."""
 
 @final
 class TableLocation:
@@ -752,8 +749,7 @@ def skim(
     places: Sequence[TableLocation], target: str, choice: Any, progress: Merging
 ) -> tuple[Any, ...]: ...
 def credentials_found() -> list[str]:
-    """The places that are searched for credentials and the credential in each, a line of JSON a
-    place."""
+    """Places that are searched for credentials, and those found, a line of JSON a place."""
 
 def with_access(
     address: str,
