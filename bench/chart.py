@@ -18,7 +18,7 @@ class Series:
 
 
 def line_chart(title: str, x_name: str, y_unit: str, series: list[Series]) -> str:
-    """Both axes begin at zero and are linear: the slope is what distance costs."""
+    """Both axes begin at zero and are linear: the slope is the cost of distance."""
     x_step, x_end = axis(max(x for one in series for x, _ in one.points))
     y_step, y_end = axis(max(y for one in series for _, y in one.points))
 

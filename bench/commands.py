@@ -8,8 +8,8 @@ import subprocess
 
 
 def base_environment() -> dict[str, str]:
-    """Of this process, without what would compile farroot's modules at each import: it lies in the
-    checkout, while pip has compiled those of its peers."""
+    """Of this process, without the variable that would make each import compile farroot's modules:
+    they lie in the checkout, while pip has compiled those of its peers."""
     return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 

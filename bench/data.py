@@ -2,8 +2,8 @@
 
     python bench/data.py [NAME...]
 
-Beside NAME.root lies NAME.json: what was made (branches, baskets, bytes), and by which recipe.
-A file is made again only if its recipe has changed. Needs ROOT, whose files are the ones out there.
+Beside NAME.root lies NAME.json: the content (branches, baskets, bytes), and the recipe. A file is
+made again only if its recipe has changed. Needs ROOT, whose files are the ones out there.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table to make. `figure` is what the table compares: time_s, round_trips, or peak_bytes."""
+    """A table to make. `figure` is the quantity that the table compares: time_s, round_trips, or
+    peak_bytes."""
 
     about: str
     file: str
@@ -125,7 +126,8 @@ ROOT_LOOP_SAMPLES = tuple(
 
 
 def led(peer: Peer) -> tuple[Peer, Peer]:
-    """A program under `farroot run`, without a cache and with one that has what it reads."""
+    """A program under `farroot run`, without a cache and with one that has all bytes of its
+    reads."""
     name = f"farroot run -- {peer.name}"
     without = replace(peer, name=name, is_led=True)
     return without, replace(without, name=f"{name}, cached", is_cached=True)

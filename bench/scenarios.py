@@ -1,4 +1,4 @@
-"""Reads from several sources, and what happens to them meanwhile. Data only; sources.py acts."""
+"""Reads from several sources, and the faults meanwhile. Data only; sources.py acts."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def measured(found: list[Row], runs: int, rtt: str) -> tuple[list[dict], list[di
             answer = commands.answer_of(row.command, row.environment, timeout_s=120)
             one = {"link": rtt.replace("ms", " ms"), "job": row.job, "peer": row.peer}
             one |= {key: answer[key] for key in ("time_s", "failed") if key in answer}
-            # The first round fills caches, and what farroot remembers.
+            # The first round fills caches, and farroot's notes.
             if number:
                 each.append({"run": number - 1, **one})
     return [summary(row, each) for row in found], each

@@ -2,7 +2,7 @@
 that of docs/jobs.md from sim/record/.
 
     python bench/tables.py            # write them
-    python bench/tables.py --check    # name the pages that are not what the records say
+    python bench/tables.py --check    # name the pages that differ from the records
 
 The pages of docs/measured/ are written as a whole, from the questions in pages.py that have
 records. In the other pages only the text between `<!-- table NAME: RECORDS -->` and
@@ -93,7 +93,7 @@ def is_answered(question: Question) -> bool:
 
 
 def caption(question: Question) -> str:
-    """Record, date, commit, class of machine, versions, and what the record adds."""
+    """Record, date, commit, class of machine, versions, and the other facts of the record."""
     found = {name: record(name) for name in question.records}
     facts: dict[str, list[str]] = {}
     for name, one in found.items():
@@ -128,7 +128,7 @@ def record(name: str) -> dict:
 
 
 def peers(question: Question) -> Rows:
-    """A line a peer: median, least, most, and what else the record knows of it."""
+    """A line a peer: median, least, most, and the other figures of the record."""
     lines = record(question.records[0])["table"]
     names = ["", "median, s", "min", "max"]
     if all("near_s" in line for line in lines):
@@ -304,7 +304,8 @@ def by_median(line: dict) -> float:
 
 
 def costs() -> str:
-    """What farroot takes more of than the programs of the same rows: connections and bytes."""
+    """Resources of which farroot takes more than the programs of the same rows: connections and
+    bytes."""
     rows = [["", "ROOT", "uproot", "farroot", "record"]]
     for one in COSTS:
         lines = {line["peer"]: line for line in record(one.record)["table"]}
@@ -331,7 +332,8 @@ def simulated_jobs(name: str) -> list[dict]:
 
 
 def simulated_table(name: str) -> str:
-    """A line a number of jobs, a column a client: efficiencies; then what was moved for them."""
+    """A line a number of jobs, a column a client: efficiencies; then the bytes that were moved for
+    them."""
     lines = simulated_jobs(name)
     clients = list(dict.fromkeys(line["client"] for line in lines))
     counts = list(dict.fromkeys(line["jobs"] for line in lines))

@@ -74,7 +74,7 @@ def served(rtt_ms: int) -> Iterator[str]:
 
 
 def read(client: str, url: str) -> dict:
-    """What one client says, in a process of its own."""
+    """The figures of one client, in a process of its own."""
     command = [sys.executable, HERE / "read_three.py", client, url, *COLUMNS]
     if client == "farroot":
         command += ["--timeline", FOLDER / "timeline.svg"]
@@ -89,7 +89,7 @@ def read(client: str, url: str) -> dict:
 
 
 def table(near: dict[str, dict], far: dict[str, dict]) -> Iterator[str]:
-    """Both clients side by side; round trips are what distance costs, divided by it."""
+    """Both clients side by side; round trips are the cost of distance, divided by it."""
     rows = [f"at {RTT_MS} ms", "at 0 ms", "round trips", "requests", "bytes"]
     yield f"{'':>10}" + "".join(f"{row:>14}" for row in rows)
     for client in CLIENTS:

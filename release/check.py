@@ -108,7 +108,7 @@ def check_recipe() -> None:
         raise CheckError(f"{recipe}: not of version {version}")
     from rattler_build import Stage0Recipe, VariantConfig
 
-    # What conda-forge sets for every recipe.
+    # The variants that conda-forge sets for every recipe.
     variants = VariantConfig({"c_stdlib": ["sysroot"], "c_stdlib_version": ["2.17"]})
     if not Stage0Recipe.from_file(str(recipe)).render(variants):
         raise CheckError(f"{recipe}: renders to nothing")

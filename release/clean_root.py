@@ -99,7 +99,7 @@ def _in_debian(debian: Debian, machine: str, wheel: Path, run: Run) -> str:
 
 
 def _bootstrap(root: Path, suite: str, machine: str, packages: Sequence[str], run: Run) -> None:
-    """Makes a minimal Debian; what an interrupted debootstrap has left is removed."""
+    """Makes a minimal Debian; the remains of an interrupted debootstrap are removed."""
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     run(

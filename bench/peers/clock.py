@@ -26,7 +26,7 @@ FOLDERS: list[Path] = []
 
 
 def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
-    """The job: what to read. `more` are options of one peer alone."""
+    """The job: the columns to read. `more` are options of one peer alone."""
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--tree", default="Events")
@@ -67,7 +67,8 @@ STEP = ("--step", {"default": "100 MB", "type": step})
 
 
 def many_files(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
-    """The job of many files: `urls` of the sample, and by what its time is to be multiplied."""
+    """The job of many files: `urls` of the sample, and the factor by which its time is to be
+    multiplied."""
     args = arguments(
         *more,
         ("--files", {"type": int, "required": True}),
@@ -94,7 +95,7 @@ def work(seconds: float) -> None:
 
 
 def link() -> dict[str, int]:
-    """What this side's link has carried so far; nothing outside the lab."""
+    """The bytes that this side's link has carried so far; none outside the lab."""
     control = os.environ.get("FARLAB_CONTROL")
     if not control:
         return {}
@@ -243,7 +244,8 @@ def parts(arrays: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 
 def written(target: Path) -> dict[str, Any]:
-    """What is in a file that was written, by uproot: entries, numbers, and the file's own bytes."""
+    """The content of a file that was written, by uproot: entries, numbers, and the file's own
+    bytes."""
     import uproot
 
     file_bytes = target.stat().st_size

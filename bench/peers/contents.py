@@ -13,7 +13,7 @@ MANY = {"filter_classname": "TH1D"}
 
 
 def numbers(each: Any) -> list[Any]:
-    """Arrays: contents of bins, coordinates of points, or what a ``std::vector`` holds."""
+    """Arrays: contents of bins, coordinates of points, or items of a ``std::vector``."""
     if hasattr(each, "axes"):
         found = [each.values(flow=True)]
     elif hasattr(each, "values"):

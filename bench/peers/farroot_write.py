@@ -1,4 +1,4 @@
-"""farroot: writes what write100.root holds, from memory."""
+"""farroot: writes the entries of write100.root, from memory."""
 
 import clock
 import farroot

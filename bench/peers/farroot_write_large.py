@@ -1,4 +1,4 @@
-"""farroot: writes entries that are made up batch after batch, to see what writing holds in memory.
+"""farroot: writes entries that are made up batch after batch, to measure the memory of writing.
 
 `--gigabytes` of float columns, a batch of `--batch` entries at a time; nothing reads the file.
 """
@@ -7,7 +7,7 @@ import argparse
 
 import clock
 import farroot
-import farroot.writing  # what it imports is no part of what writing holds
+import farroot.writing  # its imports are no part of the memory of writing
 import numpy as np
 
 parser = argparse.ArgumentParser()

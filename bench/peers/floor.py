@@ -65,7 +65,7 @@ def basket_ranges() -> list[tuple[int, int]]:
 
 
 def opening() -> bytes:
-    """What a connection sends before its reads; four answers are due."""
+    """The messages of a connection before its reads; four answers are due."""
     path = urlsplit(args.url).path.replace("//", "/", 1).encode()
     return b"".join(
         [
@@ -122,7 +122,8 @@ class Connection:
         self.in_flight += size
 
     def behind(self) -> float:
-        """How long it will take for what it owes, in no unit: bytes by bytes delivered so far."""
+        """How long it will take for the bytes that it owes, in no unit: these by the bytes
+        delivered so far."""
         return self.in_flight / (self.body_bytes + READ_BYTES)
 
     def send(self) -> None:

@@ -54,7 +54,7 @@ def set_cache(args: argparse.Namespace, tree, entries) -> None:
 
 
 def warm_up(args: argparse.Namespace) -> None:
-    """Loads and compiles what the first read would."""
+    """Loads and compiles the code that the first read would."""
 
     def read_one(tree) -> None:
         set_cache(args, tree, 1)

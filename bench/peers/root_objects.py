@@ -1,4 +1,4 @@
-"""ROOT: from the path to the numbers of objects, as views of what it holds."""
+"""ROOT: from the path to the numbers of objects, as views of its memory."""
 
 import clock
 import contents

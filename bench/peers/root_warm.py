@@ -1,4 +1,5 @@
-"""Loads what a first use of ROOT loads, for scripts whose clock is to start after that."""
+"""Loads the libraries that a first use of ROOT loads, for scripts whose clock is to start after
+that."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,8 @@ void fill_one(TTree* tree) {
 
 
 def warm_up(use: Callable[[Any], object]) -> None:
-    """The tree library, the writing of a file, and what `use` compiles for a tree of one entry."""
+    """The tree library, the writing of a file, and the code that `use` compiles for a tree of one
+    entry."""
     for library in ("libTree", "libNetxNG"):
         ROOT.gSystem.Load(library)
     file = ROOT.TMemFile("warm.root", "RECREATE")

@@ -1,4 +1,4 @@
-"""ROOT: writes what write100.root holds, from memory, in a loop compiled with -O2.
+"""ROOT: writes the entries of write100.root, from memory, in a loop compiled with -O2.
 
 `--as`: `tree` or `ntuple`, one after the other (with `--threads`, baskets or pages are compressed
 by ROOT's own threads); `merger`: TBufferMerger, `parallel`: RNTupleParallelWriter, one writer a

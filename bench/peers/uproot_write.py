@@ -1,4 +1,4 @@
-"""uproot: writes what write100.root holds, from memory; `--threads` is always one."""
+"""uproot: writes the entries of write100.root, from memory; `--threads` is always one."""
 
 import clock
 import uproot

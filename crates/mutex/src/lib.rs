@@ -6,7 +6,7 @@
 //! outside of themselves: threads that wait for one of `parking_lot` are listed in a table that all
 //! locks of a process share, and that a fork may find locked.
 //!
-//! A panic poisons nothing here: who takes the lock next finds what was there.
+//! A panic poisons nothing here: the next holder of the lock finds the value as it was left.
 
 mod appended;
 mod per_process;
