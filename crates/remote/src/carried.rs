@@ -16,7 +16,7 @@ pub struct FileMemory {
 
 impl Remote {
     /// The notes about a file; `None` where there are none: for local files, for servers that do
-    /// not say when a file changed, and without a store.
+    /// not report when a file changed, and without a store.
     ///
     /// # Errors
     /// `InvalidArgument` for text that is not an address.

@@ -157,7 +157,7 @@ impl Remote {
                     }
                     None => return Err(error),
                 },
-                // How servers say that it is there, and that they make none.
+                // Servers answer so for a folder that is there, and where they make none.
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     match self.is_http_folder(&there).await {
                         Ok(true) => break,

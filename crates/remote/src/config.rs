@@ -24,8 +24,7 @@ pub struct Config {
     /// Threads that decompress and decode; 0 decodes on the caller's own task
     /// (`FARROOT_DECODE_THREADS`; default: one a core).
     pub decode_threads: usize,
-    /// Connections asked for at the first moment, since each starts slowly
-    /// (`FARROOT_CONNECTIONS`).
+    /// Connections begun at the first moment, since each starts slowly (`FARROOT_CONNECTIONS`).
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
@@ -56,7 +55,7 @@ pub struct Config {
     /// How long bytes that the servers of a file owe are waited for in all, whether nothing of them
     /// comes or less than `least_rate` makes of this time: from the first request to its answer,
     /// login and open included, or since enough last came, requests sent again and other sources
-    /// included (`FARROOT_SILENCE_TIMEOUT`, seconds). Pauses that a server asks for come on top, up
+    /// included (`FARROOT_SILENCE_TIMEOUT`, seconds). Pauses that a server requests come on top, up
     /// to ten minutes; a server that takes no connections any more has `outage_timeout`.
     pub silence_timeout: Duration,
     /// Bytes per second that the servers of a file have to bring together while they owe more
@@ -72,7 +71,7 @@ pub struct Config {
     /// Sources of one file that are read from at the same time, unless there is much to read
     /// (`FARROOT_SOURCES`).
     pub sources_active: u32,
-    /// Whether redirectors are asked where else a file is (`FARROOT_DISCOVERY`; 0: never).
+    /// Whether redirectors are asked for other locations of a file (`FARROOT_DISCOVERY`; 0: never).
     pub discovery: bool,
     /// A redirector is first asked when a read has lasted this long, or a server fails
     /// (`FARROOT_DISCOVERY_AFTER`, seconds).
@@ -85,7 +84,7 @@ pub struct Config {
     /// Whether bytes are read with checksums where servers offer them (`FARROOT_CHECKSUMS`: `auto`,
     /// `always`, `never`).
     pub checksums: Checksums,
-    /// The name sent at login, and as whom servers that believe names are asked (`FARROOT_USER`;
+    /// The name sent at login, by which servers that trust names know the user (`FARROOT_USER`;
     /// default, with the environment: the name of the user who runs the process).
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
@@ -103,8 +102,8 @@ pub struct Config {
     /// The user's credentials: where they are searched for, not their secrets. By default none,
     /// without the environment.
     pub wallet: Wallet,
-    /// Believe any server to be the one that it is asked for as: for one call that says so, never
-    /// from the environment.
+    /// Trust any server without verification: for one call that requests it, never from the
+    /// environment.
     pub insecure: bool,
 }
 
@@ -140,11 +139,11 @@ impl Checksums {
     }
 }
 
-/// How often in a row a server may ask for as much time as its bytes are waited for.
+/// How often in a row a server may request as much time as the timeout for its bytes.
 const WAITS_MAX: u32 = 20;
 
 impl Config {
-    /// How long a server may ask for patience, all together: by default as long as a tape takes.
+    /// How much time a server may request, all together: by default as long as a tape takes.
     pub(crate) fn wait_max(&self) -> Duration {
         self.silence_timeout.saturating_mul(WAITS_MAX)
     }

@@ -58,7 +58,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Query keys whose values say how and where to read, and open nothing.
+/// Query keys whose values choose how and where to read, and give no access.
 const QUERY_SHOWN: [&str; 8] =
     ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
 

@@ -116,7 +116,7 @@ impl Error {
         self.0.range.clone()
     }
 
-    /// The server that was asked.
+    /// The server of the request.
     pub fn source_name(&self) -> Option<&str> {
         self.0.source.as_deref()
     }
@@ -138,7 +138,7 @@ impl Error {
         self
     }
 
-    /// The pause before the next try, if any: the server asked for it, or this process remembers
+    /// The pause before the next try, if any: the server requested it, or this process remembers
     /// the error of an open for that time and sends no request.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after

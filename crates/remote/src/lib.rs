@@ -103,7 +103,7 @@ impl Remote {
     /// `Unsupported` for a pattern on a server that lists nothing; an error of listing a directory.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         let settings = self.settings();
-        // A pattern may come without its secrets, which its own files are asked for with.
+        // A pattern may come without its secrets, with which its own files are requested.
         let pattern = address::restored(pattern);
         matching::matching(&pattern, &settings.config, &settings.network).await
     }
@@ -158,8 +158,8 @@ impl Remote {
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
-    /// and counts against the same budget as all else that is read. Servers that offer checksums of
-    /// the bytes that they send are asked for them, unless [`Config::checksums`] says otherwise.
+    /// and counts against the same budget as all else that is read. Checksums of the bytes are
+    /// requested from servers that offer them, unless [`Config::checksums`] forbids it.
     ///
     /// # Errors
     /// Why the file cannot be opened.
@@ -181,7 +181,8 @@ impl Remote {
     /// offers them shows a round trip later.
     ///
     /// # Errors
-    /// Why the file cannot be opened. That a range reaches beyond its end is said where it is read.
+    /// Why the file cannot be opened. A range that reaches beyond its end is an error where it is
+    /// read.
     pub async fn open_ranges(
         &self,
         address: &str,

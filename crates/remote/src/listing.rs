@@ -16,11 +16,11 @@ pub struct Listed {
     pub name: String,
     /// The address to open it by; empty where the protocol has none for such a name.
     pub address: String,
-    /// Bytes of a file; `None` of a directory, and where the server does not say it.
+    /// Bytes of a file; `None` of a directory, and where the server does not report it.
     pub size: Option<u64>,
-    /// `None` where the server does not say it.
+    /// `None` where the server does not report it.
     pub is_directory: Option<bool>,
-    /// When a file was last changed; `None` where the server does not say it.
+    /// When a file was last changed; `None` where the server does not report it.
     pub modified: Option<SystemTime>,
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP proxy between this machine and a server, as the variables that curl reads say.
+//! The HTTP proxy between this machine and a server, as in the variables that curl reads.
 
 use core::net::IpAddr;
 use std::fmt;

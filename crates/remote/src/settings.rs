@@ -543,7 +543,7 @@ pub fn table() -> String {
     rows
 }
 
-/// Changes `config` as variables say; those that are empty count as not set.
+/// Changes `config` by variables; those that are empty count as not set.
 ///
 /// # Errors
 /// `InvalidArgument` naming the variable that cannot be understood.

@@ -14,8 +14,8 @@ pub fn name() -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Without `USER`, as in services and batch jobs, servers were asked as "farroot", and refused
-    /// users who might have read.
+    /// Without `USER`, as in services and batch jobs, logins had the name "farroot", and servers
+    /// refused users who might have read.
     #[test]
     fn the_system_knows_the_user() {
         let id = std::process::Command::new("id").arg("-un").output().unwrap();

@@ -41,7 +41,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-'
 pub struct CallAccess {
     /// Which credentials.
     pub choice: Choice,
-    /// Whether any server is believed to be the one that it is asked for as.
+    /// Whether any server is trusted, without verification of its name.
     pub insecure: bool,
     /// Names of the parameters that another process has left out of the address.
     pub left_out: Vec<String>,
@@ -160,7 +160,7 @@ fn with(address: &str, parameters: &str) -> String {
     if !is_remote || parameters.is_empty() {
         return address.to_owned();
     }
-    // For which origin it is meant stands last.
+    // The origin for which it is meant stands last.
     let (address, meant) = address.split_at(address.find(MEANT).unwrap_or(address.len()));
     let sign = if address.contains('?') { '&' } else { '?' };
     format!("{address}{sign}{parameters}{meant}")

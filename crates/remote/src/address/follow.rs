@@ -3,8 +3,8 @@
 //!
 //! Three ways lead from one address to another:
 //!
-//! * [`Way::Redirect`]: a server answers that the file is elsewhere (HTTP `Location`,
-//!   kXR_redirect, also the one of an open with `tried=`) or, asked where it is, names hosts
+//! * [`Way::Redirect`]: a server answers that the file is elsewhere (HTTP `Location`, kXR_redirect,
+//!   also the one of an open with `tried=`) or names hosts in answer to a request for its location
 //!   (kXR_locate).
 //! * [`Way::Replica`]: a document or an answer lists locations of the same file (Metalink, `Link`).
 //! * [`Way::Mention`]: a ROOT file names another one (a friend of a tree, a file of a chain).

@@ -68,7 +68,7 @@ pub struct FileLocations {
     pub identify: Option<Identify>,
     /// How far a cache may serve this open.
     pub cache_use: CacheUse,
-    /// No reader has asked for the file: if it cannot be opened, that is not remembered.
+    /// No reader has requested the file: if it cannot be opened, that is not remembered.
     pub is_guess: bool,
 }
 
@@ -78,11 +78,11 @@ pub enum CacheUse {
     /// As the settings have it.
     #[default]
     Usual,
-    /// As the settings say, but the file's server is asked even where the settings believe the
+    /// As the settings have it, but with a request to the file's server even where they trust the
     /// cache, or where an open failed a short time ago.
     Verified,
-    /// The file's server is not asked: without a cache entry that the settings believe, the open
-    /// fails with `NotFound`.
+    /// No request goes to the file's server: without a cache entry that the settings believe, the
+    /// open fails with `NotFound`.
     Only,
     /// Nothing: no byte is read from the cache, and none is stored.
     Off,
@@ -124,7 +124,7 @@ impl From<Vec<Address>> for FileLocations {
     }
 }
 
-/// How a file is asked for.
+/// How a file is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
     /// A disk of this machine: `file://`, or a path without a scheme.
@@ -275,7 +275,7 @@ impl Address {
         self.whole.as_deref().unwrap_or(&self.text)
     }
 
-    /// How the file is asked for.
+    /// How the file is requested.
     pub fn scheme(&self) -> Scheme {
         match &self.target {
             Target::Local(_) => Scheme::Local,
@@ -362,7 +362,7 @@ impl Address {
         }
     }
 
-    /// The URL that an HTTP server is asked for.
+    /// The URL of requests to an HTTP server.
     pub fn to_http(&self) -> Option<&Url> {
         match &self.target {
             Target::Http(url) => Some(url),
@@ -506,7 +506,7 @@ impl Address {
     /// listing has it.
     ///
     /// # Errors
-    /// `Unsupported` where the protocol cannot ask for a file of this name.
+    /// `Unsupported` where the protocol cannot request a file of this name.
     pub fn child(&self, name: &str) -> Result<Self> {
         if let Target::S3(object) = &self.target {
             let slash = if object.key.is_empty() || object.key.ends_with('/') { "" } else { "/" };
@@ -615,7 +615,7 @@ impl Address {
         self.meant_for(None)
     }
 
-    /// For another origin. The text says so, too, since addresses in files are opened by it.
+    /// For another origin. The text has it, too, since addresses in files are opened by their text.
     fn meant_for(self, meant: Option<Arc<str>>) -> Self {
         let access = self.access.clone();
         let mut address = Address { meant, access: None, whole: None, ..self };
@@ -649,7 +649,7 @@ impl Address {
         })
     }
 
-    /// The same address, opened as another one was asked to be.
+    /// The same address, opened as the caller opens another one.
     pub(super) fn under(mut self, access: &Option<Arc<CallAccess>>) -> Self {
         if let Some(access) = access {
             self.whole = Some(access.attached(&self.text));

@@ -27,7 +27,7 @@ pub struct CachedFile {
     pub ranges: u64,
     /// Bytes on the disk. Copies of a file share them.
     pub disk_bytes: u64,
-    /// When its server last said that it is the same file, seconds since 1970.
+    /// When its server last confirmed that it is the same file, seconds since 1970.
     pub checked: u64,
     /// When it was last read from or added to, seconds since 1970; 0 where nothing is held.
     pub used: u64,

@@ -1,6 +1,6 @@
 //! The content of each origin, or place within it, and the time when its server last confirmed it.
 //!
-//! An address is kept without user, password and query: they say who asks, and may be secrets.
+//! An address is kept without user, password and query: they identify the user, and may be secrets.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub struct Name {
     pub info: FileInfo,
     /// Where its bytes are held.
     pub content: ContentId,
-    /// When the server said so, seconds since 1970.
+    /// When the server confirmed it, seconds since 1970.
     pub checked: u64,
 }
 

@@ -74,11 +74,11 @@ impl CacheMode {
 /// When cached bytes are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheCheck {
-    /// When the file's server has said in this open that it is the same file.
+    /// When the file's server has confirmed in this open that it is the same file.
     Verify,
-    /// Where it has said so within this time.
+    /// Where it has confirmed so within this time.
     Trust(Duration),
-    /// Where it has said so once: the files do not change.
+    /// Where it has confirmed so once: the files do not change.
     Immutable,
 }
 

@@ -184,7 +184,7 @@ fn another_query_of_one_path_is_not_believed_unasked() {
     assert!(!believes("https://host/get?id=2") && !believes("https://host/get"));
 }
 
-/// A server whose times have seconds said the same of both.
+/// A server whose times have seconds described both alike.
 #[test]
 fn another_file_by_its_first_bytes_alone_is_another_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -303,7 +303,7 @@ impl PendingPieces {
         PendingPieces { wants, window, ranges: BTreeMap::new(), bytes: 0 }
     }
 
-    /// Asks for more, once there is room for a good part of the window.
+    /// Requests more, once there is room for a good part of the window.
     fn add(&mut self, missing: &mut impl Iterator<Item = Range<u64>>) {
         if self.bytes > self.window / 4 * 3 {
             return;

@@ -77,7 +77,7 @@ pub struct Copied {
     pub is_same: bool,
 }
 
-/// A checksum that a file is said to have, and who says so.
+/// The expected checksum of a file, and its origin.
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub said: Checksum,

@@ -2,9 +2,9 @@
 //!
 //! `NAME.farroot-part` holds the bytes at their places, `NAME.farroot-part.json` says of which file
 //! they are and which ranges are there. The record is written after the bytes have reached the
-//! disk, every few seconds and when a copy breaks off; it may say less than is there, never more.
-//! Both are gone on with only where they are this user's own; where anything else has the name, the
-//! bytes go to a name of chance, and nothing is taken up.
+//! disk, every few seconds and when a copy breaks off; it may name fewer bytes than are there,
+//! never more. Both are gone on with only where they are this user's own; where anything else has
+//! the name, the bytes go to a name of chance, and nothing is taken up.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -217,7 +217,7 @@ fn locked(part: &FolderEntry) -> std::result::Result<File, TryLockError> {
     Err(TryLockError::WouldBlock)
 }
 
-/// Puts the bytes on the disk, then the record that says so.
+/// Puts the bytes on the disk, then the record that names them.
 fn keep(file: &File, record: &FolderEntry, text: &str) -> io::Result<()> {
     file.sync_data()?;
     disk::replace_at(record, text.as_bytes())

@@ -34,7 +34,7 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Asks for all of a file.
+    /// Requests all of a file.
     pub fn of(file: &RemoteFile, memory_bytes_max: u64) -> Self {
         let missing = Box::new(pieces(0..file.info().size));
         let window = WINDOW_BYTES_MAX.min(memory_bytes_max / 2);
@@ -83,7 +83,7 @@ impl InOrder {
     }
 }
 
-/// Checksums that a file is said to have, and those of the bytes so far.
+/// Expected checksums of a file, and those of the bytes so far.
 pub struct Claimed(Vec<(Hasher, Claim)>);
 
 impl Claimed {

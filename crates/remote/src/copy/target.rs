@@ -12,7 +12,7 @@ use crate::address::{self, Address};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 
-/// A source, and how its file is called where its address does not say it.
+/// A source, and the name of its file where its address has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSource {
     pub source: String,

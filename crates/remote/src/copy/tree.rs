@@ -60,7 +60,7 @@ pub struct Tree {
 struct Folder {
     url: Address,
     below: PathBuf,
-    /// The server does not say whether it is one: it may be a file, of which this is known.
+    /// The server does not report whether it is one: it may be a file, of which this is known.
     doubt: Option<Facts>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Of files of one length the checksums are compared where both places have one, or this machine
 //! can make it. Where one has none, a copy that is older than its source, or as old within the
-//! second that servers say, is not believed to be the same.
+//! second that servers report, does not count as the same.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use crate::source::{FileInfo, seconds_since_1970};
 /// Options and state that all files of a copy share.
 pub struct Copying {
     pub options: CopyOptions,
-    /// Servers that have no checksums: they are asked once.
+    /// Servers that have no checksums: they are requested once.
     without: Mutex<BTreeSet<String>>,
 }
 

@@ -44,7 +44,8 @@ pub fn content(entry: &FolderEntry, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The name that a path means, as `cp` has it: that which a symbolic link leads to, as far as the
-/// system would follow it. A device, a pipe or a socket keeps the name by which it was asked for.
+/// system would follow it. A device, a pipe or a socket keeps the name by which the caller opened
+/// it.
 ///
 /// # Errors
 /// `InvalidArgument` for a link that leads nowhere, or that another user has put into a folder
@@ -156,7 +157,7 @@ pub fn dress(file: &File, replaced: Option<&FolderEntry>) -> io::Result<()> {
 
 /// The permissions that new files do not get.
 fn umask() -> u32 {
-    // Any other way to ask for it sets it, for all threads.
+    // Any other call that returns it also sets it, for all threads.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)

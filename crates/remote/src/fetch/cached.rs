@@ -86,7 +86,7 @@ pub struct Cached {
     pub entry: Option<CacheEntry>,
     /// The entry that was loaded before the open was answered.
     pub loaded: Option<CacheEntry>,
-    /// The file's server has said in this open that the entry is of the file.
+    /// The file's server has confirmed in this open that the entry is of the file.
     pub is_confirmed: bool,
     /// Bytes from now on arrive without TLS, and the entry has none that did: they are not cached.
     pub is_exposed: bool,
@@ -107,8 +107,8 @@ pub struct Cached {
     /// Bytes that were handed out, from wherever.
     pub seen_bytes: u64,
     pub looked: Time,
-    /// Ranges that are fetched for the cache alone, where the mode says so, and how many are under
-    /// way.
+    /// Ranges that are fetched for the cache alone, where the mode requires it, and how many are
+    /// under way.
     pub rest: Option<VecDeque<Range<u64>>>,
     pub fills: u32,
 }

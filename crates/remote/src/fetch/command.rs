@@ -16,7 +16,7 @@ use crate::origin::Exposure;
 use crate::source::FileInfo;
 use crate::source::network::Network;
 
-/// How soon bytes are wanted.
+/// The urgency of a want.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// A caller waits for the bytes.
@@ -34,7 +34,7 @@ impl From<Urgency> for scheduler::Urgency {
     }
 }
 
-/// One range that is wanted.
+/// One wanted range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Want {
     /// Half open, in the file.

@@ -1,7 +1,7 @@
 //! Opens that failed a short time ago. With a cache, the same open gets the same error from here,
 //! without a request.
 //!
-//! Otherwise a job that looks for a file at several places, or a proxy of such jobs, would ask for
+//! Otherwise a job that looks for a file at several places, or a proxy of such jobs, would request
 //! absent files again and again, and wait for an unreachable server each time.
 
 use std::collections::HashMap;

@@ -51,7 +51,7 @@ pub struct FileState {
     pub is_opaque: bool,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
-    /// Its size, as another server says it.
+    /// Its size, as another server reports it.
     pub claimed_size: Option<u64>,
     /// Whether its sources have the same checksum.
     pub replica_check: ReplicaCheck,
@@ -59,7 +59,7 @@ pub struct FileState {
     pub rejected: BTreeSet<SourceId>,
     /// Where else it may be, if a redirector has sent its reads on.
     pub search: Option<Search>,
-    /// Connections that have been asked anything about this file.
+    /// Connections that have had a request for this file.
     pub touched: Vec<ConnectionId>,
     /// The cache's part in it.
     pub cached: Option<Cached>,
@@ -184,7 +184,7 @@ pub struct Search {
     pub tried: BTreeMap<String, &'static str>,
     /// A server has failed, and no other was found.
     pub no_replica_left: bool,
-    /// When it is asked next.
+    /// When its next request is due.
     pub next: Option<Time>,
     pub begun: Option<Time>,
     pub is_running: bool,
@@ -228,7 +228,7 @@ pub struct RequestState {
     pub joins: bool,
 }
 
-/// Wants that were asked for together.
+/// Wants that were requested together.
 pub struct Group {
     pub file: FileId,
     pub sink: mpsc::UnboundedSender<WantResult>,
@@ -277,7 +277,7 @@ mod tests {
     use crate::fetch::trace::Trace;
 
     /// A proxy had expired, as one connection found. Another one had sent an open before its login
-    /// and failed later, with an error that said nothing of the proxy and advised another try.
+    /// and failed later, with an error that did not name the proxy and advised another try.
     #[test]
     fn what_no_retry_helps_is_not_replaced_by_what_one_may_help() {
         let trace = Trace::new(Clock::start());

@@ -31,7 +31,7 @@ struct Store {
     kept: BTreeMap<u64, KeptBytes>,
 }
 
-/// Keeps the bytes of wants that were asked for together.
+/// Keeps the bytes of wants that were requested together.
 #[derive(Debug)]
 pub(super) struct Keeping {
     store: Arc<Mutex<Store>>,

@@ -21,7 +21,7 @@ const SPELLS_KEPT: usize = 20_000;
 pub enum Phase {
     /// No connection to the file's server is usable yet.
     Connecting,
-    /// The server has been asked for the file.
+    /// The open has been sent to the server.
     Opening,
     /// The file's own directory and trees are being fetched and understood.
     Metadata,

@@ -1,5 +1,5 @@
-//! Lines about reads, for a program's log. Only lines of a level that was asked for are made; they
-//! wait here until they are taken.
+//! Lines about reads, for a program's log. Only lines of a requested level are made; they wait here
+//! until they are taken.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ const LINES_KEPT: usize = 10_000;
 pub enum Level {
     /// Every connection and every request.
     Debug = 1,
-    /// Opens, redirections, servers that are left and asked again, requests that failed.
+    /// Opens, redirections, servers that are left and tried again, requests that failed.
     Info = 2,
     /// Events that a user should look at, although reading goes on.
     Warning = 3,
@@ -73,7 +73,7 @@ impl Log {
         waiting.lines.push_back(Line { at, level, text });
     }
 
-    /// The lines since this was asked last, the oldest first.
+    /// The lines since the last call, the oldest first.
     pub fn take(&self) -> Vec<Line> {
         let waiting = std::mem::take(&mut *self.lines.lock());
         let mut lines: Vec<Line> = waiting.lines.into();

@@ -57,7 +57,7 @@ use trace::Trace;
 /// A range that has arrived.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Position in the wants that were asked for together.
+    /// Position in the wants that were requested together.
     pub index: usize,
     /// The bytes of that want.
     pub bytes: Bytes,
@@ -338,7 +338,7 @@ impl Fetcher {
         let is_believed = |entry: &CacheEntry| may_believe && is_it(entry) && cache.believes(entry);
         let believed = found.as_ref().filter(|entry| is_believed(entry));
         let believed = believed.and_then(|entry| cache.head(entry, head));
-        // Without a description of the file nothing that is held is its, until its server says so.
+        // Without a description of the file no cached bytes are its, until its server confirms it.
         let loaded = found.clone();
         let found = found.filter(|entry| believed.is_some() || (info.is_some() && is_it(entry)));
         let identify = locations.identify;
@@ -516,13 +516,13 @@ impl RemoteFile {
         std::mem::take(&mut self.delivered)
     }
 
-    /// Asks for ranges; they come back in the order in which they become complete.
+    /// Requests ranges; they are delivered in the order in which they become complete.
     pub fn want(&self, wants: Vec<Want>) -> Wants {
         self.ask(wants, false)
     }
 
-    /// As [`RemoteFile::want`], for ranges that are decoded in the order in which they are asked
-    /// for. From a disk they come as they are needed: see [`Wants::decoding`].
+    /// As [`RemoteFile::want`], for ranges that are decoded in the order in which they are
+    /// requested. From a disk they come as they are needed: see [`Wants::decoding`].
     pub fn want_in_order(&self, wants: Vec<Want>) -> Wants {
         let mut asked = self.ask(Vec::new(), false);
         asked.ahead = self.local.then(Ahead::default);
@@ -633,7 +633,7 @@ pub struct Wants {
 }
 
 impl Wants {
-    /// Asks for more; returns their positions.
+    /// Requests more; returns their positions.
     pub fn add(&mut self, wants: Vec<Want>) -> Range<usize> {
         let first = self.total + self.ahead.as_ref().map_or(0, Ahead::waiting);
         let positions = first..first + wants.len();

@@ -87,12 +87,12 @@ pub struct FileTally {
     pub busy: Busy,
     /// Waits for distance that nothing else of this file hid.
     pub waves: u64,
-    /// Bytes of metadata that were asked for and came, the ends of the file included that came
-    /// unasked with the open.
+    /// Bytes of metadata that were requested and received, the ends of the file included that came
+    /// unrequested with the open.
     pub metadata_wanted: u64,
     /// Of these, bytes requested from a server as metadata.
     pub metadata_fetched: u64,
-    /// Bytes of baskets that were asked for and came.
+    /// Bytes of baskets that were requested and received.
     pub baskets_wanted: u64,
     /// Time of decoding threads.
     pub decoding: Duration,
@@ -179,7 +179,7 @@ impl Tallies {
         self.files.len()
     }
 
-    /// A source is asked for ranges; true where nothing at all was under way.
+    /// Ranges are requested from a source; true where nothing at all was under way.
     pub(super) fn sent(
         &mut self,
         now: Duration,

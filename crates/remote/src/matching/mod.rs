@@ -115,7 +115,7 @@ async fn on_disk(pattern: &str, walk: Walk<'_>) -> Result<Vec<String>> {
     }
     let mut found = Vec::new();
     for choice in choices(&path)? {
-        // An alternative may be a name as it is: if no such file is there, the reader says so.
+        // An alternative may be a name as it is: if no such file is there, the read of it fails.
         if !choice.contains(SPECIAL) {
             found.push(choice);
             continue;

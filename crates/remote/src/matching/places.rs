@@ -24,7 +24,7 @@ pub(super) enum MatchedPlace {
 pub(super) struct MatchedName {
     pub name: OsString,
     /// Whether further directories may be below: not behind links of a disk, which may lead back.
-    /// `None` where the server does not say it.
+    /// `None` where the server does not report it.
     pub is_directory: Option<bool>,
 }
 

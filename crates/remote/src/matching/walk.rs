@@ -1,4 +1,4 @@
-//! The walk through directories that a pattern asks for.
+//! The walk through the directories of a pattern.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Found {
     }
 }
 
-/// A pattern, and how servers are asked for the names in their directories.
+/// A pattern, and how it requests the names in directories of servers.
 pub(super) struct Walk<'a> {
     pattern: &'a str,
     config: &'a Config,

@@ -32,7 +32,7 @@ pub struct Report {
     pub bytes_received: u64,
     /// Bytes that were read from the cache on a disk of this machine.
     pub bytes_cached: u64,
-    /// Bytes of metadata that were asked for, and the ends of files that came with their opens.
+    /// Bytes of metadata that were requested, and the ends of files that came with their opens.
     pub bytes_metadata: u64,
     /// Bytes of data, as baskets or whole files, that a read wanted and that did not come with
     /// the metadata.
@@ -41,7 +41,7 @@ pub struct Report {
     pub over_read: f64,
     /// As they left for the sources: opens, reads and questions about files, sent again or not.
     pub requests: u64,
-    /// Ranges that were asked for.
+    /// Requested ranges.
     pub segments: u64,
     /// Connections begun to the servers concerned, whatever else they were used for.
     pub connections: u64,
@@ -84,14 +84,14 @@ pub struct SourceReport {
     pub bytes_received: u64,
     /// Sent to it.
     pub requests: u64,
-    /// Ranges that were asked of it.
+    /// Ranges that were requested from it.
     pub segments: u64,
     /// It has turned out to serve one range a request.
     pub one_range: bool,
     /// Requests that failed.
     pub failures: u64,
-    /// Pages that came otherwise than they were sent, as their checksums showed, and were asked
-    /// for again.
+    /// Pages that arrived otherwise than they were sent, as their checksums showed, and were
+    /// requested again.
     pub damaged_pages: u64,
     /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
     pub hedges: u64,

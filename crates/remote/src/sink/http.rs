@@ -46,7 +46,7 @@ impl HttpFile {
     /// Begins a file.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is there and may not be replaced; why that cannot be asked.
+    /// `InvalidArgument` where it is there and may not be replaced; why that cannot be known.
     pub async fn create(
         url: &Address,
         options: CreateOptions,
@@ -145,7 +145,7 @@ impl HttpFile {
         content: &Content,
     ) -> Result<()> {
         let before = changer.state(&self.url).await;
-        // It may have come since it was asked for.
+        // It may have appeared since the request for it.
         if !self.options.overwrite && before.clone()?.is_some() {
             return Err(Error::target_is_there());
         }

@@ -82,7 +82,7 @@ pub trait Sink: Send {
     fn abandon(self: Box<Self>) -> BoxFuture<'static, ()>;
 }
 
-/// A file that is being written. Dropped without `finish` it is abandoned, and a note says so.
+/// A file that is being written. Dropped without `finish` it is abandoned, with a note.
 pub struct Upload {
     address: String,
     content: Content,

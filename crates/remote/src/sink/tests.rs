@@ -7,7 +7,7 @@ use mutex::Mutex;
 
 use super::*;
 
-/// Fails at the call of that number, from 0; counts how often it was asked and given up.
+/// Fails at the call of that number, from 0; counts how often it was called and given up.
 struct Failing {
     fails_at: usize,
     calls: usize,

@@ -85,7 +85,7 @@ pub(super) fn read_piece(file: &File, range: Range<u64>) -> io::Result<Bytes> {
             Err(error) => return Err(error.into()),
         }
     }
-    // The allocator may have given more room than asked for.
+    // The allocator may have given more room than requested.
     buffer.truncate(wanted);
     Ok(Bytes::from(buffer))
 }

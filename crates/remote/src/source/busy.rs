@@ -16,8 +16,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 pub struct Pauses(u32);
 
 impl Pauses {
-    /// Waits after a refusal, for as long as the server says; whether the question is then asked
-    /// again: not after another error, and not for ever.
+    /// Waits after a refusal, for as long as the server requires; returns whether the request is
+    /// then repeated: not after another error, and not for ever.
     pub async fn after(&mut self, error: &Error) -> bool {
         if !error.is_busy() || self.0 == AGAIN_MAX {
             return false;

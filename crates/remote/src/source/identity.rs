@@ -15,7 +15,7 @@ const YEAR_9999_ENDS: i64 = 253_402_300_799;
 pub struct FileInfo {
     /// Bytes.
     pub size: u64,
-    /// Modification time, seconds since 1970, where the server says it.
+    /// Modification time, seconds since 1970, where the server reports it.
     pub modified: Option<i64>,
     /// Other marks of a version, in the server's own words: the entity tag of HTTP (`ETag`), the id
     /// of XRootD's stat; of a local file its inode and its time of modification to the nanosecond.
@@ -39,10 +39,10 @@ impl FileInfo {
 
     /// Compares a server's description of a file now with the earlier one of the same server.
     ///
-    /// All that was said has to be said again: without the entity tag that it had before, a file
-    /// is not known to be the same. Only where nothing but a size was said, as with an error of
-    /// HTTP, more may be added. A strong entity tag (RFC 9110, section 8.8.1) counts more than the
-    /// time of modification, which differs where several servers answer under one name.
+    /// Every earlier fact has to be reported again: without the entity tag that it had before, a
+    /// file is not known to be the same. Only where nothing but a size was reported, as with an
+    /// error of HTTP, more may be added. A strong entity tag (RFC 9110, section 8.8.1) counts more
+    /// than the time of modification, which differs where several servers answer under one name.
     ///
     /// # Errors
     /// `Changed` where it is another version, with both.
@@ -56,7 +56,7 @@ impl FileInfo {
         }
     }
 
-    /// Something is missing that was said before.
+    /// A fact is missing that was reported before.
     pub fn says_less_than(&self, before: &FileInfo) -> bool {
         let lacks_time = self.modified.is_none() && before.modified.is_some();
         lacks_time || (self.version.is_none() && before.version.is_some())

@@ -140,7 +140,7 @@ fn as_written(url: &Address) -> Option<&Path> {
 }
 
 fn open_regular(path: &Path) -> Result<OpenFile> {
-    // Asked before opening: to open a pipe waits for its writer.
+    // Checked before opening: to open a pipe waits for its writer.
     let before = std::fs::metadata(path).map_err(|error| Error::from_io(&error))?;
     if before.is_dir() {
         return Err(Error::new(ErrorKind::InvalidArgument, "is a directory, not a file"));
@@ -362,8 +362,8 @@ impl Reader {
 }
 
 /// Asks the kernel to read scattered ranges in parallel, unless the first is in memory. Read one by
-/// one, each would wait for the disk, and most of the read-ahead would not be wanted. For ranges
-/// that are close together the kernel's own read-ahead is better.
+/// one, each would wait for the disk, and most of the read-ahead would be useless. For ranges that
+/// are close together the kernel's own read-ahead is better.
 #[cfg(target_os = "linux")]
 fn announce(file: &File, segments: &[Range<u64>]) {
     if !are_scattered(segments) || segments.first().is_none_or(|first| is_in_memory(file, first)) {

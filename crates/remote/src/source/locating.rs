@@ -1,5 +1,5 @@
-//! The servers that have each of many files, by kXR_locate: one connection to each server that is
-//! asked, and on it one question a file, up to 256 at a time.
+//! The servers that have each of many files, by kXR_locate: one connection to each server, and on
+//! it one request a file, up to 256 at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Maximum of unanswered questions on one connection.
 const WAITING_MAX: usize = 256;
-/// Maximum of servers that are asked for one file: a federation's redirector names those of its
+/// Maximum of servers in the search for one file: a federation's redirector names those of its
 /// regions, and these name those of their sites.
 const ASKED_MAX: usize = 32;
 
@@ -38,7 +38,7 @@ struct Found {
 
 impl Found {
     /// Whether to ask a server for the file: not twice, and at most [`ASKED_MAX`] servers. Records
-    /// a server that is to be asked, and the error where there are more.
+    /// a server for the search, and the error where there are more.
     fn asks(&mut self, url: &Address) -> bool {
         if self.asked.contains(url) {
             return false;
@@ -48,7 +48,7 @@ impl Found {
             let error = Error::new(ErrorKind::LimitReached, text)
                 .with_url(url.to_string())
                 .with_advice("name a redirector that is nearer to the file's servers");
-            // Instead of an earlier error: a server that was not asked may have the file.
+            // Instead of an earlier error: a server beyond them may have the file.
             self.failure = Some(error);
             return false;
         }
@@ -183,8 +183,8 @@ mod tests {
         Ok(hosts.map(place).collect())
     }
 
-    /// Regression: at most four servers were asked, and a file whose servers only a fifth one knows
-    /// had none, without an error.
+    /// Regression: the search ended after four servers, and a file whose servers only a fifth one
+    /// knows had none, without an error.
     #[test]
     fn a_file_with_more_redirectors_than_are_asked_has_an_error_that_says_so() {
         let mut found = Found::default();

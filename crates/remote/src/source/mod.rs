@@ -1,9 +1,9 @@
 //! Sources of bytes. The only code of farroot that opens a connection; it knows ranges, not ROOT.
 //!
-//! A [`Server`] is one place that serves files. It is asked for connections; each connection is a
-//! task that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which
-//! connection, and when, is not decided here (see `fetch`). The rules that every server's
-//! connections keep, and that the conformance suite (`tests/sources/conformance.rs`) checks:
+//! A [`Server`] is one place that serves files. It opens connections; each connection is a task
+//! that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which connection,
+//! and when, is not decided here (see `fetch`). The rules that every server's connections keep, and
+//! that the conformance suite (`tests/sources/conformance.rs`) checks:
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
@@ -65,27 +65,27 @@ pub struct FileRef {
     /// The driver's name for the file; unique within the engine.
     pub tag: u32,
     pub url: Arc<Address>,
-    /// Its bytes are not decoded: checksums of them are asked for where the server has any.
+    /// Its bytes are not decoded: requests include checksums of them where the server has any.
     pub is_opaque: bool,
 }
 
 /// Commands to a connection.
 #[derive(Debug, Clone)]
 pub enum Command {
-    /// Find the file, say its size, and deliver one end of it.
+    /// Find the file, report its size, and deliver one end of it.
     Open { request: RequestTag, file: FileRef, part: FileEnd },
     /// Deliver these ranges, ascending and disjoint, in one request where the protocol can.
     Fetch { request: RequestTag, file: FileRef, segments: Vec<Range<u64>> },
     /// The driver waits for this request no more: its data need not be delivered. It is still
     /// answered by `Done` or `Failed`.
     Cancel { request: RequestTag },
-    /// Nothing more will be asked of this file.
+    /// No more requests for this file will come.
     Close { file: FileRef },
     /// List this directory: names, and the facts of each where `with_facts`.
     List { request: RequestTag, directory: FileRef, with_facts: bool },
-    /// Say this checksum of the file; without an algorithm, the one that the server likes best.
+    /// Report this checksum of the file; without an algorithm, the one that the server likes best.
     Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
-    /// Say where else the file is.
+    /// Report other locations of the file.
     Locate { request: RequestTag, file: FileRef },
     /// Read the server's clock; for servers of XRootD.
     Clock { request: RequestTag, file: FileRef },
@@ -96,9 +96,9 @@ pub enum Command {
 pub enum FileEnd {
     /// The first bytes.
     Head(u64),
-    /// The last bytes; only for servers whose traits say `suffix`. One that turns out not to know
-    /// them says so in its traits and then answers with the size alone: other connections can
-    /// ask for the end sooner than one that waits for another round trip.
+    /// The last bytes; only for servers whose traits have `suffix`. One that turns out not to know
+    /// them reports that by its traits, and then answers with the size alone: other connections can
+    /// request the end sooner than one that waits for another round trip.
     Tail(u64),
 }
 
@@ -107,15 +107,15 @@ pub enum FileEnd {
 pub struct ListedName {
     /// Without the directory.
     pub name: String,
-    /// `None` where the server does not say it.
+    /// `None` where the server does not report it.
     pub is_directory: Option<bool>,
-    /// Bytes of a file, and when it was last changed; `None` where the server does not say it.
+    /// Bytes of a file, and when it was last changed; `None` where the server does not report it.
     pub size: Option<u64>,
     pub modified: Option<SystemTime>,
 }
 
 impl ListedName {
-    /// Of a server that says no more.
+    /// Of a server that reports no more.
     pub(crate) fn of_name(name: String) -> ListedName {
         ListedName { name, ..ListedName::default() }
     }
@@ -149,8 +149,8 @@ pub enum ConnectionEvent {
     Sent {
         request: RequestTag,
     },
-    /// So many bytes that this request asks for have come and are not handed on yet: the rest of a
-    /// part of several ranges, or of a file that is sent as a whole, is awaited.
+    /// So many bytes of this request have arrived and are not handed on yet: the rest of a part of
+    /// several ranges, or of a file that is sent as a whole, is awaited.
     Progress {
         request: RequestTag,
         bytes: u64,
@@ -160,13 +160,14 @@ pub enum ConnectionEvent {
         request: RequestTag,
         entries: Vec<ListedName>,
     },
-    /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server says it
-    /// unasked.
+    /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server sends it
+    /// unrequested.
     Checksum {
         request: RequestTag,
         checksum: Checksum,
     },
-    /// Comes before the `Done` of a `Locate`, and with an `Open` where the server says it unasked.
+    /// Comes before the `Done` of a `Locate`, and with an `Open` where the server sends it
+    /// unrequested.
     Located {
         request: RequestTag,
         locations: Vec<FileLocation>,
@@ -195,7 +196,7 @@ pub enum ConnectionEvent {
     },
     /// The server's limits have been learnt.
     Traits(ServerTraits),
-    /// The server has asked for patience for so long; the connection sees to it.
+    /// The server has requested a wait of so long; the connection sees to it.
     Wait(Duration),
     /// Something the user should see in the report.
     Note(String),
@@ -234,7 +235,7 @@ pub struct ServerTraits {
     pub request_bytes_max: u64,
     /// Several requests may be unanswered on one connection.
     pub pipelined: bool,
-    /// The last bytes can be asked for without knowing the size.
+    /// The last bytes can be requested without knowing the size.
     pub suffix: bool,
     /// The cost of one more request for the server.
     pub request_overhead: Duration,
@@ -284,7 +285,7 @@ fn cannot_locate(request: RequestTag, file: &FileRef) -> ConnectionEvent {
     ConnectionEvent::Failed { request, error }
 }
 
-/// The answer to a `Clock` by those that are not asked for it.
+/// The answer to a `Clock` by protocols without it.
 fn no_clock(request: RequestTag, file: &FileRef) -> ConnectionEvent {
     let error = Error::new(ErrorKind::Unsupported, "the time there is not known")
         .with_url(file.url.to_string());
@@ -306,7 +307,7 @@ pub trait Server: Send + Sync + 'static {
     fn traits(&self) -> ServerTraits;
 
     /// How the last connection was encrypted, as whom it was logged in, and which offers of the
-    /// server were not used and why, in one line; `None` where there is nothing of this to say.
+    /// server were not used and why, in one line; `None` where nothing of this is known.
     fn introduction(&self) -> Option<String> {
         None
     }

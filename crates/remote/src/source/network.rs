@@ -204,7 +204,7 @@ impl Network for Tcp {
 #[cfg(target_os = "linux")]
 const WINDOW_BYTES: libc::c_int = 1 << 20;
 
-/// Lets the far end send as fast as its own window grows. The buffer is not fixed, as asking for a
+/// Lets the far end send as fast as its own window grows. The buffer is not fixed, as setting a
 /// size would do: a "low watermark" makes the kernel see to it that so much fits (tcp(7),
 /// socket(7)), and goes on widening by itself. It is taken back at once, since no read should wait
 /// for so much.

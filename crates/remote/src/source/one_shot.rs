@@ -27,7 +27,7 @@ use crate::report::count;
 
 /// How often a question may be passed on: a redirector's redirector is common, more is a circle.
 const REDIRECTIONS_MAX: usize = 16;
-/// A server that has to read the whole file for its checksum says nothing meanwhile.
+/// A server that has to read the whole file for its checksum is silent meanwhile.
 const CHECKSUM_TIMEOUT: Duration = Duration::from_secs(600);
 /// Connections beyond the first that one conversation makes.
 const RESTARTS_MAX: u32 = 2;
@@ -39,8 +39,8 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 /// it would else read the directory alone.
 ///
 /// # Errors
-/// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory;
-/// whatever keeps it from being asked.
+/// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory; an
+/// error of the request.
 pub async fn list(
     directory: &Address,
     with_facts: bool,
@@ -115,8 +115,7 @@ fn joined(
 /// the server likes best.
 ///
 /// # Errors
-/// `Unsupported` where a server has none of this kind; `NotFound`; whatever keeps it from being
-/// asked.
+/// `Unsupported` where a server has none of this kind; `NotFound`; an error of the request.
 pub async fn checksum(
     file: &Address,
     algorithm: Option<Algorithm>,
@@ -138,14 +137,13 @@ pub async fn checksum(
     })
 }
 
-/// Redirectors and Metalinks that are asked for one file, those included that the first one names.
+/// Redirectors and Metalinks in the search for one file, those included that the first one names.
 const ASKED_MAX: usize = 4;
 
-/// Where a file is, as a redirector knows it; over HTTP, as any server says it.
+/// Where a file is, as a redirector knows it; over HTTP, as any server reports it.
 ///
 /// # Errors
-/// `Unsupported` where the protocol has no such question; `NotFound`; whatever keeps it from being
-/// asked.
+/// `Unsupported` where the protocol has no such question; `NotFound`; an error of the request.
 pub async fn locate(
     file: &Address,
     config: &Config,
@@ -158,7 +156,7 @@ pub async fn locate(
 /// The servers that locations lead to: those that redirectors among them name, and Metalinks.
 ///
 /// # Errors
-/// Why the first one could not be asked, where nothing was found.
+/// Why the request to the first one failed, where nothing was found.
 pub async fn follow(
     locations: Vec<FileLocation>,
     config: &Config,
@@ -248,12 +246,12 @@ pub async fn document(
     Ok(document)
 }
 
-/// Another server that has a file, by opening it at a redirector, with the hosts that have
-/// been tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). None
-/// where the server that is asked has the file itself.
+/// Another server that has a file, by opening it at a redirector, with the hosts that have been
+/// tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). None where
+/// the server has the file itself.
 ///
 /// # Errors
-/// `NotFound` where there is no other; whatever keeps it from being asked.
+/// `NotFound` where there is no other; an error of the request.
 pub async fn another(
     file: &Address,
     tried: &[(String, &str)],
@@ -342,7 +340,7 @@ pub(super) struct Conversation {
     /// The address of a file of the server, for errors.
     url: String,
     server: Arc<dyn Server>,
-    /// Questions to be asked again on another connection; empty once an answer has come.
+    /// Requests to be repeated on another connection; empty once an answer has arrived.
     unanswered: Vec<Command>,
     restarts: u32,
 }
@@ -377,8 +375,8 @@ impl Conversation {
         let _ = self.commands.send(question);
     }
 
-    /// A server that wants a login, or TLS, before anything else says so by ending the connection:
-    /// now that this is known, the questions are asked behind it. Whether they are.
+    /// A server that wants a login, or TLS, before anything else ends the connection: now that this
+    /// is known, the requests follow behind it. Returns whether they do.
     fn begin_anew(&mut self, error: &Error) -> bool {
         let is_for_login =
             matches!(error.kind(), ErrorKind::Unauthenticated | ErrorKind::Unsupported);
@@ -497,7 +495,7 @@ impl Patience {
         self.ends = (Instant::now() + self.silence_timeout).max(self.ends).min(self.gives_up);
     }
 
-    /// The server has asked for it.
+    /// The server has requested it.
     fn lengthen(&mut self, time: Duration) {
         self.ends = (Instant::now() + time + self.silence_timeout).min(self.gives_up);
     }

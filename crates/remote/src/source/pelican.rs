@@ -161,7 +161,7 @@ async fn discovered(
     Ok(director)
 }
 
-/// The director that a document names, which is asked within TLS only.
+/// The director that a document names, which gets requests within TLS only.
 fn read(document: &[u8], federation: &Address, itself: Url) -> Result<Url> {
     let discovery: Discovery = serde_json::from_slice(document).map_err(|error| {
         Error::new(ErrorKind::Corrupt, format!("its document cannot be read: {error}"))

@@ -106,7 +106,7 @@ impl Folder {
         self.remove(&self.file(number));
     }
 
-    /// Removes the oldest files for as long as `is_too_much` says so of those that are left: their
+    /// Removes the oldest files for as long as `is_too_much` is true of those that are left: their
     /// number and their bytes.
     pub fn trim(&self, mut is_too_much: impl FnMut(usize, u64) -> bool) {
         let mut kept = self.kept();

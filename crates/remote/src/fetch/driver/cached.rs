@@ -123,7 +123,7 @@ impl Driver {
         self.fill(file);
     }
 
-    /// Fetches more of a file that is to be kept whole, behind all that is wanted of it.
+    /// Fetches more of a file that is to be cached whole, behind all wants of it.
     pub(super) fn fill(&mut self, file: FileId) {
         let now = self.clock.now();
         loop {

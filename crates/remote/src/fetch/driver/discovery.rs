@@ -1,13 +1,13 @@
-//! Further sources of a file: the redirector that has sent a read on is asked again, beside the
-//! read, and so is a web server that has named other locations (`Link`).
+//! Further sources of a file: the driver asks the redirector that has sent a read on again, beside
+//! the read, and so it does a web server that has named other locations (`Link`).
 //!
-//! It is asked once a read has lasted for a while, so that a short one costs it nothing, or as soon
-//! as a server fails; then rarely. First come the servers that have been named already, then the
-//! redirector is asked for all servers that it knows, then for one that has not been tried. Those
-//! that it names are replicas: they have to agree before any of their bytes are used.
+//! It does so once a read has lasted for a while, so that a short one costs the redirector nothing,
+//! or as soon as a server fails; then rarely. First come the servers that have been named already,
+//! then all servers that the redirector knows, then one that has not been tried. Those that it
+//! names are replicas: they have to agree before any of their bytes are used.
 //!
 //! A redirector of the web may send to an address that is good for a while only. Where a server
-//! says no to it, the redirector is asked for another, be it of the same server.
+//! refuses it, the driver requests another from the redirector, be it of the same server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,8 +32,8 @@ const NAMED_MAX: usize = 16;
 /// each time twice as long.
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(60);
-/// A redirector that says nothing for so long is not waited for; one that has to look for the file
-/// itself takes five seconds.
+/// The driver does not wait for a redirector that is silent for so long; one that has to look for
+/// the file itself takes five seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// Why a host is not enough, in the redirectors' words: it has failed, and: more are wanted.
@@ -63,7 +63,7 @@ impl Search {
         }
     }
 
-    /// A redirector, Metalink or caller has said that the file is there, too.
+    /// A redirector, Metalink or caller has named another location of the file.
     pub(super) fn name(&mut self, place: FileLocation) {
         if !self.named.contains(&place) && self.named.len() < NAMED_MAX {
             self.named.push(place);
@@ -135,8 +135,8 @@ impl Driver {
         }
     }
 
-    /// A server says no to a file that it was said to have: whether that is worth another question
-    /// to who said so.
+    /// A server refuses a file that a redirector has located there: whether that is worth another
+    /// request to the redirector.
     pub(super) fn is_worth_asking(
         &mut self,
         file: FileId,

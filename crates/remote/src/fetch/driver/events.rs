@@ -70,7 +70,7 @@ impl Driver {
                     self.take_checksum(state.file, state.source, checksum);
                 }
             }
-            // This is asked for beside the driver.
+            // Such requests are made beside the driver.
             ConnectionEvent::Listed { .. } | ConnectionEvent::Clock { .. } => {}
             ConnectionEvent::Wait(time) => {
                 let text = format!("asks to wait for {:.0} s", time.as_secs_f64());
@@ -94,7 +94,7 @@ impl Driver {
         let length = bytes.len() as u64;
         let is_wanted = !file.is_opaque || length > 1;
         if state.is_open && file.opening.is_some() && !state.joins && is_wanted {
-            // The open alone asks for the ends of the file.
+            // The open alone requests the ends of the file.
             self.trace.wanted(state.file.0, length, length, true);
             is_of_open = true;
         }
@@ -215,7 +215,7 @@ impl Driver {
         let Some(state) = self.requests.remove(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
         if !file.sources.contains_key(&state.source) {
-            // Something else that was asked there has been redirected before, perhaps elsewhere.
+            // Another request there has been redirected before, perhaps elsewhere.
             let place = FileLocation { url: url.clone(), role: Role::Server };
             if let Some(search) = file.search.as_mut() {
                 search.name(place);
@@ -264,8 +264,8 @@ impl Driver {
     }
 
     /// Addresses to which others send may be good for a time only (signed ones, those with a
-    /// macaroon, pools). A refusal there, after bytes have come from there, counts for nothing
-    /// before the first address has been asked once more; whether it is.
+    /// macaroon, pools). A refusal there, after bytes have arrived from there, counts for nothing
+    /// before another request to the first address; returns whether one is made.
     fn renew(&mut self, file: FileId, source: SourceId, error: &Error) -> bool {
         let led = self.files.get_mut(&file).and_then(|state| state.led.get(&source).cloned());
         let may_pass = matches!(
@@ -293,7 +293,7 @@ impl Driver {
         self.files.get(&file).is_some_and(|file| file.replicas.contains(&source))
     }
 
-    /// Requests on a lost connection get no answer; the scheduler asks for their bytes again.
+    /// Requests on a lost connection get no answer; the scheduler requests their bytes again.
     pub(super) fn lose_requests(&mut self, connection: ConnectionId) {
         let lost: Vec<RequestId> = self
             .requests

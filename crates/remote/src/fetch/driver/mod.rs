@@ -42,7 +42,7 @@ use crate::source::{
     self, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileRef, RequestTag,
 };
 
-/// Happenings taken in before the scheduler is asked again, so that neither side starves.
+/// Events taken in before the scheduler's next turn, so that neither side starves.
 const BATCH: usize = 256;
 
 type ConnectionEvents = mpsc::UnboundedReceiver<(ConnectionTag, ConnectionEvent)>;

@@ -6,8 +6,8 @@
 //! servers only sizes and the statements of a Metalink have to agree: copies of a file have times
 //! of their own.
 //!
-//! Whether they have the same checksum, where they keep one, is asked beside the read, once it has
-//! lasted for a while: a server may have to read the whole file for its answer. The checksum that a
+//! The driver requests their checksums, where they keep one, beside the read, once it has lasted
+//! for a while: a server may have to read the whole file for its answer. The checksum that a
 //! Metalink gives counts, else that of the first source.
 //!
 //! [`FileInfo::is_still`]: crate::source::FileInfo::is_still
@@ -46,7 +46,7 @@ impl Driver {
         let Some((server, _)) = file.sources.get(&source) else { return false };
         let size = file.info().map(|info| info.size).or(file.claimed_size);
         let changed = file.infos.get(server).and_then(|was| was.is_still(&info).err());
-        // The first to be asked of a file that was opened from the cache.
+        // The first source of a file that was opened from the cache.
         let believed = file.believed.take();
         let changed = changed.or_else(|| believed.and_then(|was| was.is_still(&info).err()));
         let error = changed.or_else(|| other_size(size, info.size));
@@ -102,7 +102,7 @@ impl Driver {
         }
     }
 
-    /// Asks those that have not been asked.
+    /// Requests the checksums of sources that have no request yet.
     fn compare(&mut self, id: FileId) {
         let waits = self.somebody_waits(id);
         let Some(file) = self.files.get_mut(&id) else { return };

@@ -190,7 +190,7 @@ impl Driver {
     pub(super) fn take_slot_late(&mut self, connection: ConnectionId) {
         let now = self.clock.now();
         let Some(there) = self.connections.get(&connection) else { return };
-        // Where slots cannot be shared, the first attempt has said why.
+        // Where slots cannot be shared, the first attempt has logged why.
         let Ok(Some(slots)) = self.slots_of(there.server) else { return };
         if !slots.connections.contains_key(&connection) {
             slots.add(connection, now);

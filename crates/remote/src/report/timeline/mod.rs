@@ -180,7 +180,7 @@ impl<'a> Scene<'a> {
     /// Where in the panel a request's ranges lie, top and bottom, those that touch there joined.
     fn runs(&self, request: &RequestRecord, most: usize) -> Vec<(f64, f64)> {
         let offset = self.offset();
-        // A tail that was asked for before the size was known lies at the end.
+        // A tail that was requested before the size was known lies at the end.
         let tail = self.file_size.saturating_sub(request.received)..self.file_size;
         let tail = [tail];
         let segments = if request.segments.is_empty() { &tail[..] } else { &request.segments };

@@ -128,7 +128,7 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
     check_there(&target, options)?;
     let (file, place) = match options.in_place {
         true => {
-            // A file that came since it was asked for is not ours.
+            // A file that has appeared since the check is not ours.
             let file = target.create_in_place(options.overwrite);
             let file = file.map_err(|error| cannot_name(&target, &error))?;
             lock(&file)?;
@@ -152,7 +152,7 @@ fn open_at(target: &Path) -> Result<(LocalFile, u64)> {
     if !target.names(&file) {
         return Err(is_written());
     }
-    // Asked again: the writer that had it may have made it longer.
+    // Checked again: the writer that had it may have made it longer.
     let behind = Behind::of(&file).map_err(|error| cannot_begin(&target, &error))?;
     let before = behind.before;
     Ok((LocalFile::of(file, target, Place::Behind(behind)), before))

@@ -378,8 +378,8 @@ fn errors_of_disks_say_what_helps() {
     }
 }
 
-/// An update of a file that another program had replaced, removed, cut or written to said that it
-/// was done.
+/// An update of a file that another program had replaced, removed, cut or written to reported
+/// success.
 #[tokio::test]
 async fn an_update_of_what_another_program_has_changed_is_an_error() {
     let folder = tempfile::tempdir().unwrap();

@@ -62,7 +62,7 @@ impl S3File {
     /// Begins an object.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is there and may not be replaced; why that cannot be asked.
+    /// `InvalidArgument` where it is there and may not be replaced; why that cannot be known.
     pub async fn create(
         url: &Address,
         options: CreateOptions,

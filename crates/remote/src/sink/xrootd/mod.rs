@@ -83,7 +83,7 @@ struct SentPiece {
 enum Opening {
     Asked(Outlook),
     Open,
-    /// Not there: refused, or not asked again yet.
+    /// Not there: refused, or not yet retried.
     No,
 }
 
@@ -366,7 +366,7 @@ impl Writing {
         self.ask_again(if has_made { again } else { self.options });
         let stat = match self.asked().await {
             // It may be the one that was made before the answer was lost. No bytes are sent before
-            // the server has said so.
+            // the server has answered so.
             Err(RequestFailure::Server(said, error)) if said.code == ErrorCode::ITEM_EXISTS => {
                 self.ask_open(again);
                 let stat = self.asked().await?;
@@ -391,7 +391,7 @@ impl Writing {
         Ok(())
     }
 
-    /// The answer to the open that was asked for last.
+    /// The answer to the latest open.
     async fn asked(&mut self) -> Answered<Option<StatInfo>> {
         let Opening::Asked(outlook) = std::mem::replace(&mut self.opening, Opening::No) else {
             return Ok(None);
@@ -413,7 +413,7 @@ impl Writing {
     }
 
     /// Waits until the server has all bytes and has answered a sync; `false` where the connection
-    /// that was asked for it is over.
+    /// of that sync is over.
     async fn synced(&mut self, sync: Outlook) -> Result<bool> {
         let connections = self.connections;
         while !self.sent.is_empty() {
@@ -462,7 +462,7 @@ impl Writing {
         Ok(Written { address: self.place.address(), size: content.len(), checksum })
     }
 
-    /// The close was not answered: it is asked for once more, on another connection.
+    /// The close was not answered: it is requested once more, on another connection.
     async fn make_sure(&mut self, refusal: RequestFailure, size: u64) -> Result<()> {
         let RequestFailure::Lost(error) = refusal else { return Err(refused(refusal)) };
         self.recover(error).await?;

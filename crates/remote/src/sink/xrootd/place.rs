@@ -25,7 +25,7 @@ const REDIRECTIONS_MAX: usize = 16;
 pub struct UploadPlace {
     /// As the caller named it.
     url: Address,
-    /// Where it is written: another server, once a redirector has said so.
+    /// Where it is written: another server, once a redirector has sent there.
     at: Address,
     server: Arc<XrootdServer>,
     /// The name until it is whole, in the folder of the other.
@@ -98,7 +98,7 @@ impl UploadPlace {
             return Ok(None);
         }
         let mut theirs = match answer {
-            // A server that has to read the whole file may say nothing for long.
+            // A server that has to read the whole file may be silent for long.
             Err(RequestFailure::Lost(_)) => self.checksum_asked_anew().await,
             answer => checksum_of(answer),
         };

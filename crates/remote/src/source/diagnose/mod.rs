@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Read to see whether and how fast bytes come.
 const READ_BYTES: u64 = 1 << 20;
-/// Single bytes, far from each other, that are asked for in one request.
+/// Single bytes, far from each other, for one request.
 const RANGES: u64 = 4;
 const ONE_RANGE: &str = "only one range a request";
 const SLOW: &str = "reads of few branches take a request for each basket here: use root://, or another \
@@ -215,7 +215,7 @@ async fn converse(
             Ok(Passed::Clock(at)) => {
                 findings.push(protected::clock(&visit.name, at, SystemTime::now()));
             }
-            // Not every server says it.
+            // Not every server reports it.
             Err(_) if step == Step::Clock => {}
             Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
             Ok(Passed::Slowly(text)) => {
@@ -254,7 +254,7 @@ enum Passed {
     Elsewhere(Address),
 }
 
-/// One connection, asked for one thing after the other.
+/// One connection, with one request after the other.
 struct Visit {
     server: Arc<dyn Server>,
     name: String,
@@ -294,7 +294,7 @@ impl Visit {
                 let segments = vec![0..size.min(READ_BYTES)];
                 self.order(Command::Fetch { request, file, segments });
             }
-            // Reads ask for many at once.
+            // Reads request many at once.
             Step::Ranges if size < RANGES * 2 || self.server.traits().local => return false,
             Step::Ranges => {
                 let segments = (0..RANGES).map(|at| at * (size / RANGES));
@@ -378,7 +378,7 @@ impl Visit {
     }
 
     fn order(&self, command: Command) {
-        // A connection that has ended says so itself.
+        // A connection that has ended reports it itself.
         let _ = self.orders.send(command);
     }
 

@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::tls::{TlsConfig, Trust, config_for};
 
-/// Keys of a query that say who asks: nothing else is to be said then.
+/// Keys of a query that identify the user: nothing else is to be said then.
 const ASKING_KEYS: [&str; 6] =
     ["authz", "access_token", "xrdhttptk", "dcache-http-uuid", "x-amz-signature", "signature"];
 
@@ -177,7 +177,7 @@ impl Access {
                 Err(why) if is_given => {
                     return Err(Error::new(ErrorKind::Unauthenticated, why.to_string()));
                 }
-                // Public files are read without; where one is asked for, the refusal says why.
+                // Public files are read without; where the server wants one, the refusal says why.
                 Err(why) => shown.unusable.push(why),
             }
         }

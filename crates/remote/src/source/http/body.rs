@@ -49,7 +49,7 @@ struct Upload {
     spooled: UploadBytes,
     /// Counts the bytes that have been handed on.
     sent: Arc<AtomicU64>,
-    /// The server has asked for the bytes.
+    /// The server has requested the bytes.
     go: watch::Receiver<bool>,
     waits: Option<Pin<Box<Sleep>>>,
     at: u64,
@@ -57,7 +57,7 @@ struct Upload {
 }
 
 impl RequestBody {
-    /// Bytes that are sent when the server has asked for them, or after a while.
+    /// Bytes that are sent when the server has requested them, or after a while.
     pub fn of(spooled: UploadBytes, sent: Arc<AtomicU64>, go: watch::Receiver<bool>) -> Self {
         let waits = Some(Box::pin(tokio::time::sleep(PATIENCE)));
         RequestBody { upload: Some(Upload { spooled, sent, go, waits, at: 0, pieces: None }) }

@@ -63,7 +63,7 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
     }
 }
 
-/// The job that a command asks for; others are done at once.
+/// The job of a command; other commands are done at once.
 fn take_command(
     exchange: &Exchange<'_>,
     command: Command,

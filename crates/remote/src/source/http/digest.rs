@@ -20,7 +20,7 @@ const WANT_REPR_DIGEST: HeaderName = HeaderName::from_static("want-repr-digest")
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
 impl Exchange<'_> {
-    /// Asks for a checksum, and sends it as an event.
+    /// Requests a checksum, and sends it as an event.
     pub async fn checksum(&self, job: &Job, algorithm: Option<Algorithm>) -> Outcome<()> {
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;

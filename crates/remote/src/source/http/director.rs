@@ -64,7 +64,7 @@ fn requires_token(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether a refusal is of who asks, where that has not been said yet.
+/// Whether a federation refuses a request without credentials.
 pub fn asks_who(url: &Address, status: StatusCode) -> bool {
     let is_asked = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     is_asked && url.scheme() == Scheme::Pelican

@@ -202,7 +202,7 @@ impl Exchange<'_> {
             Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
             Ok(Head::Whole) => self.whole(job, ask, response).await,
             Ok(Head::Unsatisfiable(Some(size))) => {
-                // An error says nothing of the file's version.
+                // An error does not tell the file's version.
                 let known = self.server.info(&job.file).unwrap_or_default();
                 let info = FileInfo::new(size, known.modified, known.version)?;
                 self.discard(job.url(), response).await?;
@@ -225,7 +225,7 @@ impl Exchange<'_> {
                 let text = "the server has not got the bytes and does not say the file's size";
                 self.refused(job, ask, status, Error::new(ErrorKind::Io, text))
             }
-            // On a connection that says it.
+            // On a connection that reports it.
             Err(_) if asks_who(job.url(), status) && self.server.access.entrust() => {
                 self.discard(job.url(), response).await?;
                 self.transport.leave().await;
@@ -254,7 +254,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// A redirection out of TLS, which the report is to say.
+    /// A redirection out of TLS, for the report.
     pub fn note_plain(&self, from: &Address, to: &Address) {
         if (from.scheme(), to.scheme()) == (Scheme::Https, Scheme::Http) {
             let host = to.host().unwrap_or_default();
@@ -358,7 +358,7 @@ impl Exchange<'_> {
         Ok(Next::Again)
     }
 
-    /// Asks for the size in another way: an answer to a request without a range has its length.
+    /// Requests the size in another way: an answer to a request without a range has its length.
     async fn second_size(&self, job: &mut Job, said: Option<u64>) -> Outcome<Next> {
         // An empty file has no ranges, and addresses of S3 may be signed for one method.
         if said == Some(0) || self.server.is_s3(job.url()) {
@@ -404,7 +404,7 @@ impl Exchange<'_> {
         if let Some(known) = self.server.info(&job.file) {
             let info = file_info(response.headers(), known.size)?;
             if info.says_less_than(&known) && ask.count > 1 {
-                // Answers of one range may say it still.
+                // Answers of one range may still have it.
                 self.transport.abandon(response).await;
                 self.one_range_at_a_time();
                 return Ok(Next::Again);
@@ -419,7 +419,7 @@ impl Exchange<'_> {
         Ok(Next::Again)
     }
 
-    /// An answer that leaves the ranges aside: used where it is not much more than was asked for.
+    /// An answer that leaves the ranges aside: used where it is not much more than was requested.
     async fn whole(&self, job: &mut Job, ask: &Ask, response: Response<Incoming>) -> Outcome<Next> {
         let size = response.body().size_hint().exact();
         // Of an empty file there is no range.
@@ -584,7 +584,7 @@ impl Exchange<'_> {
     }
 
     /// As [`Exchange::discard`] of a body that may be shorter than announced: XRootD 5 announces
-    /// the length that was asked for, whatever the file holds.
+    /// the requested length, whatever the file holds.
     async fn leave(&self, url: &Address, mut response: Response<Incoming>) {
         while self.is_nearly_over(&response) {
             match self.next_bytes(url, &mut response).await {
@@ -625,8 +625,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// The server may know other ranges than those from the end. They are asked for by the driver,
-    /// which has connections that carry them sooner than this one: here the size is enough.
+    /// The server may know other ranges than those from the end. The driver requests them, which
+    /// has connections that carry them sooner than this one: here the size is enough.
     fn no_suffixes(&self, job: &mut Job) {
         self.send_traits(|traits| traits.suffix = false);
         job.remaining = Some(RemainingRanges::one(0..0));

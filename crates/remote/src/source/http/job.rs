@@ -12,7 +12,7 @@ use crate::checksum::Algorithm;
 use crate::error::Error;
 use crate::source::{FileEnd, FileRef, RequestTag};
 
-/// Something else than bytes that is asked of a file.
+/// A request for something else than bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// Its checksum, of this kind or of any.
@@ -44,7 +44,7 @@ pub struct Job {
     pub refused: Option<StatusCode>,
 }
 
-/// How a request names the bytes that it asks for.
+/// How a request names its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// As many ranges as the server takes.
@@ -130,7 +130,7 @@ impl Job {
                 let header = Some(format!("bytes=-{}", bytes.max(1)));
                 Ask { header, count: 1, hull: None }
             }
-            // Only the size was asked for.
+            // Only the size was requested.
             _ => Ask { header: Some("bytes=0-0".into()), count: 1, hull: Some(0..1) },
         }
     }
@@ -143,7 +143,7 @@ pub struct Ask {
     pub header: Option<String>,
     /// How many ranges it names.
     pub count: usize,
-    /// From the first byte asked for to the last; `None` for the end of the file.
+    /// From the first requested byte to the last; `None` for the end of the file.
     pub hull: Option<Range<u64>>,
 }
 

@@ -6,8 +6,8 @@
 //! * every `Content-Range` is compared with the request, every body against its announced length,
 //!   and every size and version is sent to the driver, as of every source;
 //! * a server without multi-range requests, whether it ignores them or refuses them by whatever
-//!   status, is asked for one range after the other, one without suffix ranges for the end of the
-//!   file once its size is known;
+//!   status, gets one request a range, one without suffix ranges a request for the end of the file
+//!   once its size is known;
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!

@@ -1,9 +1,9 @@
 //! A `multipart/byteranges` body (RFC 9110, section 14.6), read as it streams.
 //!
-//! Each part says with `Content-Range` how long it is, so its bytes are counted, never searched
-//! for the boundary, and are handed on without being copied: once the boundary after them has been
+//! Each part says with `Content-Range` how long it is, so its bytes are counted, never searched for
+//! the boundary, and are handed on without being copied: once the boundary after them has been
 //! seen, since a part that is shorter than it says has others' bytes in it. Parts may come in any
-//! order, and fewer of them than were asked for.
+//! order, and fewer of them than were requested.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub fn boundary(content_type: &str) -> Option<String> {
 #[derive(Debug)]
 pub struct Multipart {
     delimiter: Vec<u8>,
-    /// From the first byte asked for to the last.
+    /// From the first requested byte to the last.
     hull: Range<u64>,
     state: State,
     /// A line that has begun.
@@ -75,7 +75,7 @@ enum State {
 pub enum Item {
     /// These bytes of a part have come, and are held back until its end.
     Held(Range<u64>),
-    /// The size of the file, as a part says it.
+    /// The size of the file, as a part has it.
     Size(u64),
     /// Bytes of a part.
     Data { offset: u64, bytes: Bytes },
@@ -162,7 +162,7 @@ impl Multipart {
         Ok(end.is_some() || last)
     }
 
-    /// Takes in a line between parts' bytes; the size of the file, where a part says it.
+    /// Takes in a line between parts' bytes; the size of the file, where a part has it.
     fn handle_line(&mut self, line: &[u8]) -> Result<Option<u64>, Malformed> {
         self.lines += 1;
         if self.lines > LINES_MAX {
@@ -304,7 +304,7 @@ mod tests {
         assert!(parser.next(&mut input).is_err());
     }
 
-    /// A body that never ends could go on with parts that were not asked for.
+    /// A body that never ends could go on with parts that were not requested.
     #[test]
     fn there_are_no_more_parts_than_ranges() {
         let part = b"--42\r\nContent-Range: bytes 0-0/100\r\n\r\nx\r\n";

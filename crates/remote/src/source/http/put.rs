@@ -81,7 +81,7 @@ impl HttpChanger {
     pub async fn rename(&self, from: &Address, to: &Address, overwrite: bool) -> Result<()> {
         let target = to.to_http().map(|url| {
             let mut url = url.clone();
-            // Who asks is said elsewhere.
+            // The credentials are set elsewhere.
             let _ = (url.set_username(""), url.set_password(None));
             url.set_query(None);
             url.to_string()

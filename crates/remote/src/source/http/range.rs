@@ -12,9 +12,9 @@ const HEADER_BYTES_MAX: usize = 7000;
 /// The values of a `Content-Range` header; the range is half open here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentRange {
-    /// `None`: the range asked for cannot be had.
+    /// `None`: the requested range cannot be had.
     pub range: Option<Range<u64>>,
-    /// The size of the whole file, where the server says it.
+    /// The size of the whole file, where the server reports it.
     pub size: Option<u64>,
 }
 

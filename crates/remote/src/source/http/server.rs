@@ -115,7 +115,7 @@ impl HttpServer {
         director: Option<Url>,
         (config, network): (&Config, Arc<dyn Network>),
     ) -> Self {
-        // Whether a server within TLS speaks it, is not asked: hardly one of the field does.
+        // Servers within TLS are not offered HTTP/2: hardly one of the field does.
         let http2 = config.http2 && url.scheme() == Scheme::Http;
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,

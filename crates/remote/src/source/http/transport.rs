@@ -61,7 +61,7 @@ struct Live {
     used: bool,
     driver: JoinHandle<()>,
     shown: Arc<Introduction>,
-    /// A proxy that is asked for everything, with the server's address.
+    /// A proxy that gets every request, with the server's address.
     proxy: Option<Proxy>,
     handshake: Option<watch::Receiver<Handshake>>,
 }
@@ -344,7 +344,7 @@ impl Transport {
         made.await.map_err(gone)?.map(Some)
     }
 
-    /// A proxy is asked with the whole address (RFC 9112, section 3.2.2).
+    /// A request to a proxy has the whole address (RFC 9112, section 3.2.2).
     fn through(&self, proxy: &Proxy, request: &mut Request<RequestBody>) {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());

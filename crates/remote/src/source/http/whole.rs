@@ -18,7 +18,7 @@ use crate::source::{ConnectionEvent, FileRef};
 
 /// Written to or read from a spool at once.
 const SPOOL_PIECE_BYTES: u64 = 1 << 20;
-/// How often events say that a spool grows.
+/// How often events report that a temporary file grows.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 
 impl Exchange<'_> {

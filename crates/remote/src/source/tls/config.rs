@@ -43,17 +43,17 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// The server has asked for a certificate of the client.
+    /// The server has requested a certificate of the client.
     pub fn is_asked(&self) -> bool {
         self.shown.asked.load(Ordering::Relaxed)
     }
 
-    /// Whose certificate the server is shown, if it asks for one.
+    /// The owner of the certificate that the server gets, if it requests one.
     pub fn subject(&self) -> Option<&str> {
         self.shown.subject.as_deref()
     }
 
-    /// Any server is believed to be the one that it is asked for as.
+    /// Any server is trusted without verification.
     pub fn is_insecure(&self) -> bool {
         self.is_insecure
     }

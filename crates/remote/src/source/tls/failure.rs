@@ -27,7 +27,7 @@ struct Inner {
     stage: Stage,
     why: Why,
     version: Option<ProtocolVersion>,
-    /// The server has asked for a certificate of the client.
+    /// The server has requested a certificate of the client.
     is_asked: bool,
     /// The subject of the one that was sent.
     shown: Option<String>,

@@ -210,8 +210,8 @@ impl Encrypted {
         })
     }
 
-    /// After an error: the alert that says to the server why. Nothing else may be asked of a
-    /// connection that has failed.
+    /// After an error: the alert that says to the server why. A connection that has failed takes no
+    /// other call.
     fn take_alert(&mut self) {
         while self.connection.wants_write() {
             match self.connection.process_tls_records(&mut []).state {

@@ -507,7 +507,7 @@ async fn a_certificate_is_valid_at_its_time() {
     );
 }
 
-/// As grid directories have lists: `HASH.r0`, some of which say nothing about this certificate.
+/// As grid directories have lists: `HASH.r0`, some of which do not list this certificate.
 #[tokio::test]
 async fn a_certificate_that_was_taken_back_is_not_believed() {
     let authority = Authority::new("Test CA");
@@ -618,8 +618,8 @@ async fn a_certificate_that_is_refused_shows_at_the_first_read() {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unauthenticated, false));
 }
 
-/// A server that ends a connection before anything was asked need not have anything against the
-/// user: another connection may be served.
+/// A server that ends a connection before any request need not have anything against the user:
+/// another connection may be served.
 #[tokio::test]
 async fn a_connection_that_is_ended_early_can_be_tried_again() {
     let authority = Authority::new("Test CA");
@@ -654,7 +654,7 @@ async fn a_session_that_is_cut_is_no_end() {
     assert!(explain(&error).is_retryable(), "{error}");
 }
 
-/// rustls's way without buffers of its own panicked when asked for more after an error.
+/// rustls's way without buffers of its own panicked at a call after an error.
 #[tokio::test]
 async fn damage_on_the_way_is_an_error_wherever_it_is() {
     let authority = Authority::new("Test CA");

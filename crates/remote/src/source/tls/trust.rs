@@ -35,7 +35,7 @@ pub struct Trust {
     said: String,
     /// Where lists of certificates that were taken back may be.
     directories: Vec<PathBuf>,
-    /// Those of each authority that was asked for, by its name.
+    /// Those of each authority in use, by its name.
     revoked: Mutex<BTreeMap<Vec<u8>, Revoked>>,
 }
 
@@ -47,8 +47,8 @@ struct Revoked {
 }
 
 impl Trust {
-    /// Those that the surroundings name, else those of the system and the grid. They are read when
-    /// first asked for, and again when their directory changes; so this may take a while.
+    /// Those that the surroundings name, else those of the system and the grid. They are read at
+    /// first use, and again when their directory changes; so this may take a while.
     pub fn of(surroundings: &Surroundings) -> Arc<Self> {
         let authorities = Authorities::load(surroundings);
         let mut kept = KEPT.lock();
@@ -95,7 +95,7 @@ impl Trust {
     }
 
     /// Certificates that an authority, by its name as DER, has revoked, as far as its directory has
-    /// a list that can be read. Reads files when first asked, and again after a while.
+    /// a list that can be read. Reads files at first use, and again after a while.
     pub(super) fn revoked_by(
         &self,
         issuer: &[u8],

@@ -112,8 +112,8 @@ impl Verifier {
         anchors.iter().any(|it| it.name_constraints.is_some() && signed(&it.subject))
     }
 
-    /// Whether an authority has taken one of the certificates back, where it has a list that says
-    /// so. The chain is verified; here it is gone through once more for those that have lists.
+    /// Whether an authority has revoked one of the certificates, where it has a list. The chain is
+    /// verified; here it is gone through once more for those that have lists.
     fn check_revocation(
         &self,
         end: &CertificateDer<'_>,

@@ -27,7 +27,7 @@ impl XrootdServer {
                     _ => return,
                 };
                 match stat {
-                    // It was asked for together with the open.
+                    // It was requested together with the open.
                     _ if session.asks_stat(file.tag) => {}
                     Some(stat) => self.identify(session, link, &file, request, &stat),
                     None => session.ask_stat(file, request),

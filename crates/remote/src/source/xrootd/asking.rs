@@ -53,11 +53,11 @@ pub enum Reply {
 /// Why a question has no good answer.
 #[derive(Debug)]
 pub enum RequestFailure {
-    /// The server says no; the same as an error of this crate.
+    /// The server's refusal; the same as an error of this crate.
     Server(ServerError, Error),
-    /// To be asked there.
+    /// The request is to go there.
     Elsewhere(Address),
-    /// The connection was lost, or something else that the server did not say.
+    /// The connection was lost, or another error that is not the server's.
     Lost(Error),
 }
 
@@ -123,7 +123,7 @@ impl Asking {
         Asking { questions, shared }
     }
 
-    /// Asks. Questions leave in their order, also those asked before the connection is up.
+    /// Asks. Requests leave in their order, also those made before the connection is up.
     pub fn ask(&self, question: FileRequest) -> Outlook {
         let (sender, receiver) = oneshot::channel();
         let _ = self.questions.send((question, sender));

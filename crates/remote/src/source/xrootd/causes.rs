@@ -1,5 +1,5 @@
 //! Causes of refusals for which servers have few words, and advice: servers call expired a
-//! credential that is not valid yet, and of a right that is lacking they say only that it is.
+//! credential that is not valid yet, and do not name a right that is lacking.
 
 use std::time::SystemTime;
 

@@ -117,7 +117,7 @@ impl Caller for Driver<'_> {
 #[derive(Default)]
 struct Credentials {
     ready: Vec<Ready>,
-    /// Tells those that were ready from others.
+    /// A hash that distinguishes those that were ready from others.
     shown: u64,
     fetching: Option<BoxFuture<'static, Ready>>,
     turn: Option<LoginTurn>,
@@ -125,7 +125,7 @@ struct Credentials {
 
 /// Why bytes are no longer passed on as before.
 enum Turn {
-    /// Nothing more will be asked.
+    /// No more requests will come.
     Over,
     /// TLS begins, with its first received bytes.
     Tls(Bytes),
@@ -227,7 +227,7 @@ impl XrootdServer {
         })
     }
 
-    /// Waits for a turn to log in, or for something to ask. `None` if nothing will be asked.
+    /// Waits for a turn to log in, or for something to ask. `None` if no request will come.
     async fn wait(&self, early: &mut Early, link: &mut DriverLink) -> Option<Option<LoginTurn>> {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! Errors of connections and of servers as those of this crate, with who was asked.
+//! Errors of connections and of servers as those of this crate, with the server of the request.
 
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;

@@ -8,7 +8,7 @@ use crate::address::{Address, Way};
 use crate::source::{FileLocation, Role};
 
 /// A place that has the file now, as an address of it. None where it cannot be one, or may not
-/// follow the address that was asked.
+/// follow the address of the request.
 pub fn place(file: &Address, location: &Location) -> Option<FileLocation> {
     if location.pending {
         return None;

@@ -49,7 +49,7 @@ pub struct XrootdServer {
     host: String,
     port: u16,
     config: ClientConfig,
-    /// Nothing is said outside TLS.
+    /// Nothing is sent outside TLS.
     is_encrypted: bool,
     /// The address has a token in it, which belongs inside TLS.
     asks_tls: bool,
@@ -69,7 +69,7 @@ pub struct XrootdServer {
     encryption: Mutex<Option<Arc<Peer>>>,
     /// TLS that began without waiting for the server's consent has come to nothing.
     loses_hello: AtomicBool,
-    /// The note that the server is not asked for proof has been sent.
+    /// The note that the server is not verified has been sent.
     has_warned: AtomicBool,
     network: Arc<dyn Network>,
     /// The server's features, as its connections have learnt them.
@@ -79,14 +79,14 @@ pub struct XrootdServer {
     logins: Logins,
     /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
-    /// A connection asks politely who is wanted, beside that.
+    /// A careful connection asks which credential is wanted, beside that.
     has_scout: AtomicBool,
     /// The credential for whose refusal nothing is sent behind one any more, told by `hasher`.
     refused: Mutex<Option<u64>>,
     hasher: RandomState,
     /// It answers opens without a stat of the file.
     opens_say_nothing: Arc<AtomicBool>,
-    /// A session has asked for the limits of vectored reads.
+    /// A session has requested the limits of vectored reads.
     asked_limits: AtomicBool,
 }
 

@@ -1,5 +1,5 @@
-//! The beginning of a connection: whether TLS is asked for, and which credentials may be shown.
-//! Files are read, and Kerberos is asked, while TCP connects.
+//! The beginning of a connection: whether TLS is requested, and which credentials may be sent.
+//! Files are read, and the Kerberos library is called, while TCP connects.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -26,13 +26,13 @@ const CREDENTIAL_TIME: Duration = Duration::from_secs(10);
 pub struct Opening {
     pub config: ClientConfig,
     pub profile: Profile,
-    /// Nothing is asked before the server has answered the login: it may want a credential.
+    /// No request leaves before the server has answered the login: it may want a credential.
     pub careful: bool,
-    /// Ready for TLS, where that is asked for.
+    /// Ready for TLS, where that is requested.
     pub tls: Option<Arc<TlsConfig>>,
     /// Credentials for offers that are known.
     pub ready: Vec<Ready>,
-    /// Tells these credentials from others, and says nothing of them.
+    /// A hash that distinguishes these credentials from others, and reveals nothing of them.
     pub shown: u64,
 }
 
@@ -44,7 +44,7 @@ impl Opening {
         self.config.unasked == Some(Method::Gsi) || self.ready.iter().any(of_gsi)
     }
 
-    /// Everything leaves at once, and nothing that has not been asked for.
+    /// Everything leaves at once, without credentials that the server has not requested.
     pub fn be_bold(&mut self) {
         self.config.unasked = None;
         self.ready.clear();
@@ -85,7 +85,7 @@ pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
         (Kind::Unix, named),
         (Kind::Unix, Method::Host),
     ];
-    // A wallet that has nothing to show does not forbid to say a name.
+    // A wallet without credentials does not forbid a login by name.
     let is_empty = wallet.order().is_some_and(|order| order.is_empty());
     let may = |kind| wallet.allows(kind) || (kind == Kind::Unix && is_empty);
     let (used, excluded): (Vec<_>, Vec<_>) = all.into_iter().partition(|(kind, _)| may(*kind));

@@ -12,10 +12,10 @@ use crate::config::Checksums;
 use crate::error::{Error, ErrorKind};
 use crate::source::FileRef;
 
-/// Damaged ranges kept in mind until they are asked for again.
+/// Damaged ranges that are remembered until they are requested again.
 const DAMAGED_KEPT: usize = 256;
 
-/// How to ask for bytes.
+/// Kinds of requests for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Plain,
@@ -26,7 +26,7 @@ pub enum How {
 #[derive(Debug)]
 pub struct Pages {
     wanted: Checksums,
-    /// It has said that it offers them.
+    /// It has announced that it offers them.
     are_offered: AtomicBool,
     /// It says that it offers them, and does not know the request.
     are_refused: AtomicBool,
@@ -55,7 +55,7 @@ impl Pages {
         self.wanted == Checksums::Always
     }
 
-    /// How to ask for bytes of a file. Bytes inside TLS cannot come damaged.
+    /// The kind of requests for bytes of a file. Bytes inside TLS cannot come damaged.
     pub fn how(&self, file: &FileRef, is_encrypted: bool) -> How {
         let checked = match self.wanted {
             Checksums::Always => true,
@@ -80,7 +80,7 @@ impl Pages {
         damaged.push_back((file, range));
     }
 
-    /// Bytes are asked for: whether some of them have come damaged, and this is another try.
+    /// Bytes are requested: whether some of them have come damaged, and this is another try.
     pub fn were_damaged(&self, file: u32, range: &Range<u64>) -> bool {
         let mut damaged = self.damaged.lock();
         let before = damaged.len();
@@ -94,7 +94,7 @@ pub fn offers(flags: Option<ServerFlags>) -> bool {
     flags.is_some_and(|flags| flags.contains(ServerFlags::CHECKSUMMED_PAGES))
 }
 
-/// A server that does not know the request says so in one of these ways.
+/// A server that does not know the request answers with one of these errors.
 pub fn is_unknown(error: &RequestError) -> bool {
     let RequestError::Server(error) = error else { return false };
     matches!(error.code, ErrorCode::UNSUPPORTED | ErrorCode::INVALID_REQUEST)

@@ -24,7 +24,7 @@ struct Note {
     handles: Handles,
     segments_max: u32,
     segment_bytes_max: u64,
-    /// It offers checksums of the bytes that it sends; notes of older versions do not say.
+    /// It offers checksums of the bytes that it sends; notes of older versions do not have it.
     #[serde(default)]
     checksums: bool,
     /// The authentication that it offers, in its words; none where it wants none.

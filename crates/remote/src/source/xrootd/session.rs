@@ -62,13 +62,13 @@ pub struct Session {
     held: BTreeMap<u32, Vec<ConnectionEvent>>,
     /// Descriptions of files by the server's last answer.
     pub(super) known: BTreeMap<u32, Known>,
-    /// The same of those that are opened again, because their handles said something else.
+    /// The same of those that are opened again, because the stat of their handles differed.
     pub(super) doubted: BTreeMap<u32, FileInfo>,
     /// The server answers opens without a stat of the file, as some session has learnt.
     pub(super) opens_say_nothing: Arc<AtomicBool>,
     /// The server says the same of a handle as of the open that has given it.
     asks_again: bool,
-    /// Whether to ask for checksums.
+    /// Whether to request checksums.
     pub(super) pages: Arc<Pages>,
 }
 
@@ -97,7 +97,7 @@ pub enum Purpose {
     Read {
         request: RequestTag,
         file: FileRef,
-        /// Asked for with checksums.
+        /// Requested with checksums.
         checked: Option<Range<u64>>,
     },
     List {
@@ -299,7 +299,7 @@ impl Session {
         true
     }
 
-    /// Whether nothing else is asked for the request that this was a part of.
+    /// Whether no other request is under way for the driver's one that this was a part of.
     pub fn is_last(&mut self, request: RequestTag, id: RequestId) -> bool {
         let others = self.tags.get_mut(&request);
         others.is_none_or(|ids| {
@@ -366,7 +366,7 @@ impl Session {
         }
     }
 
-    /// A file whose open came to nothing is opened anew the next time it is asked for.
+    /// A file whose open came to nothing is opened anew at the next request.
     pub fn lost_file(&mut self, id: RequestId) {
         if let Some(Purpose::Open { file, .. } | Purpose::OpenForFetch { file }) =
             self.requests.get(&id)

@@ -10,7 +10,7 @@ use super::decoded;
 use crate::metalink::meant;
 use crate::source::ListedName;
 
-/// Words of titles and headings that say that a page is a list of files.
+/// Words of titles and headings of pages that list files.
 const TITLES: [&str; 3] = ["index of", "directory", "listing"];
 
 /// An entry of nginx's `autoindex_format json`.
@@ -152,7 +152,7 @@ fn name_of(link: &str, base: &Url) -> Option<(String, bool)> {
     if !is_here || there.query().is_some() {
         return None;
     }
-    // Some servers write two slashes where there is one, and some are asked with two.
+    // Some servers write two slashes where there is one, and some get requests with two.
     let parts = |url: &Url| -> Vec<String> {
         url.path().split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
@@ -162,7 +162,7 @@ fn name_of(link: &str, base: &Url) -> Option<(String, bool)> {
 }
 
 /// The bytes of a file, where a line says them exactly: behind a date and a time, as nginx and
-/// Apache have it. Rounded ones, as in `1.2K`, say nothing.
+/// Apache have it. Rounded ones, as in `1.2K`, are no sizes.
 fn size_behind(rest: &str) -> Option<u64> {
     let line = rest.split(['\n', '\r']).next()?;
     let line = line.split("<a").next()?;

@@ -23,12 +23,12 @@ use crate::source::{ConnectionEvent, ListedName};
 /// A listing is not longer.
 const BYTES_MAX: u64 = 256 << 20;
 const DEPTH: HeaderName = HeaderName::from_static("depth");
-/// Asks for no more than listings have: some servers make checksums for `allprop`.
+/// Requests no more than listings have: some servers make checksums for `allprop`.
 const PROPFIND: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
     <D:propfind xmlns:D=\"DAV:\"><D:prop><D:resourcetype/><D:getcontentlength/>\
     <D:getlastmodified/></D:prop></D:propfind>";
 
-/// How a server is asked.
+/// The method of a listing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asking {
     Propfind,

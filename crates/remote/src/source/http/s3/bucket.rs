@@ -42,8 +42,8 @@ struct State {
 }
 
 impl Bucket {
-    /// The bucket of this name where the environment and the files of Amazon's tools say that the
-    /// service is.
+    /// The bucket of this name at the service that the environment or the files of Amazon's tools
+    /// name.
     ///
     /// # Errors
     /// `InvalidArgument` for settings that cannot be used.

@@ -17,7 +17,7 @@ use crate::source::http::job::{Job, Outcome};
 
 /// Algorithms of S3 checksums, as in the header names `x-amz-checksum-...`.
 const KINDS: [&str; 5] = ["crc32c", "crc64nvme", "crc32", "sha1", "sha256"];
-/// Most attempts: a server may say that the bucket is in another region.
+/// Most attempts: a server may answer that the bucket is in another region.
 const QUESTIONS_MAX: u32 = 3;
 
 impl Exchange<'_> {

@@ -4,9 +4,8 @@
 //! [`sign`] computes signatures, [`place`] says which host and path a bucket has, [`bucket`] puts
 //! both together for all connections of a server, [`xml`] reads refusals and listings, [`explain`]
 //! has the words for refusals, [`talk`] asks and answers, [`checksum`] requests checksums, and
-//! [`writer`] writes. A bucket that
-//! turns out to be in another region is asked for there. Addresses of HTTP that are signed
-//! themselves have [`presigned`].
+//! [`writer`] writes. Requests for a bucket that turns out to be in another region go there.
+//! Addresses of HTTP that are signed themselves have [`presigned`].
 
 mod bucket;
 mod checksum;

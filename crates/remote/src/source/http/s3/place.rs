@@ -67,7 +67,7 @@ impl Place {
         self.service.scheme() == "https"
     }
 
-    /// The host that is asked: an IPv6 address is in brackets.
+    /// The host of requests: an IPv6 address is in brackets.
     pub fn host(&self) -> String {
         let host = self.service.host_str().unwrap_or_default();
         if self.path_style { host.to_owned() } else { format!("{}.{host}", self.bucket) }

@@ -17,7 +17,7 @@ pub fn is_presigned(url: &Url) -> bool {
 }
 
 /// How long ago an address of S3 has expired, at a time in seconds since 1970; `None` where it has
-/// not, or does not say it.
+/// not, or has no time.
 pub fn expired(url: &Url, now: u64) -> Option<Duration> {
     let value = |wanted: &str| {
         let mut pairs = url.query_pairs();

@@ -66,7 +66,7 @@ impl Exchange<'_> {
     }
 
     /// A refusal in words of its cause, and whether no other form of the request would do; `None`
-    /// where the bucket is somewhere else, and the same is to be asked there.
+    /// where the bucket is somewhere else, and the same request is to go there.
     pub(super) async fn refusal(
         &self,
         url: &Address,

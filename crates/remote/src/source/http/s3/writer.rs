@@ -47,7 +47,7 @@ const ATTEMPTS_MAX: u32 = 4;
 /// Before the second attempt; doubled before each further one.
 const PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// A server that puts an object together of its parts may say nothing meanwhile.
+/// A server that puts an object together of its parts may be silent meanwhile.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Writes one object.
@@ -85,7 +85,7 @@ struct Asking {
     body: Bytes,
     /// SHA-256 of the body.
     payload: String,
-    /// The body stays here until the server asks for it.
+    /// The body stays here until the server requests it.
     expects: bool,
 }
 
@@ -121,7 +121,7 @@ impl ObjectWriter {
         Ok(ObjectWriter { url: url.clone(), server, slow, idle: Mutex::default() })
     }
 
-    /// Whether there is such an object. Its first byte is asked for, as refusals of `HEAD` do not
+    /// Whether there is such an object. This requests its first byte, as refusals of `HEAD` do not
     /// say why.
     ///
     /// # Errors
@@ -348,7 +348,7 @@ impl ObjectWriter {
     }
 
     /// A refusal in words of its cause, and S3's word for it; `None` where the bucket is somewhere
-    /// else, and the same is to be asked there.
+    /// else, and the same request is to go there.
     async fn refusal(
         &self,
         server: &HttpServer,

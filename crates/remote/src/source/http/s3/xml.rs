@@ -32,9 +32,9 @@ pub struct Refusal {
 pub struct ListedObject {
     /// Whole.
     pub key: String,
-    /// Bytes; `None` where the server does not say it, or not as a number.
+    /// Bytes; `None` where the server does not report it, or not as a number.
     pub size: Option<u64>,
-    /// When it was written; `None` where the server does not say it in S3's form.
+    /// When it was written; `None` where the server does not report it in S3's form.
     pub modified: Option<SystemTime>,
 }
 
@@ -44,7 +44,7 @@ pub struct Page {
     pub objects: Vec<ListedObject>,
     /// Beginnings that several keys share, up to and with a slash.
     pub prefixes: Vec<String>,
-    /// To ask for the next page with.
+    /// The token of the request for the next page.
     pub next: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Whole {
 
 impl Refusal {
     /// Reads the body of an answer that is no success. Servers between may answer with something
-    /// else, which says nothing.
+    /// else, which has no meaning here.
     pub fn parse(document: &[u8]) -> Option<Refusal> {
         let mut refusal = Refusal::default();
         let read = elements(document, |path, text| match path {

@@ -208,7 +208,7 @@ impl Drop for Xrootd {
 
 impl Xrootd {
     /// One that shows this certificate; none, loudly, where xrootd is missing. Within TLS, too,
-    /// where that is said, and then for all clients.
+    /// where the caller chooses so, and then for all clients.
     pub fn start(grid: &Grid, name: &str, host: &Party, tls: bool) -> Option<Xrootd> {
         Xrootd::start_with(grid, name, host, tls, "")
     }
