@@ -175,7 +175,7 @@ fn a_redirector_sends_clients_to_its_data_servers() {
     let output = copy.args(["-s", &format!("{}/data", served[0].root_url), "-"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "far away");
     let connections = |host: usize| lab.with_hosts(|hosts| hosts[host].received().connections);
-    // The redirector was asked by its own name; the bytes came from one of the others.
+    // The request to the redirector had its own name; the bytes came from one of the others.
     assert_eq!(connections(2) + connections(3), 1);
     fs::remove_dir_all(directory).unwrap();
 }

@@ -39,7 +39,7 @@ pub struct SkippedColumn {
     reason: String,
 }
 
-/// The columns of a batch, in the order in which they were asked for.
+/// The columns of a batch, in the order of the request.
 pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>> {
     let asked = batch.columns.len() + batch.left_out.len();
     let (mut read, mut left_out) = (batch.columns.into_iter(), batch.left_out.iter().peekable());

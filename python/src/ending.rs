@@ -1,7 +1,7 @@
 //! The interpreter's end, while other threads still read.
 //!
 //! A daemon thread that comes back from a wait then is ended by Python at once, in the middle of
-//! this code, and one that asks for the interpreter where there is none left panics. So a thread
+//! this code, and one that requests the interpreter where there is none left panics. So a thread
 //! that comes back late stays where it is until the process is gone, and those of the engine that
 //! call a function of Python's are waited for.
 

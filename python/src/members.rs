@@ -1,4 +1,4 @@
-//! Objects of a file as Python's own: the front chooses the classes, here they are filled.
+//! Objects of a file as Python's own: Python chooses the classes, here they are filled.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::columns;
 /// The record's object. `make(classname, version, source)` gives an instance for each object.
 ///
 /// Its `fill(members, bases)` takes the members that were read, or `lack(why, stored)` why they
-/// were not, and the bytes: when its `source` asks for them, or at once where the source is None. A
+/// were not, and the bytes: when its `source` requests them, or at once where the source is None. A
 /// file may have many thousand objects of dozens of parts each, of which users look at few; and
 /// Python's garbage collector goes over all that exist again and again.
 pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -30,7 +30,7 @@ pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> P
 struct Record {
     objects: Mutex<Objects>,
     make: Py<PyAny>,
-    /// Where it is, as the front says it.
+    /// Where it is, as Python has set it.
     place: Mutex<Option<Py<PyAny>>>,
 }
 

@@ -50,7 +50,7 @@ impl ByteFile {
         Ok((info.size, info.modified, info.version.clone()))
     }
 
-    /// Asks for ranges, and does not wait for them.
+    /// Requests ranges, and does not wait for them.
     fn read(&self, py: Python<'_>, ranges: Vec<RangeTuple>) -> PyResult<Ranges> {
         Ok(Ranges::new(match self.file.here(py)? {
             Opened::Plain(file) => Arriving::Plain(file.read(&half_open(ranges)), file.clone()),
@@ -102,7 +102,7 @@ impl Arriving {
     }
 }
 
-/// Opens a file; the ranges of it that are wanted first leave together with the open.
+/// Opens a file; the requests for its first ranges leave together with the open.
 #[pyfunction]
 pub fn open_bytes(
     py: Python<'_>,

@@ -8,7 +8,7 @@ use crate::error::exception;
 use crate::formula::Program;
 use crate::runtime::invalid;
 
-/// A branch or a field, and how it is wanted.
+/// A branch or a field, and the form in which it is requested.
 #[pyclass(frozen, get_all, module = "farroot._core")]
 pub struct ColumnRequest {
     address: String,

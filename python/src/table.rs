@@ -88,7 +88,7 @@ impl Table {
         Ok(NameScope { table, friends, below })
     }
 
-    /// The columns that are asked for; friends that they are of are opened.
+    /// The requested columns; friends that they are of are opened.
     fn selected(
         &self,
         py: Python<'_>,
@@ -349,8 +349,8 @@ impl Table {
         Ok(Batches::new(batches, raised))
     }
 
-    /// Batches of which nothing is read before it is asked for, and without a decision about
-    /// entries; a step in bytes is the size that these columns together would have.
+    /// Batches of which nothing is read before it is requested, and without a cut; a step in bytes
+    /// is the size that these columns together would have.
     fn lazy(
         &self,
         py: Python<'_>,

@@ -37,7 +37,7 @@ pub struct Disks {
 struct Disk {
     /// Behind which byte of which file its arm is.
     arm: Option<(u64, u64)>,
-    /// When it has done all that it has been asked to do.
+    /// When it has done all reads so far.
     free: Option<Instant>,
 }
 
@@ -73,7 +73,7 @@ impl Disks {
 }
 
 impl Disk {
-    /// Reads after all else that it has been asked for; returns when that is done.
+    /// Reads after all earlier requests; returns when that is done.
     fn read(&mut self, model: &DiskModel, now: Instant, file: u64, range: Range<u64>) -> Instant {
         let is_there = self.arm == Some((file, range.start));
         let seek = if is_there { Duration::ZERO } else { model.seek };

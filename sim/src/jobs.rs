@@ -229,7 +229,7 @@ pub(crate) fn block_range(block: u64, size: u64) -> Range<u64> {
     block * BLOCK..((block + 1) * BLOCK).min(size)
 }
 
-/// Asks for all of a vector, and waits for it.
+/// Requests all of a vector, and waits for it.
 pub(crate) async fn read(file: &RemoteFile, vector: &Vector) {
     let want = |range: &Range<u64>| Want {
         range: range.clone(),

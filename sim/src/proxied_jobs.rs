@@ -1,6 +1,6 @@
 //! Many jobs that read the same few files, from the server or through one proxy near them.
 //!
-//! Jobs and server are those of [`jobs`](crate::jobs); each job asks for a cluster, waits, and
+//! Jobs and server are those of [`jobs`](crate::jobs); each job requests a cluster, waits, and
 //! works, as with ROOT. The proxy is the production engine, which watches the files and keeps a
 //! cache on a disk; between it and the jobs there is a link of ten gigabits a second.
 

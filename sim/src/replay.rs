@@ -4,8 +4,8 @@
 //! with a dot where it has been answered. Those in `testdata/requests` are ROOT 6.40's, as a relay
 //! in front of an XRootD server saw them, for four branches of all events of `small_events.root`:
 //! with a TTreeCache of 24 kB that was given the branches, with one that had to learn them, and
-//! without a cache; and those of uproot 5.7, as its source was asked for them, for the first 100
-//! events of three branches of the same file.
+//! without a cache; and those of uproot 5.7, as its source got them, for the first 100 events of
+//! three branches of the same file.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use engine::Watched;
 use futures::StreamExt;
 use tokio::time::{Instant, sleep};
 
-/// Ranges that a client asks for together, before it waits.
+/// Ranges that a client requests together, before it waits.
 pub type Vector = Vec<Range<u64>>;
 
 /// The vectors of a log, in their order.
@@ -50,7 +50,7 @@ impl Played {
     }
 }
 
-/// Asks for one vector after the other, and works for so long after each.
+/// Requests one vector after the other, and works for so long after each.
 ///
 /// # Panics
 /// Where the delivered bytes are not those of the file.

@@ -49,7 +49,7 @@ pub struct Behaviour {
     pub dies_after_reads: Option<u32>,
     /// Answers nothing any more after so many answered reads.
     pub hangs_after_reads: Option<u32>,
-    /// Closes this many connections as soon as they have said anything.
+    /// Closes this many connections as soon as they have sent anything.
     pub cuts: u32,
     /// Answers opens without the size, as servers of version 3 and proxies may.
     pub opens_without_stat: bool,
@@ -58,15 +58,15 @@ pub struct Behaviour {
     pub redirects_to: Vec<(String, u16)>,
     /// Says of the servers in `redirects_to` that they are redirectors.
     pub locates_redirectors: bool,
-    /// Does not say who has a file, and has to be asked by opening it.
+    /// Does not answer which servers have a file; a client has to open it to know.
     pub locates_nothing: bool,
     /// Answers nothing, as a stopped process does; the kernel goes on taking connections.
     pub stopped: bool,
     /// Refuses every read with this error.
     pub fails_reads: Option<ErrorCode>,
-    /// Answers every read with so many bytes fewer than asked.
+    /// Answers every read with so many bytes fewer than requested.
     pub shortens_reads: usize,
-    /// Answers every read with so many bytes more than asked.
+    /// Answers every read with so many bytes more than requested.
     pub lengthens_reads: usize,
     /// Answers under another request's name.
     pub mixes_up_requests: bool,
@@ -87,7 +87,7 @@ pub struct Behaviour {
     pub overwritten: bool,
     /// Refuses to describe an open file.
     pub knows_no_handles: bool,
-    /// Says this of files that are opened or asked about, instead of the truth.
+    /// Reports this of files in answers to opens and stats, instead of the truth.
     pub says: Claims,
     /// The credentials that it wants at login.
     pub guard: Guard,
@@ -325,7 +325,7 @@ impl Connection {
         let Some(file) = segments.first().and_then(|first| self.open.get(&first.handle)) else {
             return;
         };
-        // Files are told apart by their place among all.
+        // The position among all files distinguishes them.
         let number = self.files.range(..file.path.clone()).count() as u64;
         let range = |segment: &Segment| segment.offset..segment.offset + u64::from(segment.length);
         disks.read(number, segments.iter().map(range)).await;

@@ -28,7 +28,7 @@ struct Seen {
     requests: Vec<RequestRecord>,
     counters: CacheCounters,
     cached: u64,
-    /// Bytes that were wanted and came, without those that come with an open.
+    /// Requested bytes that were received, without those that come with an open.
     handed_out: u64,
 }
 

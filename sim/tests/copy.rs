@@ -153,7 +153,7 @@ fn two_sources_bring_more_than_one_and_one_that_dies_costs_no_byte() {
             tokio::time::sleep(Duration::from_secs(1)).await;
             stage.world.kill("a", 1094);
         };
-        // The checksum is asked of those that answer.
+        // The request for the checksum goes to those that answer.
         let target = stage.path("f");
         let copying = copy(&engine, "root://a//f|root://b//f", &target, VERIFIED);
         let (copied, ()) = futures::join!(copying, dies);

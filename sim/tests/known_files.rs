@@ -191,7 +191,7 @@ fn what_came_early_of_a_file_that_was_replaced_is_thrown_away() {
     }
 }
 
-/// A cut file has lost the baskets that were asked for; the error is the new file's, not theirs.
+/// A cut file has lost the requested baskets; the error is the new file's, not theirs.
 #[test]
 fn a_known_file_that_is_gone_or_cut_is_an_error() {
     let store = tempfile::tempdir().expect("a folder");
@@ -209,7 +209,7 @@ fn a_known_file_that_is_gone_or_cut_is_an_error() {
     assert_eq!(cut.unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
-/// Every connection that was asked something early is sent elsewhere; one answer to that is enough.
+/// Every connection with an early request is redirected; one answer to that is enough.
 #[test]
 fn a_known_file_may_have_moved() {
     let store = tempfile::tempdir().expect("a folder");

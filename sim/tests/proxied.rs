@@ -226,7 +226,7 @@ fn files_that_are_one_vector_each_are_fetched_while_the_one_before_is_read() {
 }
 
 /// Regression: a client with `CacheUse::Only` closed the file that was open ahead, and received the
-/// error that its server has to be asked.
+/// error that a request to its server is needed.
 #[test]
 fn a_file_that_is_open_ahead_is_there_for_a_client_that_only_the_cache_may_answer() {
     farroot_sim::run(async {

@@ -27,7 +27,8 @@ fn far() -> Engine {
 fn what_is_known_to_be_wanted_leaves_with_the_open() {
     let (first, then) = farroot_sim::run(async {
         let engine = far();
-        // A server that is not known yet is asked with care, and until all connections are there.
+        // Requests are careful as long as the server is not known, and until all connections are
+        // up.
         let _other = engine.remote().open_bytes(URL).await.expect("opens");
         tokio::time::sleep(5 * RTT).await;
         let started = Instant::now();

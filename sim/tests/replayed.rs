@@ -139,7 +139,7 @@ fn a_long_job_of_long_fills_works_nine_tenths_of_its_time() {
     assert_eq!(used.bytes_unused, 0);
 }
 
-/// The proxy asks for long ranges in pieces of 256 KiB, which end inside of baskets: those baskets
+/// The proxy requests long ranges in pieces of 256 KiB, which end inside of baskets: those baskets
 /// were taken for unread, and nothing of their columns was predicted.
 #[test]
 fn baskets_that_are_asked_for_in_parts_are_read_all_the_same() {
@@ -172,7 +172,7 @@ fn trips_of(clusters: u64, vectors: impl Fn(&Dataset) -> Vec<Vector>) -> (f64, e
     })
 }
 
-/// uproot's `iterate` asks for a step of all columns, and waits for it: one after the other they
+/// uproot's `iterate` requests a step of all columns, and waits for it: one after the other they
 /// take eight round trips, and four until the first.
 #[test]
 fn eight_steps_of_uproot_take_six_round_trips() {
@@ -266,7 +266,7 @@ fn what_came_with_the_open_of_a_file_that_was_replaced_is_thrown_away() {
     }
 }
 
-/// coffea's virtual arrays ask for a chunk of one column after the other. Regression: baskets of
+/// coffea's virtual arrays request a chunk of one column after the other. Regression: baskets of
 /// more than 64 KiB were never predicted, and 8 chunks of 10 columns took 80 round trips.
 #[test]
 fn columns_that_coffea_reads_in_turns_are_here() {
@@ -281,7 +281,7 @@ fn columns_that_coffea_reads_in_turns_are_here() {
 }
 
 /// The same with chunks that end in the middle of baskets: the first basket of each chunk has been
-/// read before. Regression: it was asked for once more, and each read waited for it.
+/// read before. Regression: it was requested once more, and each read waited for it.
 #[test]
 fn chunks_that_coffea_reads_may_end_within_baskets() {
     let (trips, used) = trips_of(8, |dataset| {

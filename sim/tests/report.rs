@@ -108,7 +108,7 @@ fn a_round_trip_is_one_also_where_the_connection_was_new() {
     }
 }
 
-/// Opens on each connection, opens put off and asked for again, a size asked for apart: they count.
+/// Opens on each connection, opens put off and repeated, a size requested apart: they count.
 #[test]
 fn requests_told_are_requests_seen() {
     let plain = Behaviour::default();

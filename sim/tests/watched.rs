@@ -1,4 +1,4 @@
-//! Clients that ask for ranges of a far file and know nothing of who brings them.
+//! Clients that request ranges of a far file and do not know who delivers them.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -39,7 +39,7 @@ async fn read(watched: &Watched, content: &[u8], ranges: Vec<Range<u64>>) -> f64
     round_trips(started.elapsed(), RTT)
 }
 
-/// ROOT asks for header, key list, streamers and tree one after the other, 14 round trips in all.
+/// ROOT requests header, key list, streamers and tree one after the other, 14 round trips in all.
 #[test]
 fn what_the_file_says_of_itself_is_here_before_it_is_asked_for() {
     let (took, used) = farroot_sim::run(async {
@@ -60,8 +60,8 @@ fn what_the_file_says_of_itself_is_here_before_it_is_asked_for() {
     assert_eq!((used.reads, used.bytes_metadata, used.bytes_demanded), (4, 3700, 0));
 }
 
-/// Regression: eight clients that opened an absent file asked the server eight times, one after the
-/// other.
+/// Regression: eight clients that opened an absent file sent the server eight requests, one after
+/// the other.
 #[test]
 fn clients_of_one_address_share_an_error_too() {
     farroot_sim::run(async {

@@ -56,7 +56,7 @@ fn a_short_file_takes_two_round_trips_once_connected() {
 }
 
 /// Regression: where the first connection was lost, the first bytes were sent to a file that was
-/// there already, before the error said so.
+/// there already, before the error.
 #[test]
 fn a_file_that_is_there_keeps_its_bytes_also_where_a_connection_is_lost() {
     let taken = TakenFiles::default();

@@ -16,7 +16,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::reading::with_engine;
 use crate::table::{table, text};
 
-/// Of so many trees and RNTuples in a file it is said how many entries they have.
+/// The entries of so many trees and RNTuples in a file are counted.
 const TABLES_MAX: usize = 256;
 /// Since 1970: the end of the years of four digits.
 const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
@@ -85,7 +85,7 @@ async fn listing(
         return Ok(files(address, engine.remote().list(address).await?, arguments));
     }
     let file = match engine.open(address).await {
-        // A server knows a directory by itself, only not before it is asked.
+        // A server knows whether a name is a directory; this process learns it by a request.
         Err(error) if error.kind() == ErrorKind::InvalidArgument => {
             return match engine.remote().list(address).await {
                 Ok(listed) => Ok(files(address, listed, arguments)),
@@ -174,7 +174,7 @@ async fn described(file: &File, path: &str, is_tree: bool) -> engine::Result<(u6
     Ok((described.entries, described.stored_bytes, described.content_bytes))
 }
 
-/// As HTTP has it; nothing of a time that it cannot say.
+/// As HTTP has it; empty for a time that it cannot express.
 fn date(time: SystemTime) -> String {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) if since < YEAR_10000 => httpdate::fmt_http_date(time),

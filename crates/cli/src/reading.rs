@@ -218,7 +218,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Says it of everything that was read of the file.
+    /// Prints the reports about all reads of the file.
     pub fn give(&self, engine: &Engine, file: &File) -> Outcome {
         // The entries have also been printed by now.
         let now = engine.trace().now();

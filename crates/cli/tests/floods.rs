@@ -35,7 +35,7 @@ struct Served {
     _one: MutexGuard<'static, ()>,
     folder: tempfile::TempDir,
     process: Child,
-    /// A server that cannot say where it listens ends.
+    /// A server that cannot print its address ends.
     _stdout: BufReader<ChildStdout>,
     address: SocketAddr,
 }
@@ -330,8 +330,8 @@ fn more_handshakes_than_there_are_places() {
     let mut flood = Vec::new();
     for number in 0..301 {
         let mut stream = served.connect();
-        // Some say half of it, some do not log in, some say half a request in HTTP, some nothing at
-        // all.
+        // Some send half of it, some do not log in, some send half a request in HTTP, some nothing
+        // at all.
         let sent: &[u8] = match number % 4 {
             0 => &handshake::REQUEST,
             1 => &handshake::REQUEST[..10],
@@ -342,7 +342,7 @@ fn more_handshakes_than_there_are_places() {
         flood.push(stream);
     }
     served.assert_an_honest_client_is_served();
-    // Sessions that have logged in and then say nothing.
+    // Sessions that have logged in and then send nothing.
     drop(flood);
     let _idle = served.flood(301, &logged_in());
     served.assert_an_honest_client_is_served();

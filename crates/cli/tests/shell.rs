@@ -219,7 +219,7 @@ fn every_verb_speaks_to_programs() {
     }
 }
 
-/// It said 0.000 s for every part of the time, and "1 B of metadata".
+/// The report had 0.000 s for every part of the time, and "1 B of metadata".
 #[test]
 fn the_report_of_a_copy_is_that_of_what_was_sent() {
     let server = Server::start(Config::new(folder())).expect("starts");

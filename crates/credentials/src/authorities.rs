@@ -223,7 +223,7 @@ impl Reading {
             }
         };
         let paths = entries.flatten().map(|entry| entry.path()).take(FILES_MAX);
-        // In the order of their names, so that two runs say the same.
+        // In the order of their names, so that two runs print the same.
         let paths: BTreeSet<PathBuf> = paths.filter(|path| may_have_one(path)).collect();
         for path in &paths {
             self.file(path, false);

@@ -1,5 +1,5 @@
 //! Commands that a user can type against each cause, so that errors, `farroot doctor` and `farroot
-//! auth` say the same.
+//! auth` give the same hints.
 
 /// A new proxy; who its collaboration is the user knows.
 pub const MAKE_PROXY: &str = "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00";

@@ -1,5 +1,5 @@
-//! Keys of S3: from the environment and the files of Amazon's tools. No metadata service of a
-//! cloud is asked: it does not answer elsewhere, and then all hangs.
+//! Keys of S3: from the environment and the files of Amazon's tools. farroot sends no request to a
+//! cloud's metadata service: it does not answer elsewhere, and then all hangs.
 
 use std::path::PathBuf;
 
@@ -41,8 +41,8 @@ pub struct S3Settings {
     pub region: Option<String>,
     /// The address of the service, if it is not Amazon's.
     pub endpoint: Option<String>,
-    /// Whether the bucket is in the path (`true`) or in the name of the host (`false`), if
-    /// something says so.
+    /// Whether the bucket is in the path (`true`) or in the name of the host (`false`), where the
+    /// environment or the profile chooses.
     pub path_style: Option<bool>,
 }
 

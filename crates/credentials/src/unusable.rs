@@ -35,11 +35,11 @@ pub enum Reason {
     Mode(u32),
     /// It is larger than any credential, in bytes.
     TooLarge(u64),
-    /// It says that it is for other servers than the one that is asked; those.
+    /// It names the servers that it is for, and this one is none of them; those.
     Elsewhere(String),
     /// It is malformed; the fault.
     Malformed(String),
-    /// The key has a passphrase, and a library does not ask for one.
+    /// The key has a passphrase, and a library cannot request it from the user.
     Encrypted,
     /// Since when it is no longer valid, by this machine's clock.
     Expired(Duration),
@@ -91,7 +91,7 @@ impl fmt::Display for Reason {
 }
 
 impl Unusable {
-    /// A hint for the user; empty where the cause says it.
+    /// A hint for the user; empty where the cause has it.
     pub fn remedy(&self) -> String {
         let path = self.place.path().map(|path| path.display().to_string());
         let path = path.unwrap_or_default();

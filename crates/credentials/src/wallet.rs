@@ -134,7 +134,7 @@ impl Wallet {
         s3::keys(&self.surroundings, &self.choice)
     }
 
-    /// Where S3 is, as the environment and the profile say; also for who has no key.
+    /// Where S3 is, by the environment and the profile; also for users without a key.
     pub fn s3_settings(&self) -> Result<S3Settings, Unusable> {
         s3::settings(&self.surroundings, &self.choice)
     }

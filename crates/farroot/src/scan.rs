@@ -84,7 +84,7 @@ impl ScanOptions {
 }
 
 /// Batches of one table or of many, in their order, as a [`Stream`]; nothing comes after an error.
-/// Nothing is read before the first is asked for. Dropping it ends the read.
+/// Nothing is read before the first call for a batch. Dropping it ends the read.
 pub struct Scan {
     batches: BoxStream<'static, Result<ScanBatch>>,
 }

@@ -321,7 +321,7 @@ impl Client {
         self.room.reserve(wanted).await
     }
 
-    /// Room for bytes of far files, from when they are wanted.
+    /// Room for bytes of far files, from their request on.
     pub fn far_room(&self) -> Room {
         self.far.clone()
     }

@@ -43,7 +43,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// A request's path without the parts for servers on the way, and without the mark that asks for
+/// A request's path without the parts for servers on the way, and without the mark that requests
 /// any server of a folder.
 pub fn path_of(request: &str) -> &str {
     let path = request.split('?').next().unwrap_or_default();
@@ -83,7 +83,7 @@ impl Files {
         }
     }
 
-    /// A proxy's figures, where the name asks for them.
+    /// A proxy's figures, where the name is theirs.
     pub fn metrics(&self, written: &str) -> Option<io::Result<String>> {
         match self {
             Files::Folder(_) => None,

@@ -1,6 +1,6 @@
 //! An XRootD and HTTP server over local files, as far away as wished (`farroot serve`), or over
 //! files far away, as near as can be (`farroot proxy`). Nothing can be changed unless
-//! [`Content::Folder`] says so.
+//! [`Content::Folder`] allows it.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does; TLS begins with a 22. For tests, demonstrations and small private use: protection is

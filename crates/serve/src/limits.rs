@@ -21,7 +21,7 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Bytes of answers that are in memory for one connection at most.
     pub answer_bytes_max: usize,
-    /// Bytes of far files that are wanted for one connection and that it has not taken.
+    /// Bytes of far files that are requested for one connection and that it has not taken.
     pub far_bytes: usize,
     /// The same, of all connections together; one address has up to half.
     pub far_bytes_shared: usize,
@@ -118,8 +118,8 @@ impl Limits {
     }
 }
 
-/// File descriptors that this process may have, where the system says it (Linux); otherwise as many
-/// as the most modest system gives.
+/// File descriptors that this process may have, where the system reports it (Linux); otherwise as
+/// many as the most modest system gives.
 pub fn descriptors() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -1,5 +1,5 @@
 //! Other users of this machine's loopback: every user can connect to it, can listen on it, and a
-//! page in a browser can ask for names that lead to it.
+//! page in a browser can request names that lead to it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -16,14 +16,14 @@ const NAME: &str = "/proc/sys/kernel/hostname";
 const LISTENS: &str = "0A";
 
 /// Whether a client is another user of this machine, of whom not even the secret counts. Where the
-/// system does not say whose it is, the secret alone decides.
+/// system does not report whose it is, the secret alone decides.
 pub fn is_of_another_user(stream: &TcpStream, from: SocketAddr) -> bool {
     let user = || user_of_peer(from, stream.local_addr().ok()?);
     user().is_some_and(|user| user != 0 && user != rustix::process::geteuid().as_raw())
 }
 
 /// The user whose socket is at the other end of a connection on this machine; `None` where the
-/// system does not say.
+/// system does not report it.
 pub fn user_of_peer(peer: SocketAddr, here: SocketAddr) -> Option<u32> {
     if let Ok(found) = sock_diag::find(peer, here) {
         return found.filter(|socket| !socket.listens).map(|socket| socket.user);
@@ -35,7 +35,7 @@ pub fn user_of_peer(peer: SocketAddr, here: SocketAddr) -> Option<u32> {
 }
 
 /// The user who listens on a port of loopback; `None` where nobody does, or the system does not
-/// say.
+/// report it.
 pub fn user_of_port(port: u16) -> Option<u32> {
     let listens_at = |ip: IpAddr| {
         let any = if ip.is_ipv4() { SocketAddr::from(([0; 4], 0)) } else { ([0_u16; 8], 0).into() };
@@ -52,7 +52,7 @@ pub fn user_of_port(port: u16) -> Option<u32> {
     })
 }
 
-/// Whether a request that has come to loopback names this machine. A page of a browser may ask for
+/// Whether a request that has come to loopback names this machine. A page of a browser may request
 /// a name of its own, which it has made lead here since.
 pub fn names_this_machine(headers: &HeaderMap, here: SocketAddr) -> bool {
     let Some(named) = headers.get(HOST) else { return true };

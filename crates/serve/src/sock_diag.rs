@@ -1,5 +1,5 @@
-//! The owner of a socket of this machine, asked of the kernel for one socket (sock_diag(7)): its
-//! tables of all sockets take a millisecond a thousand connections to read.
+//! The owner of a socket of this machine, by a request to the kernel for one socket (sock_diag(7)):
+//! its tables of all sockets take a millisecond a thousand connections to read.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -32,7 +32,7 @@ pub struct Found {
 /// there is none.
 ///
 /// # Errors
-/// The kernel does not say.
+/// The kernel does not report it.
 pub fn find(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<Found>> {
     let mut kernel = Socket::new(NETLINK.into(), Type::RAW, Some(Protocol::from(SOCK_DIAG)))?;
     // The kernel answers while the request is sent.

@@ -76,7 +76,7 @@ impl Bed {
         [logged_in(), open.frame(StreamId(2))].concat()
     }
 
-    /// 20 clients of each protocol that ask for far more than there is room for, and do not read.
+    /// 20 clients of each protocol that request far more than there is room for, and do not read.
     fn stalled(&self) -> Vec<TcpStream> {
         let handle = Handle::from_slot(0);
         let read = |stream| {

@@ -268,7 +268,8 @@ fn http_takes_chunks_makes_folders_and_removes() {
     assert_eq!(status(&plain, &format!("MKCOL /made HTTP/1.1\r\n{end}\r\n")), "405");
 }
 
-/// A client that has said that it writes 4 MiB, has sent some of it, and sends a byte now and then.
+/// A client that has announced a write of 4 MiB, has sent some of it, and sends a byte now and
+/// then.
 fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
     let login = Login {
         pid: 1,

@@ -42,7 +42,7 @@ impl Session {
         }
     }
 
-    /// Asks for something; nothing is sent before [`wait`](Self::wait).
+    /// Makes a request; nothing is sent before [`wait`](Self::wait).
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Client, Duration) -> T) -> T {
         ask(&mut self.client, self.start.elapsed())
     }

@@ -1,4 +1,4 @@
-//! Compression blocks: two bytes that say how long the content shall be, and a payload.
+//! Compression blocks: two bytes with the length of the content, and a payload.
 
 use rootfile::{Codecs, block};
 

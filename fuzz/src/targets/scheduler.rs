@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Some or all that a request asked for arrives, and perhaps its end.
+    /// Some or all bytes of a request arrive, and perhaps its end.
     fn deliver(&mut self, which: u8, how: u8) {
         let Some(request) = pick(self.requests.keys(), which).copied() else { return };
         let Some(Sent { expected, .. }) = self.requests.get(&request).cloned() else { return };

@@ -24,7 +24,7 @@ use crate::Target;
 pub const TARGET: Target =
     Target { name: "xrootd_client", run, seeds, rounds: 10_000, memory: (1 << 20, 64) };
 
-/// A client that has asked for this and that.
+/// A client with requests under way.
 struct Session {
     client: Client,
     now: Duration,

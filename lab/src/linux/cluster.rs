@@ -12,7 +12,7 @@ use super::server::{HTTP_PORT, ROOT_PORT, START_MAX, Served, as_server_user};
 /// Where the cluster's own daemon listens.
 const CMSD_PORT: u16 = 1213;
 
-/// How long a redirector may take to become active before it is asked all the same.
+/// How long a redirector may take to become active before requests go to it all the same.
 const ACTIVE_MAX: Duration = Duration::from_secs(5);
 
 impl Lab {

@@ -78,7 +78,7 @@ fn array(entry: &EntryType, value: &Bound<'_, PyAny>) -> Option<engine::Array> {
     }
 }
 
-/// The layout of an array of Awkward, if its class says nothing else about it.
+/// The layout of an array of Awkward, unless its class has a meaning of its own.
 fn layout<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = value.py();

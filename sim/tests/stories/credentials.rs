@@ -193,14 +193,14 @@ fn a_ticket_at_hand_costs_a_public_server_nothing_and_another_one_no_more_than_b
         farroot_sim::run(async {
             let stage = Stage::new();
             stage.guarded("a", guard);
-            // A cache of tickets is named, which makes a server worth being asked politely.
+            // A cache of tickets is named, which makes a polite request to a server worth its time.
             let ticket = stage.authority.user_with(&[("KRB5CCNAME", "FILE:/nonexistent")]);
             first_bytes_of(&stage, ticket, 2).await
         })
     };
-    // Nobody has been asked who it is: the connection with the question says all at once.
+    // No server has requested a credential: the connection with the question says all at once.
     assert_eq!(first(Guard::default()), [2.0, 2.0]);
-    // It is refused, and the one beside it has asked politely meanwhile.
+    // It is refused, and the one beside it has made a polite request meanwhile.
     assert_eq!(first(Guard { offers: "&P=unix", ..Guard::default() }), [3.0, 2.0]);
 }
 

@@ -81,7 +81,7 @@ fn web_that_lies(world: &World, host: &str, honest: u32, lie: Web) {
     });
 }
 
-/// The first range that is asked for, both ends included.
+/// The first requested range, both ends included.
 fn first_range(head: &str) -> (u64, u64) {
     let Some(line) = head.lines().find_map(|line| line.strip_prefix("Range: bytes=")) else {
         return (0, SIZE - 1);

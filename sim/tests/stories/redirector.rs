@@ -171,7 +171,7 @@ fn many_files_are_located_by_one_connection_in_the_round_trips_of_one() {
     assert!(took(1000) < took(1) + 4 * RTT);
 }
 
-/// Regression: at most four servers were asked for one file, which was then without servers; and a
+/// Regression: the search for one file ended after four servers, and it was then without any; and a
 /// server that two locations of a file led to was there twice.
 #[test]
 fn servers_behind_a_row_of_redirectors_are_found_and_named_once() {

@@ -1,4 +1,4 @@
-//! No process at the port; a server that takes connections and says nothing.
+//! No process at the port; a server that takes connections and sends nothing.
 
 use crate::world::{MB, RTT, Stage, link, seconds};
 

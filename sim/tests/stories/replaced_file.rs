@@ -131,7 +131,7 @@ fn a_file_that_is_written_over_while_it_is_open_is_noticed() {
             (file.fetch(&[half..SIZE]).await, stage.report())
         });
         match knows_no_handles {
-            // A server that cannot say so is believed.
+            // A server that cannot report it is trusted.
             true => drop(read.expect("reads")),
             false => drop(has_changed(read.map(|_| 0.0))),
         }

@@ -75,7 +75,7 @@ fn stage() -> Stage {
     let server =
         xrootd_host::serve(world.host("a", 1094, link), files(FILE.to_vec()), Behaviour::default());
     let web = http_host::serve(world.host("web", 80, link), files(FILE.to_vec()));
-    // Little is asked for ahead.
+    // Little is prefetched.
     let config = Config { memory_bytes_max: 100_000, ..Config::default() };
     Stage { engine: farroot_sim::engine_with(&world, config), world, server, web }
 }

@@ -11,7 +11,7 @@ use crate::world::{MB, RTT, link};
 
 const SIZES: [u64; 4] = [(1 << 50) + 1, 1 << 55, i64::MAX as u64, u64::MAX];
 
-/// Hosts `a` over XRootD and `web` over HTTP say that their file has this size; `b` has it rightly.
+/// Hosts `a` over XRootD and `web` over HTTP report this size of their file; `b` has it rightly.
 fn world(size: u64, opens_without_stat: bool) -> World {
     let world = World::default();
     let files = one_file("/f", bulk::content(MB as usize));

@@ -7,7 +7,7 @@ const AP_REQ: [u8; 2] = [1, 0];
 /// No name of a service is longer, in bytes.
 const LONGEST: usize = 512;
 
-/// The principal of an offer, without the server's other wishes: `xrootd/host@REALM,fwd` asks for a
+/// The principal of an offer, without the server's other wishes: `xrootd/host@REALM,fwd` requests a
 /// ticket that the server could use in the user's name, which farroot does not give.
 pub(super) fn service(offer: &str) -> Result<&str, String> {
     let principal = offer.split(',').next().unwrap_or_default().trim();

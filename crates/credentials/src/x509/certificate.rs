@@ -28,7 +28,7 @@ pub struct Certificate {
     pub hosts: Vec<String>,
     /// The addresses in its `subjectAltName`.
     pub addresses: Vec<IpAddr>,
-    /// Whether it may sign others: `None` where it does not say, as certificates of version 1.
+    /// Whether it may sign others: `None` where it does not state it, as certificates of version 1.
     pub authority: Option<bool>,
     /// Whether it is a proxy: by its extension, or by the names that the first proxies had.
     pub is_proxy: bool,

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 pub(super) struct Block {
     /// `CERTIFICATE`, `RSA PRIVATE KEY`, ...
     pub label: String,
-    /// Whether its headers say that it is encrypted (RFC 1421).
+    /// Whether its headers declare it encrypted (RFC 1421).
     pub encrypted: bool,
     /// The content; `None` where it is no base64.
     pub der: Option<Zeroizing<Vec<u8>>>,

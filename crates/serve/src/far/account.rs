@@ -25,7 +25,7 @@ pub struct Figures {
     pub cache_opens: u64,
     /// Opens for which a client has received an error, by the kind of the error.
     pub open_errors: BTreeMap<String, u64>,
-    /// Opens before a client asked for the file.
+    /// Opens before a client requested the file.
     pub opens_ahead: OpensAhead,
     /// Files that are open at their origins.
     pub files_open: u64,
@@ -35,7 +35,7 @@ pub struct Figures {
     pub cache: CacheCounters,
     /// Bytes that clients were handed.
     pub delivered: u64,
-    /// The same by where they were when a client asked for them.
+    /// The same by where they were when a client requested them.
     pub ways: Ways,
     /// Requests to origins, those that failed, and the bytes that came.
     pub origin_requests: u64,

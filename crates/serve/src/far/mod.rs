@@ -139,8 +139,8 @@ struct ClientFile {
 }
 
 impl FarFiles {
-    /// Reads from origins as the settings say, on the present tokio runtime. `own` is where this
-    /// proxy listens.
+    /// Reads from origins by the settings, on the present tokio runtime. `own` is where this proxy
+    /// listens.
     ///
     /// # Errors
     /// `InvalidInput` where a secret would be sent over a network.
@@ -181,9 +181,9 @@ impl FarFiles {
     /// that.
     ///
     /// # Errors
-    /// `QuotaExceeded` where the client, or all clients, have too many files open; why the origin
-    /// is not asked; the origin's error. `NotFound` where only the cache may be read, and lacks the
-    /// file or has it from longer ago than the rules allow.
+    /// `QuotaExceeded` where the client, or all clients, have too many files open; why no request
+    /// goes to the origin; the origin's error. `NotFound` where only the cache may be read, and
+    /// lacks the file or has it from longer ago than the rules allow.
     pub async fn open(
         &self,
         client: &Client,
@@ -436,7 +436,7 @@ impl FarFile {
         self.0.files.0.account.delivered(bytes, ways);
     }
 
-    /// A read has failed: the next client that opens the file has its origin asked.
+    /// A read has failed: the next client that opens the file causes a request to its origin.
     fn fail(&self, error: Error) -> Error {
         let ClientFile { origin, files, key, .. } = &*self.0;
         origin.watched.give_up();

@@ -17,14 +17,14 @@ use super::failure::failure;
 use super::pieces::first_piece;
 use crate::memory::{Reservation, Room};
 
-/// Ranges that are wanted side by side, and handed out in the order in which they were asked for.
+/// Ranges that are requested side by side, and handed out in the order of their requests.
 pub struct Reading {
     file: FarFile,
     room: Room,
     arrivals: SelectAll<Batch>,
     /// Not wanted before there is room for them.
     waiting: VecDeque<Range<u64>>,
-    /// Pieces that are wanted, in order; those that have come have their bytes.
+    /// Requested pieces, in order; those that have arrived have their bytes.
     pieces: VecDeque<Piece>,
     /// Wants before the first of `pieces`.
     handed_out: usize,
@@ -32,7 +32,7 @@ pub struct Reading {
     is_whole: bool,
 }
 
-/// Pieces that were wanted together.
+/// Pieces that were requested together.
 struct Batch {
     /// The number of the first of them.
     first: usize,
@@ -53,7 +53,7 @@ impl Stream for Batch {
 struct Piece {
     room: Option<Reservation>,
     bytes: Option<Bytes>,
-    /// Where the bytes were when they were asked for.
+    /// Where the bytes were when they were requested.
     ways: Ways,
 }
 
@@ -134,13 +134,13 @@ impl Reading {
         }
     }
 
-    /// The piece that is wanted next.
+    /// The piece to request next.
     fn first_waiting(&self) -> Option<Range<u64>> {
         let first = self.waiting.front()?;
         Some(if self.is_whole { first.clone() } else { first_piece(first) })
     }
 
-    /// Moves the piece that is wanted next to those that are wanted.
+    /// Moves the next piece to the requested ones.
     fn take(&mut self, range: &Range<u64>, room: Reservation) {
         if let Some(first) = self.waiting.front_mut() {
             first.start = range.end;

@@ -24,9 +24,9 @@ pub struct Standing {
     pub wanted: u64,
     /// Of these, bytes that have to be fetched from the origin.
     pub missing: u64,
-    /// The origin was asked to describe the file for this answer.
+    /// The proxy requested the file's description from the origin for this answer.
     pub has_asked: bool,
-    /// The origin was asked because the client's [`CacheRules::age_max`] had passed.
+    /// It did so because the client's [`CacheRules::age_max`] had passed.
     pub was_too_old: bool,
     /// Bytes that are fetched go to the cache on the disk.
     pub is_kept: bool,

@@ -24,7 +24,7 @@ const DAMAGED_MAX: usize = 1024;
 pub enum WriteMode {
     /// The existing file is changed in its place.
     Update,
-    /// A new file, with the folders above it where `make_path` says so.
+    /// A new file, with the folders above it where `make_path` is set.
     Create { may_replace: bool, make_path: bool },
 }
 

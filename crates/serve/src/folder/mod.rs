@@ -79,7 +79,7 @@ impl Fragment {
 
 impl FolderFiles {
     /// The files in `folder` and below; those whose names, or whose folders' names, begin with a
-    /// dot only where `hidden` says so. They may be changed where it is `writable`.
+    /// dot only where `hidden` is set. They may be changed where it is `writable`.
     ///
     /// # Errors
     /// The folder is not there, or is none.

@@ -151,7 +151,7 @@ impl Folder {
         if kind.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        // Asked before opening: opening a pipe would wait for its writer.
+        // Checked before opening: opening a pipe would wait for its writer.
         if !kind.is_file() {
             return Err(io::ErrorKind::Unsupported.into());
         }

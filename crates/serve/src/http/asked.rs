@@ -1,4 +1,4 @@
-//! The part of a file that a request asks for, by its conditions and ranges (RFC 9110, sections 13
+//! The requested part of a file, by the conditions and ranges of the request (RFC 9110, sections 13
 //! and 14).
 
 use std::ops::Range;

@@ -11,7 +11,7 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// A request's directives to caches on its way. Other directives are ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// The origin is not asked: without all bytes in the cache the answer is 504.
+    /// No request goes to the origin: without all bytes in the cache the answer is 504.
     pub only_if_cached: bool,
     /// Cached bytes are used only after the origin has confirmed the file.
     pub no_cache: bool,
@@ -81,13 +81,13 @@ fn items(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Sets the headers of an answer that say from where its bytes come.
+/// Sets the headers of an answer about the source of its bytes.
 pub fn describe(headers: &mut HeaderMap, standing: &Standing, directives: Directives) {
     if let Ok(status) = HeaderValue::from_str(&status(standing, directives)) {
         headers.insert(CACHE_STATUS, status);
     }
     let Standing { wanted, missing, has_asked, age, .. } = *standing;
-    // `Age` means that bytes of the answer were cached before, and the origin was not asked.
+    // `Age` means that bytes of the answer were cached before, without a request to the origin.
     if !has_asked && (missing < wanted || wanted == 0) {
         headers.insert(AGE, HeaderValue::from(age));
     }
@@ -99,7 +99,7 @@ pub fn describe_none(headers: &mut HeaderMap) {
 }
 
 /// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, is a hit where
-/// the origin was not asked.
+/// no request went to the origin.
 fn status(standing: &Standing, directives: Directives) -> String {
     let Standing { wanted, missing, has_asked, was_too_old, is_kept, .. } = *standing;
     if !has_asked && missing == 0 {

@@ -25,7 +25,7 @@ pub fn is_change(method: &Method) -> bool {
     matches!(method.as_str(), "PUT" | "DELETE" | "MOVE" | "MKCOL")
 }
 
-/// Changes files, and says so.
+/// Changes files, and answers with the status.
 pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answer {
     let Some(path) = percent_decoded(request.uri().path()) else {
         return plain(serving, StatusCode::BAD_REQUEST, "the path has a % without two digits\n");

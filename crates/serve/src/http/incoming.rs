@@ -1,5 +1,5 @@
-//! Ranges of a far file as the body of an answer: all are wanted when the answer begins, and each
-//! piece is sent when its bytes are there.
+//! Ranges of a far file as the body of an answer: all are requested when the answer begins, and
+//! each piece is sent when its bytes are there.
 
 use std::collections::VecDeque;
 use std::io;

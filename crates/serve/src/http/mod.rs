@@ -44,7 +44,7 @@ use crate::neighbours::names_this_machine;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";
-/// The format of the figures, which Prometheus asks for by this name.
+/// The format of the figures, which Prometheus requests by this name.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The least that hyper takes.
 const BUFFER_BYTES_MIN: usize = 8 << 10;
@@ -114,7 +114,7 @@ fn turned_away(serving: &Arc<Serving>, entry: &HttpEntry, headers: &HeaderMap) -
     }
 }
 
-/// Answers a client beyond the limits with 503, whatever it asks for.
+/// Answers a client beyond the limits with 503, whatever it requests.
 pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) {
     let length = why.len() + 1;
     let answer = format!(
@@ -239,7 +239,7 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-/// The answer 504: the origin would have to be asked, which the request forbids.
+/// The answer 504: it would take a request to the origin, which the client's request forbids.
 fn not_cached(serving: &Arc<Serving>) -> Answer {
     let text = "not all of it is here, or its server has to be asked whether it is still so\n";
     let mut answer = plain(serving, StatusCode::GATEWAY_TIMEOUT, text);
@@ -261,7 +261,7 @@ fn file_answer<B>(
         Asked::Ranges(ranges) => ranges.clone(),
         _ => Vec::new(),
     };
-    // Before any of the ranges is wanted from the origin.
+    // Before any of the ranges is requested from the origin.
     let standing = file.standing(&ranges);
     if directives.only_if_cached && standing.is_some_and(|standing| standing.missing > 0) {
         return not_cached(serving);
@@ -311,12 +311,12 @@ fn unsatisfiable(serving: &Arc<Serving>, stat: &Stat) -> Answer {
     answer
 }
 
-/// `None` where the file's server says no time.
+/// `None` where the file's server reports no time.
 fn last_modified(stat: &Stat) -> Option<String> {
     (!stat.modified.is_zero()).then(|| httpdate::fmt_http_date(stat.modified_at()))
 }
 
-/// A body of ranges; those of a far file are wanted from its server now.
+/// A body of ranges; those of a far file are requested from its server now.
 fn ranges_body(
     serving: &Arc<Serving>,
     file: Opened,
@@ -332,7 +332,7 @@ fn ranges_body(
     Body::new(serving.clone(), rest)
 }
 
-/// One range as it is, several as `multipart/byteranges` in the order asked.
+/// One range as it is, several as `multipart/byteranges` in the requested order.
 fn partial(serving: &Arc<Serving>, file: Opened, ranges: Vec<Range<u64>>, etag: &str) -> Answer {
     let (name, value, boundary) = match &ranges[..] {
         [range] => (header::CONTENT_RANGE, content_range(range, file.stat().size), None),

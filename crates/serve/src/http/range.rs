@@ -5,12 +5,12 @@ use std::ops::Range;
 /// More ranges than this in one request are refused, as by other servers of this field.
 pub const RANGES_MAX: usize = 1024;
 
-/// The bytes of a file that a request asks for.
+/// The requested bytes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RangeRequest {
     /// All of it: there is no range, or one that this server may ignore.
     Whole,
-    /// These, in the order asked; never empty ones.
+    /// These, in the requested order; never empty ones.
     Ranges(Vec<Range<u64>>),
     /// No byte that is there.
     Unsatisfiable,

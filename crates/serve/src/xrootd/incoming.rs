@@ -1,5 +1,5 @@
-//! Answers to reads of far files: everything is wanted when the request comes, and each part is
-//! sent when its bytes are there.
+//! Answers to reads of far files: all bytes are requested when the client's request comes, and each
+//! part is sent when its bytes are there.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -246,7 +246,7 @@ impl Job {
             Unread::Range { left, .. } | Unread::Pages { left, .. } => *left,
             Unread::Segments(segments) => segments.bytes(),
             Unread::Names { .. } => STEP_BYTES,
-            // Counted where they are wanted.
+            // Counted where they are requested.
             Unread::Incoming(_) => 0,
         };
         bytes.min(STEP_BYTES)

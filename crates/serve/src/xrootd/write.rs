@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// Asks for room in memory for a write that arrives, if it is a long one. Until there is some
+    /// Requests room in memory for a write that arrives, if it is a long one. Until there is some
     /// the rest of it stays in the socket; whether that is so.
     pub(super) fn waits_for_room(&mut self) -> bool {
         let arriving = self.server.arriving_bytes() as usize;

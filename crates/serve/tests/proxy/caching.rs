@@ -141,7 +141,8 @@ async fn only_if_cached_asks_no_origin() {
     assert_eq!(http(&bed.origin, "GET", "/d/f%20g.root", control).0, 200);
 }
 
-/// By default the origin is not asked about an open file, and never about a trusted one.
+/// By default the proxy sends no request to the origin about an open file, and never about a
+/// trusted one.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_cache_has_the_origin_asked() {
     let folder = tempfile::tempdir().unwrap();
