@@ -49,8 +49,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table to make. `figure` is the quantity that the table compares: time_s, round_trips, or
-    peak_bytes."""
+    """A table to make. The table compares its `figure`: time_s, round_trips, or peak_bytes."""
 
     about: str
     file: str
@@ -126,8 +125,7 @@ ROOT_LOOP_SAMPLES = tuple(
 
 
 def led(peer: Peer) -> tuple[Peer, Peer]:
-    """A program under `farroot run`, without a cache and with one that has all bytes of its
-    reads."""
+    """A program under `farroot run`, without a cache and with one that has its bytes."""
     name = f"farroot run -- {peer.name}"
     without = replace(peer, name=name, is_led=True)
     return without, replace(without, name=f"{name}, cached", is_cached=True)
