@@ -16,12 +16,12 @@ import farroot
 
 OUTCOMES = {
     "equal": "ROOT reads the same values",
-    "only ROOT": "ROOT reads it; refused here with a clear error",
-    "only farroot": "read here; ROOT refuses it, or ends the process",
-    "neither": "refused by both",
-    "different": "read, and not what ROOT reads: a fault",
+    "only ROOT": "ROOT reads it; farroot refuses it with a clear error",
+    "only farroot": "farroot reads it; ROOT refuses it, or crashes",
+    "neither": "both refuse it",
+    "different": "farroot reads another value than ROOT: a fault",
 }
-HEADING = "\n## What uproot does not read, as ROOT reads it\n"
+HEADING = "\n## Branches that uproot does not read, compared with ROOT\n"
 #: The section behind it, which `corpus_others` writes.
 OTHERS = "\n## Files of other projects\n"
 SCRIPTS = Path(__file__).parent / "root"
@@ -193,13 +193,13 @@ def table(outcomes: list[Outcome]) -> str:
     read_by_root = total["equal"] + total["only ROOT"] + total["different"]
     lines = [
         HEADING,
-        "The branches above that are neither equal nor groups, each read by a process of ROOT 6.40",
-        f"without the dictionaries of its classes, up to {ENTRIES_MAX} entries; compared is what",
-        "ROOT then has in its memory:",
+        f"A process of ROOT 6.40 reads up to {ENTRIES_MAX} entries of each branch above that is",
+        "neither equal nor a group, without the dictionaries of its classes. This table compares",
+        "farroot's values with those in ROOT's memory:",
         "",
         *(f"* **{kind}**: {meaning}" for kind, meaning in OUTCOMES.items()),
         "",
-        f"Of the {read_by_root} branches that ROOT reads, {total['equal']} are read here, with the",
+        f"Of the {read_by_root} branches that ROOT reads, farroot reads {total['equal']} with the",
         "same values.",
         "",
         "| file | " + " | ".join(OUTCOMES) + " |",
@@ -209,7 +209,11 @@ def table(outcomes: list[Outcome]) -> str:
         "",
     ]
     if lacking:
-        lines += ["What ROOT reads and is refused here:", "", "| branches | type | reason |"]
+        lines += [
+            "Branches that ROOT reads and farroot refuses:",
+            "",
+            "| branches | type | reason |",
+        ]
         lines += ["|---:|---|---|"]
         most = sorted(lacking.items(), key=lambda item: (-item[1], item[0]))
         lines += [f"| {count} | `{name}` | {reason} |" for (name, reason), count in most]
