@@ -207,6 +207,9 @@ def by_polars(case: Case) -> Values:
 def by_coffea(case: Case) -> Values:
     _need(importlib.util.find_spec("coffea") is not None)
     _need(case.cut is None and case.is_plain and case.expected is not None and case.table.is_one)
+    # coffea has no form for what may be missing.
+    types = [str(case.table.columns[name].type) for name in case.columns]
+    _need(not any("?" in each for each in types))
     from coffea.nanoevents import BaseSchema
 
     import farroot.coffea
@@ -397,6 +400,12 @@ def by_far_cat(case: Case) -> Values:
     return by_cat(case, f"root://{server}//{case.table.paths[0].name}:{case.table.within}")
 
 
+def by_proxied_cat(case: Case) -> Values:
+    server, proxy = _hosts["server"], _hosts["proxy"]
+    name = case.table.paths[0].name
+    return by_cat(case, f"http://{proxy}/root://{server}//{name}:{case.table.within}")
+
+
 def by_uproot_through_farroot(case: Case) -> Values:
     """uproot itself, whose reads of bytes farroot answers."""
     _need(case.cut is None and case.is_plain and case.table.is_one and case.expected is not None)
@@ -436,6 +445,10 @@ ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "served, root://": functools.partial(by_far, url="root://{server}//{name}"),
     "served, http://": functools.partial(by_far, url="http://{server}/{name}"),
     "through the proxy": functools.partial(by_far, url="root://{proxy}//root://{server}//{name}"),
+    "through the proxy, http://": functools.partial(
+        by_far, url="http://{proxy}/http://{server}/{name}"
+    ),
+    "cat --json through the proxy": by_proxied_cat,
     "uproot over farroot.Source": by_uproot_through_farroot,
 }
 if importlib.util.find_spec("coffea") is not None:

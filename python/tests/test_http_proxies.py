@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import farroot
+
 from .leaks import MARKER, holds_secrets, secret_file
 from .test_remote import serving, started
 
@@ -166,6 +168,48 @@ def test_a_refusal_is_said_to_be_the_proxys(status: str, tmp_path: Path) -> None
         assert done.returncode == 1
         assert "proxy" in done.stderr or "proxies" in done.stderr
         assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["socks4", "socks4a", "socks5", "socks5h"])
+def test_a_proxy_of_socks_is_refused_in_words(folder: Path, tmp_path: Path, scheme: str) -> None:
+    """`ssh -D` is one, which `all_proxy` names for all programs: to go past it unasked could lead
+    out of a closed network, or to another server of the same name."""
+    with serving(folder) as host, proxy() as one:
+        socks = f"{scheme}://user:{SECRET.replace(' ', '%20')}@127.0.0.1:{one.port}"
+        for name in ("all_proxy", "ALL_PROXY", "http_proxy", "FARROOT_HTTP_PROXY"):
+            done = copy(f"http://{host}/f", tmp_path / "f", **{name: socks})
+            assert done.returncode == 1, name
+            assert done.stderr.startswith("farroot: "), done.stderr
+            assert "http://HOST:PORT" in done.stderr
+            if name != "FARROOT_HTTP_PROXY":
+                assert f"proxies of kind {scheme}:// are not supported" in done.stderr
+            assert "pass" not in done.stderr
+            assert not (tmp_path / "f").exists()
+        # What need not go through one does not.
+        for variables in ({"all_proxy": socks, "no_proxy": "127.0.0.1"}, {"https_proxy": socks}):
+            assert copy(f"http://{host}/f", tmp_path / "f", **variables).returncode == 0
+        assert copy(f"root://{host}//f", tmp_path / "f", all_proxy=socks).returncode == 0
+        assert not one.heads
+
+
+STARS = [
+    pytest.param(text, marks=pytest.mark.xfail(reason="a star is taken for a host"))
+    for text in ("*", "http://*", "http://*:3128")
+]
+
+
+@pytest.mark.parametrize("wrong", [*STARS, "a b", "http://", "://x", "%"])
+def test_no_proxy_is_made_of_what_names_none(wrong: str, folder: Path, tmp_path: Path) -> None:
+    """`http_proxy="*"`, meant for `no_proxy`, is no host that could be looked for."""
+    with serving(folder) as host:
+        for name in ("http_proxy", "FARROOT_HTTP_PROXY"):
+            done = copy(f"http://{host}/f", tmp_path / "f", **{name: wrong})
+            assert done.returncode == 1
+            assert done.stderr.startswith("farroot: "), done.stderr
+            assert "http://HOST:PORT" in done.stderr
+        with pytest.raises(farroot.InvalidArgumentError, match="http_proxy"):
+            farroot.config(http_proxy=wrong)
+    assert not (tmp_path / "f").exists()
 
 
 def test_nothing_of_https_is_seen_by_the_proxy(folder: Path, tmp_path: Path) -> None:

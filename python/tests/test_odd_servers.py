@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import farroot
+import farroot.fsspec
 
 from .skips import need_xrootd
 from .test_remote import running_xrootd, serving
@@ -168,6 +169,72 @@ def test_an_address_that_never_serves_is_refused(tmp_path: Path) -> None:
 
     with answering(answers) as url, pytest.raises(PermissionError):
         farroot.copy(f"{url}/door", tmp_path / "copy")
+
+
+def of_nodes(asked: Any, says: Callable[[int], dict[str, str]]) -> None:
+    """An answer with what the node says that the request reaches: one after the other."""
+    asked.server.requests = number = getattr(asked.server, "requests", 0) + 1
+    wanted = asked.range(len(CONTENT))
+    first, end = wanted or (0, len(CONTENT))
+    more = {"Content_Range": f"bytes {first}-{end - 1}/{len(CONTENT)}"} if wanted else {}
+    asked.send(206 if wanted else 200, CONTENT[first:end], **more, **says(number))
+
+
+TIME = "Mon, 01 Jan 2024 00:00:00 GMT"
+
+
+@pytest.mark.parametrize("mark", ["", "W/"], ids=["strong", "weak"])
+def test_etags_that_differ_by_node_are_refused_and_why(tmp_path: Path, mark: str) -> None:
+    """Apache's ETag has the inode, which is another one on each machine behind a name."""
+
+    def answers(asked: Any) -> None:
+        of_nodes(asked, lambda number: {"ETag": f'{mark}"{number % 2}"', "Last_Modified": TIME})
+
+    with answering(answers) as url:
+        for read in (
+            lambda: farroot.copy(f"{url}/f.bin", tmp_path / "copy"),
+            lambda: farroot.open_bytes(f"{url}/f.bin").read([(0, 10), (4_000_000, 4_000_010)]),
+        ):
+            with pytest.raises(farroot.ChangedError, match="several servers under one name"):
+                read()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("of_whole", [True, False], ids=["whole answers", "ranges"])
+def test_an_etag_of_some_kinds_of_answers_alone(tmp_path: Path, of_whole: bool) -> None:
+    """HEAD, and an answer with the whole file, have one, and ranges none; or the other way."""
+
+    def answers(asked: Any) -> None:
+        has_one = of_whole != (asked.headers.get("Range") is not None)
+        of_nodes(asked, lambda _: {"ETag": '"1"', "Last_Modified": TIME} if has_one else {})
+
+    with answering(answers) as url:
+        farroot.copy(f"{url}/f.bin", tmp_path / "copy")
+        assert (tmp_path / "copy").read_bytes() == CONTENT
+        files = farroot.fsspec.FileSystem(skip_instance_cache=True)
+        assert files.info(f"{url}/f.bin")["size"] == len(CONTENT)
+        assert files.cat(f"{url}/f.bin") == CONTENT
+
+
+@pytest.mark.xfail(reason="the answer that proves the size brings an ETag, which ranges lack")
+@pytest.mark.parametrize(
+    "total", [lambda first, end: str(end - first), lambda first, end: "*"], ids=["own", "star"]
+)
+def test_a_proof_of_the_size_proves_the_size_alone(tmp_path: Path, total: Any) -> None:
+    """The file "has changed", since the HEAD that its size was proven by had an ETag."""
+
+    def answers(asked: Any) -> None:
+        wanted = asked.range(len(CONTENT))
+        if wanted is None:
+            asked.send(200, CONTENT, ETag='"1"', Last_Modified=TIME)
+        else:
+            first, end = wanted
+            where = f"bytes {first}-{end - 1}/{total(first, end)}"
+            asked.send(206, CONTENT[first:end], Content_Range=where)
+
+    with answering(answers) as url:
+        farroot.copy(f"{url}/f.bin", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == CONTENT
 
 
 def metalink(folder: Path, url: str, name: str = "dir/f.bin", **hashes: str) -> Path:
