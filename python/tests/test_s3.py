@@ -171,3 +171,66 @@ def test_an_address_with_keys_in_it_is_refused() -> None:
     assert SECRET not in str(caught.value)
     with pytest.raises(farroot.InvalidArgumentError, match=r"write pelican://fed/f\.root"):
         farroot.open("pelican:///fed/f.root")
+
+
+#: Names that are written otherwise in addresses.
+TREE = {
+    "a.bin": b"a" * 1000,
+    "empty": b"",
+    "sub/b c.bin": b"b" * 70_000,
+    "sub/deep/100%.bin": b"%",
+    "sub/deep/#x?.txt": b"odd",
+    "sub/+plus&amp;.bin": b"plus",
+    "sub/.hidden": b"h",
+    "é.bin": b"e",
+}
+
+
+def below(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_directories_go_to_a_bucket_and_come_from_it(
+    gateway: dict[str, str], tmp_path: Path
+) -> None:
+    """`cp -r` knew disks, XRootD and HTTP in its tests, and a bucket, which has no directories,
+    only by its page."""
+    source, top = tmp_path / "data", "s3://bucket/tree"
+    for name, content in TREE.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(content)
+
+    def cp(*words: str, failed: bool = False) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "farroot", "cp", "-r", *words],
+            env=gateway,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert bool(done.returncode) == failed, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    cp(str(source), f"{top}/new")
+    cp(f"{top}/new", str(tmp_path / "back"))
+    assert below(tmp_path / "back") == TREE
+    # Where there is something below the name, it is a directory, and the copy goes into it.
+    cp(str(source), f"{top}/new/")
+    cp(f"{top}/new/data", f"{top}/other")
+    cp(f"{top}/other/", str(tmp_path / "other"))
+    assert below(tmp_path / "other") == TREE
+    cp(f"{top}/new", str(tmp_path / "all"))
+    assert below(tmp_path / "all") == TREE | {f"data/{name}": it for name, it in TREE.items()}
+    # A second time nothing is copied over what is there, and `--update` brings what differs.
+    assert "there already" in cp(f"{top}/new/data", str(tmp_path / "all"), failed=True)
+    (source / "a.bin").write_bytes(b"A" * 1001)
+    (source / "new").write_bytes(b"new")
+    assert "and the same" in cp("--update", str(source), f"{top}/new/")
+    cp("--update", f"{top}/new/data", str(tmp_path / "all"))
+    assert below(tmp_path / "all/data") == below(source)
+    # A name that is the beginning of others is no directory.
+    for missing in (f"{top}/othe", f"{top}/other/a", "s3://bucket/none"):
+        said = cp(missing, str(tmp_path / "none"), failed=True)
+        assert "no such" in said
+        assert not (tmp_path / "none").exists()
