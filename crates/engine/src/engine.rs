@@ -358,7 +358,7 @@ impl Engine {
         progress: &'a (dyn Fn(MergeProgress) + Sync),
     ) -> BoxFuture<'a, Result<MergeReport>> {
         let (inputs, options) = (inputs.to_vec(), options.clone());
-        merge(&self.inner.session, output, (inputs, None), options, progress).boxed()
+        merge(&self.inner.session, output, inputs, options, progress).boxed()
     }
 
     /// Writes some columns and entries of tables to a new file, in the order of the sources. Trees'

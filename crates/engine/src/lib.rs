@@ -68,9 +68,7 @@ pub use rootfile::write::tree::{ClusterSize, Jagged, TextBranch, TreeOptions};
 pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableColumn};
 pub use rootfile::write::{WritableObject, objects as writable};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
-pub use write::{
-    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
-};
+pub use write::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 pub use write::{FileOutput, TableOutput, TablePart, TableReport, copied};
 pub use write::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use write::{SkimOptions, SkimReport, TableFormat};

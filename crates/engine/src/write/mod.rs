@@ -23,9 +23,7 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
-pub use merge::{
-    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
-};
+pub use merge::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput, copied};
 pub use parts::TablePart;

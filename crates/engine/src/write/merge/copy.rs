@@ -12,7 +12,6 @@ use rootfile::write::Encoders;
 use rootfile::write::copy::{Counts, Remake};
 use tokio::task::JoinHandle;
 
-use super::ahead::AheadBaskets;
 use super::carrier::Carrier;
 use super::chunks::{BlockId, Chunk, CopiedPiece, Task, tasks, tasks_in_order};
 use super::counts;
@@ -320,7 +319,7 @@ impl InputFiles {
             return Ok(false);
         } else {
             let Some(mut input) = self.reads.next(&mut plan.notes).await? else { return Ok(false) };
-            self.ahead = input.ahead.take().map(AheadBaskets::keep_arrived);
+            self.ahead = input.ahead.take().map(|keep| keep());
             let file = plan.add(input)?;
             plan.complete(at)?;
             file
@@ -388,8 +387,9 @@ pub struct Target {
 
 impl Target {
     fn new(session: &Session, plan: &MergePlan) -> Target {
-        let new = |how| Recompressor::new(how, plan.has_one_table(), session.decoders().clone());
-        let recompressor = plan.remake().map(new);
+        let new =
+            |how| Recompressor::new(how, plan.options.has_one_table(), session.decoders().clone());
+        let recompressor = plan.options.remake().map(new);
         Target { encoders: Encoders::default(), records: 0, recompressor }
     }
 

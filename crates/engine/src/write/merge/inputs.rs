@@ -16,10 +16,8 @@ use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
-use super::ahead::AheadBaskets;
-use super::deciding;
+use super::choice::{CopyOptions, DecidedTable, RequestedAhead};
 use super::ntuple_table::NTupleSource;
-use super::options::MergeOptions;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
 use super::tree_table::TreeSource;
@@ -47,8 +45,8 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Items,
     pub processes: Processes,
-    /// Baskets that were requested before the cut was decided.
-    pub ahead: Option<AheadBaskets>,
+    /// Bytes that were requested before the entries were decided.
+    pub ahead: Option<RequestedAhead>,
     /// The open file.
     pub file: Arc<RemoteFile>,
 }
@@ -134,9 +132,11 @@ pub fn count_clusters(table: &dyn SourceTable) -> ClusterCounts {
     }
 }
 
-/// The file of an input, and whether the connections to its server are new.
+/// The chosen table of an input's open file.
 pub struct OpenedInput<'a> {
     pub file: &'a File,
+    pub path: &'a str,
+    /// Whether the connections to the file's server are new.
     pub is_cold: bool,
 }
 
@@ -146,7 +146,7 @@ impl Input {
         session: &Session,
         address: &str,
         open: Option<File>,
-        options: &MergeOptions,
+        options: &CopyOptions,
     ) -> Result<Input> {
         // A skim opens the first input itself.
         let is_cold = open.is_some() && !is_local(address);
@@ -175,9 +175,22 @@ impl Input {
             items.push(InputItem { at: item, table });
         }
         let mut ahead = None;
-        if options.only.as_ref().is_some_and(|only| only.reads()) {
-            let opened = OpenedInput { file: &file, is_cold };
-            ahead = deciding::decide(session, opened, &mut items, options).await?;
+        if let Some(chosen) = &options.chosen
+            && let Some(decide) = &chosen.decide
+        {
+            let opened = OpenedInput { file: &file, path: &chosen.path, is_cold };
+            let is_chosen = |item: &&mut InputItem| {
+                path_of(&item.at.directory, &item.at.key.name) == chosen.path
+            };
+            let place = items.iter_mut().find(is_chosen).map(|item| &mut item.table);
+            if let Some(place) = place
+                && let Some(source) = place.take()
+            {
+                let decided = decide.decide(session, opened, source).await?;
+                let DecidedTable { table, ahead: requested } = decided;
+                *place = Some(table);
+                ahead = requested;
+            }
         }
         let items = Items { file: file.clone(), known, left: items.into_iter() };
         Ok(Input {
@@ -229,7 +242,7 @@ pub fn lost_sets(sets: &[AttributeSet]) -> Option<String> {
 fn wanted(
     format: &rootfile::File,
     directories: Directories,
-    options: &MergeOptions,
+    options: &CopyOptions,
 ) -> Vec<InputKey> {
     let (mut items, mut room) = (Vec::new(), DECODED_BYTES);
     for directory in directories.readable {
@@ -237,9 +250,8 @@ fn wanted(
         for key in newest(&directory) {
             let is_process = processes::number(&path, &key).is_some();
             let is_object = format.is_object(&key);
-            let is_left_out = options.without_tables && !is_object;
-            let only = options.only.as_ref();
-            let is_wanted = only.is_none_or(|only| only.wants(&path_of(&path, &key.name)));
+            let is_left_out = options.merge.without_tables && !is_object;
+            let is_wanted = options.wants(&path_of(&path, &key.name));
             if is_left_out || !(is_process || is_wanted) {
                 continue;
             }

@@ -13,13 +13,12 @@
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
 
-mod ahead;
 mod branch_queue;
 mod carrier;
+mod choice;
 mod chunks;
 mod copy;
 mod counts;
-mod deciding;
 mod finish;
 mod inputs;
 mod joined;
@@ -44,36 +43,58 @@ use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
+pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable};
+use copy::CopyContext;
 use inputs::is_local;
-pub(crate) use inputs::without_sets;
-pub use options::{
-    ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing, Only,
-};
+pub(crate) use inputs::{OpenedInput, without_sets};
+pub use options::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
+pub(crate) use table::SourceTable;
 
-/// Merges files into a new one; `inputs` are addresses and patterns, and the first file if the
-/// caller has opened it already.
+/// The files that are copied into one.
+pub(crate) struct InputsToCopy {
+    /// Addresses and patterns.
+    pub addresses: Vec<String>,
+    /// The first file, if the caller has opened it already.
+    pub first: Option<File>,
+}
+
+/// Merges files into a new one; `inputs` are addresses and patterns.
 pub(crate) async fn merge(
     session: &Session,
     output: &str,
-    (inputs, first): (Vec<String>, Option<File>),
+    inputs: Vec<String>,
     options: MergeOptions,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<MergeReport> {
+    let inputs = InputsToCopy { addresses: inputs, first: None };
+    copy_files(session, output, inputs, CopyOptions::of_merge(options), progress).await
+}
+
+/// Copies files into a new one.
+pub(crate) async fn copy_files(
+    session: &Session,
+    output: &str,
+    inputs: InputsToCopy,
+    options: CopyOptions,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
     let remote = session.remote();
     let begun = remote.trace().now();
     let mut notes = Vec::new();
-    let addresses = addresses(session, inputs, &options, &mut notes).await?;
+    let addresses = addresses(session, inputs.addresses, &options, &mut notes).await?;
     if addresses.iter().any(|address| address == output) {
         let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
         return Err(error.with_url(output));
     }
-    let create = CreateOptions { overwrite: options.overwrite, ..CreateOptions::default() };
+    let overwrite = options.merge.overwrite;
+    let create = CreateOptions { overwrite, ..CreateOptions::default() };
+    let inputs = InputsToCopy { addresses, ..inputs };
+    let plan = MergePlan::new(writer(output, &options.merge)?, options, notes);
     let mut carrier = Carrier::start(remote.create(output, create).await?);
-    let inputs = (addresses, first, notes);
-    let merged = merge_to(session, output, inputs, options, &mut carrier, progress).await;
-    match merged {
+    let context = CopyContext { session, url: output };
+    match copy_to(context, inputs, plan, &mut carrier, progress).await {
         Ok(report) => {
             let written = carrier.finish().await?;
             Ok(MergeReport { written, time: remote.trace().now() - begun, ..report })
@@ -89,7 +110,7 @@ pub(crate) async fn merge(
 async fn addresses(
     session: &Session,
     inputs: Vec<String>,
-    options: &MergeOptions,
+    options: &CopyOptions,
     notes: &mut Vec<String>,
 ) -> Result<Vec<String>> {
     let mut addresses = Vec::new();
@@ -103,23 +124,23 @@ async fn addresses(
     Ok(addresses)
 }
 
-async fn merge_to(
-    session: &Session,
-    output: &str,
-    (addresses, first, notes): (Vec<String>, Option<File>, Vec<String>),
-    options: MergeOptions,
+async fn copy_to(
+    context: CopyContext<'_>,
+    inputs: InputsToCopy,
+    mut plan: MergePlan,
     carrier: &mut Carrier,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
-    let mut plan = MergePlan::new(writer(output, &options)?, options.clone(), notes);
+    let InputsToCopy { addresses, first } = inputs;
+    let session = context.session;
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
-    let reads = Reads::new(session.clone(), (addresses, first), options.clone());
-    let mut from = copy::InputFiles::new(session, reads, is_here, plan.remake());
-    // A skim copies each input once it has been read; a merge reads all of them first.
-    if options.only.is_none() {
+    let reads = Reads::new(session.clone(), addresses, first, plan.options.clone());
+    let mut from = copy::InputFiles::new(session, reads, is_here, plan.options.remake());
+    if plan.options.reads_all_first() {
         while from.plan_next(&mut plan).await? {
-            (now.read, now.total_bytes) = (now.read + 1, plan.total_bytes());
+            now.read += 1;
+            now.total_bytes = plan.total_bytes();
             progress(now);
         }
         if plan.inputs.is_empty() {
@@ -127,7 +148,6 @@ async fn merge_to(
         }
         plan.complete(0)?;
     }
-    let context = copy::CopyContext { session, url: output };
     copy::run(context, plan, from, carrier, &mut now, progress).await
 }
 

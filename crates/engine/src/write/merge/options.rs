@@ -2,45 +2,9 @@
 
 use std::time::Duration;
 
-use remote::{Error, ErrorKind, Written};
-use rootfile::write::copy::Remake;
+use remote::Written;
 pub use rootfile::write::copy::{ClusterCounts, Missing};
 use rootfile::write::{Compression, CompressionAlgorithm};
-
-use crate::read::core::cut::Cut;
-use crate::read::core::define::Definition;
-
-/// Where some entries are taken, baskets of these are joined up to so many bytes before
-/// compression, and whole baskets that are shorter with them.
-const CUT_BASKET_BYTES: u64 = 256 << 10;
-const CUT_ALONE_BYTES: u64 = 16 << 10;
-
-/// A part of the inputs.
-#[derive(Debug, Clone)]
-pub struct Only {
-    /// The path of a table.
-    pub table: String,
-    /// Names, paths and globs of a tree's branches, names of an RNTuple's fields at the top; all
-    /// where there are none.
-    pub columns: Vec<String>,
-    /// Which entries; all where there is none.
-    pub cut: Option<Cut>,
-    /// New columns.
-    pub define: Vec<Definition>,
-    /// All other tables and objects as well.
-    pub keep_rest: bool,
-}
-
-impl Only {
-    /// Whether columns of the inputs are read before anything is copied.
-    pub(super) fn reads(&self) -> bool {
-        self.cut.is_some() || !self.define.is_empty()
-    }
-
-    pub(super) fn wants(&self, path: &str) -> bool {
-        self.keep_rest || path == self.table
-    }
-}
 
 /// How to merge.
 #[derive(Debug, Clone)]
@@ -60,39 +24,6 @@ pub struct MergeOptions {
     pub basket_bytes: Option<u64>,
     /// The same inputs give the same bytes, with no time in them.
     pub reproducible: bool,
-    /// The part of the inputs to take; `None` takes all.
-    pub only: Option<Only>,
-}
-
-impl MergeOptions {
-    /// How baskets and pages are made anew, if they are; `is_cut` where some entries are taken.
-    pub(super) fn remake(&self, is_cut: bool) -> Option<Remake> {
-        let compression = self.recompress;
-        let bytes = self.basket_bytes.unwrap_or(0);
-        match is_cut {
-            true => Some(Remake {
-                compression,
-                joined: Some(self.compression),
-                basket_bytes: bytes.max(CUT_BASKET_BYTES),
-                alone_bytes: bytes.max(CUT_ALONE_BYTES),
-            }),
-            false => (compression.is_some() || bytes > 0).then_some(Remake {
-                compression,
-                joined: None,
-                basket_bytes: bytes,
-                alone_bytes: bytes,
-            }),
-        }
-    }
-
-    /// Whether an input that gives this error is left out.
-    pub(super) fn skips(&self, error: &Error) -> bool {
-        let is_ours = matches!(
-            error.kind(),
-            ErrorKind::Unsupported | ErrorKind::InvalidArgument | ErrorKind::Cancelled
-        );
-        self.skip_bad && !is_ours
-    }
 }
 
 impl Default for MergeOptions {
@@ -106,7 +37,6 @@ impl Default for MergeOptions {
             recompress: None,
             basket_bytes: None,
             reproducible: false,
-            only: None,
         }
     }
 }

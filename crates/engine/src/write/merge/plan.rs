@@ -7,15 +7,16 @@ use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::key::Key;
-use rootfile::write::copy::{CopiedObject, ObjectSum, Remake};
+use rootfile::write::copy::{CopiedObject, ObjectSum};
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
+use super::choice::CopyOptions;
 use super::inputs::{
     DECODED_BYTES, Input, InputItem, InputKey, InputObject, Items, count_clusters, decoded_bytes,
     is_local, path_of,
 };
 use super::later::LaterInput;
-use super::options::{InputEntries, MergeOptions};
+use super::options::InputEntries;
 use super::processes::{self, Processes};
 use super::table::{Added, Coding, CopiedTable, Destination, MadeBlocks, SourceTable, TableChoice};
 use crate::located::Located;
@@ -26,7 +27,7 @@ const MAY_LEAD_ELSEWHERE: &str = "references to other objects (TRef) in it may l
 /// All that is to be written.
 pub struct MergePlan {
     pub writer: FileWriter,
-    pub options: MergeOptions,
+    pub options: CopyOptions,
     pub outputs: Vec<Output>,
     /// Position of each in [`MergePlan::outputs`], by directory and name.
     places: BTreeMap<Arc<str>, BTreeMap<String, usize>>,
@@ -87,7 +88,7 @@ pub struct PlannedInput {
 }
 
 impl MergePlan {
-    pub fn new(writer: FileWriter, options: MergeOptions, notes: Vec<String>) -> MergePlan {
+    pub fn new(writer: FileWriter, options: CopyOptions, notes: Vec<String>) -> MergePlan {
         MergePlan {
             writer,
             options,
@@ -101,17 +102,6 @@ impl MergePlan {
             total_bytes: 0,
             begun: 0,
         }
-    }
-
-    /// How baskets and pages are made anew, if they are.
-    pub fn remake(&self) -> Option<Remake> {
-        let is_cut = self.options.only.as_ref().is_some_and(|only| only.cut.is_some());
-        self.options.remake(is_cut)
-    }
-
-    /// Whether only one table is written, whatever further inputs have.
-    pub fn has_one_table(&self) -> bool {
-        self.options.only.as_ref().is_some_and(|only| !only.keep_rest)
     }
 
     /// Bytes of all baskets and pages so far.
@@ -139,15 +129,15 @@ impl MergePlan {
             let InputKey { directory, key, is_read } = found;
             let at = self.output_of(&directory, &key.name);
             let Some(table) = table else {
-                let left = self.add_or_postpone(at, (key, is_read), &items, of)?;
+                let left = self.add_or_postpone(at, key, is_read, &items, of)?;
                 later.extend(left.map(|key| (at, key)));
                 continue;
             };
             let path = &self.outputs[at].path;
             let losses = table.losses(processes).into_iter();
             self.notes.extend(losses.map(|text| format!("{path} of {url}: {text}")));
-            let only = self.options.only.as_ref();
-            let is_counted = only.is_none_or(|only| only.table == *path);
+            let chosen = self.options.chosen.as_ref();
+            let is_counted = chosen.is_none_or(|chosen| chosen.path == *path);
             let before = table.entries();
             let counts = if is_counted { count_clusters(&*table) } else { Default::default() };
             self.outputs[at].inputs += 1;
@@ -250,7 +240,8 @@ impl MergePlan {
     fn add_or_postpone(
         &mut self,
         at: usize,
-        (key, is_read): (Key, bool),
+        key: Key,
+        is_read: bool,
         items: &Items,
         of: InputName<'_>,
     ) -> Result<Option<Key>> {
@@ -333,11 +324,11 @@ impl MergePlan {
         of: InputName<'_>,
     ) -> Result<Option<Added>> {
         let Output { path, content, .. } = &mut self.outputs[at];
-        let only = self.options.only.as_ref().filter(|only| only.table == *path);
+        let chosen = self.options.chosen_at(path);
         match content {
             OutputContent::Left => return Ok(None),
             OutputContent::Table(first) if !first.gives_way_to(&*table) => {
-                let added = first.plan(of.number, table, self.options.missing);
+                let added = first.plan(of.number, table, self.options.merge.missing);
                 let added = added.map_err(|error| error.within(path).located(of.url))?;
                 return added.map(Some).ok_or_else(|| another_kind(path, of.url));
             }
@@ -347,8 +338,8 @@ impl MergePlan {
         let choice = TableChoice {
             output: at,
             input: of.number,
-            columns: only.map_or(&[], |only| &only.columns),
-            remake: self.options.remake(table.survivors().is_some()),
+            columns: chosen.map_or(&[], |chosen| &chosen.columns),
+            remake: self.options.remake_of(table.survivors().is_some()),
             path,
             url: of.url,
         };
@@ -367,7 +358,7 @@ impl MergePlan {
             for at in &input.tables {
                 let Output { path, content, .. } = &mut self.outputs[*at];
                 if let OutputContent::Table(table) = content {
-                    let completed = table.complete(input.number, self.options.missing);
+                    let completed = table.complete(input.number, self.options.merge.missing);
                     completed.map_err(|error| error.within(path).located(&*input.url))?;
                 }
             }
@@ -377,7 +368,7 @@ impl MergePlan {
 
     /// Compression of all that is not copied, unless options name another for baskets and pages.
     pub fn compression(&self) -> Compression {
-        self.options.compression
+        self.options.merge.compression
     }
 }
 

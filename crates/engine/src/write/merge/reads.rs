@@ -6,8 +6,8 @@ use std::vec::IntoIter;
 use remote::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
 
+use super::choice::CopyOptions;
 use super::inputs::{Input, is_local};
-use super::options::MergeOptions;
 use crate::read::file::File;
 use crate::read::file::session::Session;
 
@@ -24,7 +24,7 @@ const LOCAL_AHEAD: usize = 2;
 /// The inputs that are still to be read, in their order.
 pub struct Reads {
     session: Session,
-    options: MergeOptions,
+    options: CopyOptions,
     left: IntoIter<String>,
     /// The first input, if the caller has opened it already.
     first: Option<File>,
@@ -45,10 +45,12 @@ impl Drop for Reading {
 impl Reads {
     pub fn new(
         session: Session,
-        (addresses, first): (Vec<String>, Option<File>),
-        options: MergeOptions,
+        addresses: Vec<String>,
+        first: Option<File>,
+        options: CopyOptions,
     ) -> Reads {
-        let (left, reading) = (addresses.into_iter(), VecDeque::new());
+        let left = addresses.into_iter();
+        let reading = VecDeque::new();
         Reads { session, options, left, first, reading, ahead: INPUTS_AHEAD }
     }
 
@@ -80,9 +82,9 @@ impl Reads {
     }
 
     fn begin(&mut self) {
-        let reads = self.options.only.as_ref().is_some_and(|only| only.reads());
+        let decides = self.options.decides();
         while let Some(next) = self.left.as_slice().first() {
-            let most = match reads {
+            let most = match decides {
                 true => DECIDED_AHEAD,
                 false if is_local(next) => LOCAL_AHEAD,
                 false => self.ahead,

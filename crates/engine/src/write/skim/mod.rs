@@ -7,26 +7,33 @@
 //! and RNTuples, the reader fetches the other columns where entries pass the cut, and these are
 //! encoded anew.
 
+mod ahead;
 mod batches;
 mod columns;
+mod deciding;
 mod encoded;
 mod first;
 mod options;
 pub(crate) mod parquet;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::tree::BranchId;
 use rootfile::write::copy;
 
-use super::merge::{ClusterCounts, MergeOptions, MergeProgress, Missing, Only, merge};
+use super::merge::{
+    ChosenTable, ClusterCounts, CopyOptions, InputsToCopy, MergeOptions, MergeProgress, Missing,
+    copy_files,
+};
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
 use crate::read::many::scan::TableLocation;
 use crate::read::ntuple::RNTuple;
 use batches::SkimBatches;
+use deciding::CutAndColumns;
 use encoded::{RootFile, encode};
 use first::First;
 pub use options::{SkimOptions, SkimReport, TableFormat};
@@ -71,7 +78,7 @@ pub(crate) async fn skim(
 
 /// How columns come into the output.
 enum Way {
-    /// As stored, or as entries taken out of stored baskets or pages: columns as [`Only::columns`].
+    /// As stored, or as entries taken out of stored baskets or pages: columns as [`ChosenTable::columns`].
     Copied(Vec<String>),
     /// Encoded anew; the reason, where the table would otherwise be copied.
     Encoded(Option<String>),
@@ -209,24 +216,33 @@ async fn copied(
     (options, (first, columns)): (&SkimOptions, (&First, Vec<String>)),
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
-    let only = Only {
-        table: first.path.clone(),
-        columns,
+    let decide = CutAndColumns {
+        columns: columns.clone(),
         cut: options.cut.clone(),
         define: options.define.clone(),
+        compression: options.compression,
+    };
+    let decides = options.cut.is_some() || !options.define.is_empty();
+    let chosen = ChosenTable {
+        path: first.path.clone(),
+        columns,
+        is_cut: options.cut.is_some(),
+        decide: decides.then(|| Arc::new(decide) as _),
         keep_rest: options.keep_rest,
     };
-    let merge_options = MergeOptions {
+    let merge = MergeOptions {
         overwrite: options.overwrite,
         missing: Missing::Filter,
         compression: options.compression,
         reproducible: options.reproducible,
-        only: Some(only),
         ..MergeOptions::default()
     };
-    let inputs: Vec<String> = sources.iter().map(|source| source.url.clone()).collect();
-    let inputs = (inputs, Some(first.table.file().clone()));
-    let merged = merge(session, output, inputs, merge_options, progress).await?;
+    let inputs = InputsToCopy {
+        addresses: sources.iter().map(|source| source.url.clone()).collect(),
+        first: Some(first.table.file().clone()),
+    };
+    let copy_options = CopyOptions { merge, chosen: Some(chosen) };
+    let merged = copy_files(session, output, inputs, copy_options, progress).await?;
     let clusters = merged.input_entries.iter().fold(ClusterCounts::default(), |sum, input| {
         let ClusterCounts { copied, taken, left_out } = input.clusters;
         ClusterCounts {

@@ -6,19 +6,19 @@ use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use remote::{Error, ErrorKind, Result};
 use rootfile::tree::BranchId;
+use rootfile::write::Compression;
 use rootfile::write::copy::Survivors;
 use tokio::sync::oneshot;
 
 use super::ahead::AheadBaskets;
-use super::inputs::{InputItem, OpenedInput, path_of};
-use super::options::{MergeOptions, Only};
-use super::table::SourceTable;
 use crate::located::unlocated;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut};
-use crate::read::core::define::{Computed, cut_of};
+use crate::read::core::define::{Computed, Definition, cut_of};
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::select::Names;
 use crate::read::core::skip::OnError;
@@ -30,31 +30,46 @@ use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};
 use crate::read::threads::decoders::Decoders;
 use crate::read::tree::Tree;
 use crate::write::encoders::with_encoders;
+use crate::write::merge::{DecideEntries, DecidedTable, OpenedInput, SourceTable};
 
 /// Bytes of columns that are read at a time.
 const STEP_BYTES: u64 = 32 << 20;
 /// Baskets read of an input are kept until it is copied, in an eighth of the memory budget.
 const KEPT_PART: u64 = 8;
 
-/// Applies the cut to a table of an input, and computes its new columns: both stay with the table.
-/// Returns the baskets that were requested before.
-pub async fn decide(
+/// The cut of a skim, and its new columns.
+#[derive(Debug, Clone)]
+pub struct CutAndColumns {
+    /// Names of the columns that are copied; all if there are none.
+    pub columns: Vec<String>,
+    pub cut: Option<Cut>,
+    pub define: Vec<Definition>,
+    /// Compression of the new columns.
+    pub compression: Compression,
+}
+
+impl DecideEntries for CutAndColumns {
+    fn decide<'a>(
+        &'a self,
+        session: &'a Session,
+        opened: OpenedInput<'a>,
+        source: Box<dyn SourceTable>,
+    ) -> BoxFuture<'a, Result<DecidedTable>> {
+        decide(session, opened, source, self).boxed()
+    }
+}
+
+/// Applies the cut to a table of an input, and computes its new columns.
+async fn decide(
     session: &Session,
     opened: OpenedInput<'_>,
-    items: &mut [InputItem],
-    options: &MergeOptions,
-) -> Result<Option<AheadBaskets>> {
-    let Some(only) = &options.only else { return Ok(None) };
-    let OpenedInput { file, is_cold } = opened;
+    source: Box<dyn SourceTable>,
+    only: &CutAndColumns,
+) -> Result<DecidedTable> {
+    let OpenedInput { file, path, is_cold } = opened;
     let url = file.url().to_owned();
     let located = |error: Error| error.with_url(&*url);
-    let table = session.table_of(file, &url, Some(&only.table)).await?;
-    let is_meant =
-        |item: &&mut InputItem| path_of(&item.at.directory, &item.at.key.name) == only.table;
-    let place = items.iter_mut().find(is_meant).map(|item| &mut item.table);
-    let lacking = || Error::new(ErrorKind::Corrupt, "a table without a key").with_url(&*url);
-    let (place, source) =
-        place.and_then(|place| place.take().map(|source| (place, source))).ok_or_else(lacking)?;
+    let table = session.table_of(file, &url, Some(path)).await?;
     let kept_bytes = session.config().memory_bytes_max / KEPT_PART;
     file.remote().keep(kept_bytes);
     let reads = CutReads::of(only);
@@ -73,7 +88,7 @@ pub async fn decide(
     };
     let mut batches = ScanBatches::new(session.clone(), vec![location], request);
     let mut runs = Vec::new();
-    let mut computing = Box::new(Computing::new(source, only, options));
+    let mut computing = Box::new(Computing::new(source, only));
     while let Some(batch) = batches.next().await {
         let batch = batch?.batch;
         let left = batch.survivors.iter().flatten().cloned();
@@ -90,12 +105,12 @@ pub async fn decide(
         let finish = move |computing: Box<Computing>| computing.finish(nothing);
         computing = on_thread(session.decoders(), computing, finish).await.map_err(located)?;
     }
-    let mut source = computing.source;
+    let mut table = computing.source;
     if reads.cut.is_some() {
-        source.set_survivors(Survivors::new(runs));
+        table.set_survivors(Survivors::new(runs));
     }
-    *place = Some(source);
-    Ok(ahead)
+    let ahead = ahead.map(|ahead| Box::new(move || ahead.keep_arrived()) as _);
+    Ok(DecidedTable { table, ahead })
 }
 
 /// The columns that a cut and new columns read.
@@ -105,7 +120,7 @@ struct CutReads {
 }
 
 impl CutReads {
-    fn of(only: &Only) -> CutReads {
+    fn of(only: &CutAndColumns) -> CutReads {
         let names: Vec<_> =
             only.define.iter().map(|one| ColumnRequest::named(&*one.name)).collect();
         let mut wanted = Computed::new(&only.define, &names).reads;
@@ -126,7 +141,7 @@ impl CutReads {
 fn request_ahead(
     file: &File,
     tree: &Tree,
-    only: &Only,
+    only: &CutAndColumns,
     reads: &CutReads,
     bytes_max: u64,
 ) -> Option<AheadBaskets> {
@@ -138,7 +153,7 @@ fn request_ahead(
         [] => (0..tree.branches.len() as u32).map(BranchId).collect(),
         columns => names.select(columns).ok()?,
     };
-    AheadBaskets::request(file.remote(), tree, (&branches, &reads), bytes_max)
+    AheadBaskets::request(file.remote(), tree, &branches, &reads, bytes_max)
 }
 
 /// New columns of one input, while they are computed.
@@ -155,11 +170,11 @@ struct Computing {
 }
 
 impl Computing {
-    fn new(mut source: Box<dyn SourceTable>, only: &Only, options: &MergeOptions) -> Computing {
+    fn new(mut source: Box<dyn SourceTable>, only: &CutAndColumns) -> Computing {
         let names: Vec<String> = only.define.iter().map(|one| one.name.clone()).collect();
         let requests: Vec<_> = names.iter().map(ColumnRequest::named).collect();
         if !names.is_empty() {
-            source.begin_columns(names, options.compression);
+            source.begin_columns(names, only.compression);
         }
         Computing {
             computed: Computed::new(&only.define, &requests),

@@ -36,7 +36,8 @@ impl AheadBaskets {
     pub fn request(
         file: &RemoteFile,
         tree: &Tree,
-        (branches, cut): (&[BranchId], &[BranchId]),
+        branches: &[BranchId],
+        cut: &[BranchId],
         bytes_max: u64,
     ) -> Option<AheadBaskets> {
         let cut: BTreeSet<BranchId> = cut.iter().copied().collect();
