@@ -10,6 +10,7 @@
 //! be held than [`WriteOptions::memory_bytes`].
 
 mod carrier;
+pub(crate) mod copy;
 mod encoders;
 mod flow;
 mod infos;
@@ -23,7 +24,7 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
-pub use merge::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
+pub use copy::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput, copied};
 pub use parts::TablePart;

@@ -29,8 +29,8 @@ use crate::read::many::opener::Opener;
 use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};
 use crate::read::threads::decoders::Decoders;
 use crate::read::tree::Tree;
+use crate::write::copy::{DecideEntries, DecidedTable, OpenedInput, SourceTable};
 use crate::write::encoders::with_encoders;
-use crate::write::merge::{DecideEntries, DecidedTable, OpenedInput, SourceTable};
 
 /// Bytes of columns that are read at a time.
 const STEP_BYTES: u64 = 32 << 20;

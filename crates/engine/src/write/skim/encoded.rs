@@ -15,7 +15,7 @@ use super::parquet::ParquetFile;
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
-use crate::write::merge::MergeProgress;
+use crate::write::copy::MergeProgress;
 use crate::write::options::WriteOptions;
 use crate::write::output::{FileOutput, TableOutput};
 use crate::write::report::WriteReport;

@@ -19,7 +19,7 @@ use crate::read::open::aliases;
 use crate::read::open::meaning::{HiddenAliases, Meaning, NameScope, meaning};
 use crate::read::open::resolve::ResolvedColumn;
 use crate::read::tree::Tree;
-use crate::write::merge::without_sets;
+use crate::write::copy::without_sets;
 
 /// The table of the first input.
 pub struct First {

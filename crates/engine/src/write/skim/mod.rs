@@ -24,7 +24,7 @@ use remote::{Error, ErrorKind, Result, address};
 use rootfile::tree::BranchId;
 use rootfile::write::copy;
 
-use super::merge::{
+use super::copy::{
     ChosenTable, ClusterCounts, CopyOptions, InputsToCopy, MergeOptions, MergeProgress, Missing,
     copy_files,
 };

@@ -7,7 +7,7 @@ use rootfile::write::{Compression, CompressionAlgorithm};
 
 use crate::read::core::cut::Cut;
 use crate::read::core::define::Definition;
-use crate::write::merge::ClusterCounts;
+use crate::write::copy::ClusterCounts;
 
 /// Kinds in which a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

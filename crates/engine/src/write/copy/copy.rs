@@ -15,12 +15,12 @@ use tokio::task::JoinHandle;
 use super::carrier::Carrier;
 use super::chunks::{BlockId, Chunk, CopiedPiece, Task, tasks, tasks_in_order};
 use super::counts;
+use super::ending;
 use super::finish;
-use super::joined;
 use super::options::{MergeProgress, MergeReport};
 use super::plan::{MergePlan, PlannedInput};
 use super::reads::{Reads, none_read};
-use super::remake::Recompressor;
+use super::recompressor::Recompressor;
 use super::requested::{ArrivedPieces, RequestedChunk};
 use super::table::{ArrivedBlock, BlockNumbers, Coding};
 use crate::located::Located;
@@ -74,7 +74,7 @@ pub async fn run(
         match step {
             Step::Begin(input) => {
                 let input = plan.inputs[input].clone();
-                joined::end_open_clusters(&mut plan, Some(&input), url, &mut target).await?;
+                ending::end_open_clusters(&mut plan, Some(&input), url, &mut target).await?;
                 plan.begin_outputs(&input, &mut target.encoders).located(url)?;
                 for output in &input.tables {
                     if let Some((table, _)) = plan.table(*output) {
@@ -97,7 +97,7 @@ pub async fn run(
                 let input = plan.inputs[number].clone();
                 target.write_embedded(&mut plan, &input).located(&*input.url)?;
                 fill(session, carrier, &mut plan, &input, &mut target).await?;
-                joined::end_input(&mut plan, &input, url, &mut target).await?;
+                ending::end_input(&mut plan, &input, url, &mut target).await?;
             }
         }
         if let Some(recompressor) = &mut target.recompressor {
@@ -111,7 +111,7 @@ pub async fn run(
             carrier.drain(&mut plan.writer, Vec::new()).await?;
         }
     }
-    joined::end_open_clusters(&mut plan, None, url, &mut target).await?;
+    ending::end_open_clusters(&mut plan, None, url, &mut target).await?;
     if plan.inputs.is_empty() {
         return Err(none_read(&plan.notes));
     }

@@ -1,4 +1,4 @@
-//! Several files as one, without decoding their tables.
+//! Tables and objects of several files in a new one, as stored: for merges and skims.
 //!
 //! ```text
 //! metadata of all inputs -> check, plan -> copy, in the inputs' order -> metadata
@@ -19,19 +19,19 @@ mod choice;
 mod chunks;
 mod copy;
 mod counts;
+mod ending;
 mod finish;
 mod inputs;
-mod joined;
 mod later;
 mod ntuple_table;
 mod options;
 mod plan;
 mod processes;
 mod reads;
-mod remake;
+mod recompressor;
 mod requested;
 mod table;
-mod taking;
+mod taken_entries;
 mod tree_table;
 
 use remote::sink::CreateOptions;
@@ -58,18 +58,6 @@ pub(crate) struct InputsToCopy {
     pub addresses: Vec<String>,
     /// The first file, if the caller has opened it already.
     pub first: Option<File>,
-}
-
-/// Merges files into a new one; `inputs` are addresses and patterns.
-pub(crate) async fn merge(
-    session: &Session,
-    output: &str,
-    inputs: Vec<String>,
-    options: MergeOptions,
-    progress: &(dyn Fn(MergeProgress) + Sync),
-) -> Result<MergeReport> {
-    let inputs = InputsToCopy { addresses: inputs, first: None };
-    copy_files(session, output, inputs, CopyOptions::of_merge(options), progress).await
 }
 
 /// Copies files into a new one.

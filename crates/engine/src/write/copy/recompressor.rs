@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use super::branch_queue::{BranchQueue, Made};
 use super::plan::MergePlan;
 use super::table::{BlockNumbers, MadeBlocks};
-use super::taking::{ArrivedPage, OpenClusters, TakenFields, WholeFields};
+use super::taken_entries::{ArrivedPage, OpenClusters, TakenFields, WholeFields};
 use crate::located::Located;
 use crate::read::threads::decoders::Decoders;
 use crate::write::encoders::run_on;

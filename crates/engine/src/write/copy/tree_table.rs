@@ -17,7 +17,7 @@ use rootfile::write::copy::{
 use rootfile::write::{Compression, Encoders};
 
 use super::chunks::{CopiedPiece, Section};
-use super::remake::{BranchRules, HELD_BYTES, Recompressor, TakenBasket};
+use super::recompressor::{BranchRules, HELD_BYTES, Recompressor, TakenBasket};
 use super::table::{
     Added, ArrivedBlock, BlockNumbers, Coding, CopiedTable, Destination, FinishedTable, MadeBlocks,
     SourceTable, TableChoice, made_for_another,

@@ -18,7 +18,7 @@ use rootfile::write::copy::{Counts, HeldBasket, JoinedFields, Missing, Remake, S
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter, WritableObject};
 
 use super::chunks::{CopiedPiece, Section};
-use super::remake::{Page, Recompressor};
+use super::recompressor::{Page, Recompressor};
 
 /// A table of an input.
 pub trait SourceTable: Any + Send {

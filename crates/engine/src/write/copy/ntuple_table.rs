@@ -15,12 +15,12 @@ use rootfile::write::copy::{
 use rootfile::write::{Compression, Encoders};
 
 use super::chunks::{CopiedPiece, Section};
-use super::remake::{Page, Recompressor};
+use super::recompressor::{Page, Recompressor};
 use super::table::{
     Added, ArrivedBlock, BlockNumbers, Coding, CopiedTable, Destination, FinishedTable,
     JoinedClusters, MadeBlocks, SourceTable, TableChoice, made_for_another,
 };
-use super::taking::ArrivedPage;
+use super::taken_entries::ArrivedPage;
 use crate::located::Located;
 
 /// An RNTuple of an input.

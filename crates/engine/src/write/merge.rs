@@ -1,0 +1,20 @@
+//! Merges: all of several files as one, without decoding their contents.
+
+use remote::Result;
+
+use super::copy::{
+    CopyOptions, InputsToCopy, MergeOptions, MergeProgress, MergeReport, copy_files,
+};
+use crate::read::file::session::Session;
+
+/// Merges files into a new one; `inputs` are addresses and patterns.
+pub(crate) async fn merge(
+    session: &Session,
+    output: &str,
+    inputs: Vec<String>,
+    options: MergeOptions,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<MergeReport> {
+    let inputs = InputsToCopy { addresses: inputs, first: None };
+    copy_files(session, output, inputs, CopyOptions::of_merge(options), progress).await
+}
