@@ -19,7 +19,7 @@ const FLOORS: [&[&str]; 8] = [
 /// The parts of the readers that `write` uses: the threads, and files that are written further.
 const READ_BY_WRITE: [&str; 2] = ["read/threads/", "read/file/"];
 /// Folders of `write` that read files in order to write others: they stand above both.
-const ABOVE: [&str; 2] = ["write/merge/", "write/skim/"];
+const ABOVE: [&str; 3] = ["write/copy/", "write/merge.rs", "write/skim/"];
 
 /// Imports between `read` and `write`.
 fn between(engine: &Crate) -> Vec<String> {

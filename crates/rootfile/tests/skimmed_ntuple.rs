@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use farroot_rootfile::write::copy::{
-    BesideNTuple, BesideNTupleWriter, CopiedNTuple, Missing, NTuplePart, NewColumns, SourceNTuple,
-    Survivors, TakenEntries, TakenField, may_copy,
+    CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter, NTuplePart, NewColumns,
+    SourceNTuple, Survivors, TakenField, may_copy,
 };
 use farroot_rootfile::write::{
     Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
@@ -90,10 +90,10 @@ fn copy(
         out.append(key.into());
         out.append(page);
     }
-    for cluster in part.beside() {
+    for cluster in part.new_clusters() {
         match part.group(cluster) {
-            None => copied.place_beside((part, cluster), out, DirectoryId::TOP)?,
-            Some(_) => pages.entry(cluster).or_default().extend(part.beside_pages(cluster)),
+            None => copied.place_new((part, cluster), out, DirectoryId::TOP)?,
+            Some(_) => pages.entry(cluster).or_default().extend(part.new_pages(cluster)),
         }
     }
     for (cluster, pages) in pages {
@@ -122,7 +122,7 @@ fn skimmed(
 /// The same with new columns of each input, if there are any.
 fn skimmed_with(
     inputs: &[(&Bytes, Vec<Range<u64>>)],
-    new: &[BesideNTuple],
+    new: &[NTupleColumns],
     only: Option<&[String]>,
     change: fn(Bytes) -> Bytes,
 ) -> Result<Bytes> {
@@ -142,7 +142,7 @@ struct Way<'a> {
 
 fn skimmed_as(
     inputs: &[(&Bytes, Vec<Range<u64>>)],
-    new: &[BesideNTuple],
+    new: &[NTupleColumns],
     Way { only, change, header_first }: &Way<'_>,
 ) -> Result<Bytes> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
@@ -151,7 +151,8 @@ fn skimmed_as(
     let mut out = FileWriter::new(options)?;
     let mut encoders = Encoders::default();
     let survivors: Vec<_> = inputs.iter().map(|(_, runs)| Survivors::new(runs.clone())).collect();
-    let taken = |at: usize| TakenEntries { survivors: Some(&survivors[at]), beside: new.get(at) };
+    let taken =
+        |at: usize| KeptEntries { survivors: Some(&survivors[at]), new_columns: new.get(at) };
     let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), *only, taken(0))?;
     let mut parts = vec![first];
     if *header_first {
@@ -243,16 +244,16 @@ fn entries_of_made_up_types() {
     }
 }
 
-/// The entries of columns in runs, encoded beside an input that they are copied with.
+/// The entries of columns in runs, encoded new_columns an input that they are copied with.
 fn beside(
     columns: &[TableColumn],
     arrays: &[Arc<Array>],
     (input, runs): (&Bytes, &[Range<u64>]),
-) -> BesideNTuple {
+) -> NTupleColumns {
     let names = columns.iter().map(|column| column.name.clone()).collect();
     let compression = Compression::of_number(COMPRESSION).unwrap();
     let mut writer =
-        BesideNTupleWriter::new(NewColumns { tree: String::new(), names, compression });
+        NTupleColumnsWriter::new(NewColumns { tree: String::new(), names, compression });
     let survivors = Survivors::new(runs.to_vec());
     let mut ends = read(input).ends_of_clusters().collect::<Vec<u64>>().into_iter().peekable();
     let runs: Vec<_> = runs.iter().map(|run| run.start as usize..run.end as usize).collect();
@@ -285,11 +286,11 @@ fn new_columns_of_made_up_types() {
         let (one, two) = (runs(&mut seeded, 300), runs(&mut seeded, 300));
         let inputs = [(&input, one), (&input, all), (&input, two)];
         let of = |(input, runs): &(&Bytes, Vec<_>)| beside(&new, &arrays, (input, runs));
-        let beside: Vec<BesideNTuple> = inputs.iter().map(of).collect();
+        let new_columns: Vec<NTupleColumns> = inputs.iter().map(of).collect();
         let only = [columns[0].name.clone()];
         for only in [None, Some(&only[..])] {
             let may = only.is_none() || may_copy(&read(&input).ntuple.schema, only, true);
-            let made = skimmed_with(&inputs, &beside, only.filter(|_| may), as_they_are);
+            let made = skimmed_with(&inputs, &new_columns, only.filter(|_| may), as_they_are);
             let output = opened(made.unwrap());
             let kept = &columns[..if only.is_some() && may { 1 } else { columns.len() }];
             let fields = kept.iter().zip(&arrays).chain(new.iter().zip(&arrays));

@@ -218,8 +218,12 @@ fn source_name(named: &NamedSource, is_folder: bool) -> Result<Option<OsString>>
         return named.file_name().map(Some);
     }
     let url = address::parse(&named.source)?.swap_remove(0);
+    // As `cp -r`: of `folder/.` its content is copied, without a directory of that name.
+    if named.source.trim_end_matches('/').ends_with("/.") || named.source == "." {
+        return Ok(None);
+    }
     if let Some(path) = url.to_local() {
-        // `.` and `..` have another name.
+        // `..` has another name.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         return Ok(path.file_name().map(OsString::from));
     }

@@ -8,9 +8,9 @@ use remote::fetch::Wants;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::Remake;
 
-use super::inputs::OpenedInput;
 use super::options::MergeOptions;
 use super::table::SourceTable;
+use crate::read::file::File;
 use crate::read::file::session::Session;
 
 /// Where some entries are taken, baskets of these are joined up to so many bytes before
@@ -53,6 +53,14 @@ pub trait DecideEntries: Debug + Send + Sync {
         opened: OpenedInput<'a>,
         source: Box<dyn SourceTable>,
     ) -> BoxFuture<'a, Result<DecidedTable>>;
+}
+
+/// The chosen table of an input's open file.
+pub struct OpenedInput<'a> {
+    pub file: &'a File,
+    pub path: &'a str,
+    /// Whether the connections to the file's server are new.
+    pub is_cold: bool,
 }
 
 /// A table with its surviving entries and new columns.

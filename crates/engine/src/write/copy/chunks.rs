@@ -4,37 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::blocks::{BlockId, BlockNumbers, CopiedPiece, Section};
 use super::plan::{MergePlan, PlannedInput};
-use super::table::BlockNumbers;
 
 /// Bytes that are read and written in one go.
 const CHUNK_BYTES: u64 = 4 << 20;
 const CHUNK_BYTES_HERE: u64 = 1 << 20;
 /// Bytes between two baskets that are rather read than skipped.
 const GAP_BYTES: u64 = 4 << 10;
-
-/// A basket or a page: its table among the outputs, and its numbers there.
-pub type BlockId = (usize, BlockNumbers);
-
-/// A basket or a page of an input's file.
-pub struct CopiedPiece {
-    pub range: Range<u64>,
-    pub output: usize,
-    pub numbers: BlockNumbers,
-}
-
-/// Blocks of a table that are compressed or joined together, before those behind them.
-pub struct Section {
-    pub blocks: Vec<(BlockNumbers, Range<u64>)>,
-    /// They go to the threads in any order.
-    pub is_taken: bool,
-    /// New columns of the same entries; `None` where each cluster waits for its own.
-    pub new: Option<Vec<BlockNumbers>>,
-    /// Behind how many entries of the input the held baskets are made anew.
-    pub cut: Option<u64>,
-    /// No entries of the input are behind it.
-    pub is_last: bool,
-}
 
 /// Baskets that lie near each other, in the order of their file.
 pub struct Chunk {
@@ -148,10 +125,4 @@ fn chunks(mut pieces: Vec<CopiedPiece>, most: u64, is_taken: bool) -> Vec<Chunk>
         end = to;
     }
     chunks
-}
-
-impl CopiedPiece {
-    pub fn len(&self) -> u64 {
-        self.range.end - self.range.start
-    }
 }

@@ -2,9 +2,9 @@
 
 use remote::Result;
 
-use super::copy::Target;
 use super::plan::{MergePlan, PlannedInput};
 use super::table::Coding;
+use super::target::Target;
 use crate::located::Located;
 
 /// Ends the tables of an input, all of whose blocks are placed or with the threads.

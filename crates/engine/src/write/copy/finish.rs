@@ -10,7 +10,7 @@ use super::later::LaterObjects;
 use super::options::MergeReport;
 use super::plan::{MergePlan, Output, OutputContent};
 use super::processes;
-use super::table::{Coding, Destination};
+use super::table::{Coding, TableDestination};
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::write::infos::OWN;
@@ -78,7 +78,7 @@ fn put(
     }
     match std::mem::replace(content, OutputContent::Nothing) {
         OutputContent::Table(table) => {
-            let to = Destination { writer: &mut *writer, directory: *directory };
+            let to = TableDestination { writer: &mut *writer, directory: *directory };
             let finished = table.finish(to, Coding { compression, encoders }).located(url)?;
             report.tables.push((path.clone(), finished.entries));
             notes.extend(finished.notes.into_iter().map(|note| format!("{path}: {note}")));

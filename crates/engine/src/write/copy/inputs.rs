@@ -11,12 +11,11 @@ use remote::{Error, ErrorKind, Result, address};
 use rootfile::directory::Directory;
 use rootfile::file::Directories;
 use rootfile::key::Key;
-use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
-use super::choice::{CopyOptions, DecidedTable, RequestedAhead};
+use super::choice::{CopyOptions, DecidedTable, OpenedInput, RequestedAhead};
 use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
@@ -132,14 +131,6 @@ pub fn count_clusters(table: &dyn SourceTable) -> ClusterCounts {
     }
 }
 
-/// The chosen table of an input's open file.
-pub struct OpenedInput<'a> {
-    pub file: &'a File,
-    pub path: &'a str,
-    /// Whether the connections to the file's server are new.
-    pub is_cold: bool,
-}
-
 impl Input {
     /// Reads all that is needed to merge a file, but for its baskets and pages.
     pub async fn read(
@@ -223,18 +214,6 @@ pub fn path_of(directory: &str, name: &str) -> String {
 /// Whether a file is on a disk of this machine.
 pub fn is_local(address: &str) -> bool {
     address::parse(address).is_ok_and(|all| all.iter().all(address::Address::is_local))
-}
-
-/// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.
-pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
-    lost_sets(sets).map(|text| format!("{path} of {url}: {text}"))
-}
-
-/// The same, without the RNTuple's name.
-pub fn lost_sets(sets: &[AttributeSet]) -> Option<String> {
-    let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
-    let names = names.join(", ");
-    (!sets.is_empty()).then(|| format!("its attribute sets ({names}) are left out"))
 }
 
 /// The keys that are merged, by directory. `is_read` is set for tables and processes, and for

@@ -13,6 +13,7 @@
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
 
+mod blocks;
 mod branch_queue;
 mod carrier;
 mod choice;
@@ -32,6 +33,7 @@ mod recompressor;
 mod requested;
 mod table;
 mod taken_entries;
+mod target;
 mod tree_table;
 
 use remote::sink::CreateOptions;
@@ -43,10 +45,10 @@ use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
-pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable};
+pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
 use copy::CopyContext;
 use inputs::is_local;
-pub(crate) use inputs::{OpenedInput, without_sets};
+pub(crate) use ntuple_table::without_sets;
 pub use options::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use remote::Result;
 use rootfile::Array;
+use rootfile::ntuple::AttributeSet;
 use rootfile::write::copy::{
-    BesideNTuple, BesideNTupleWriter, CopiedNTuple, Missing, NTuplePart, NewColumns, SourceNTuple,
-    Survivors, TakenEntries,
+    CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter, NTuplePart, NewColumns,
+    SourceNTuple, Survivors,
 };
 use rootfile::write::{Compression, Encoders};
 
-use super::chunks::{CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
 use super::recompressor::{Page, Recompressor};
 use super::table::{
-    Added, ArrivedBlock, BlockNumbers, Coding, CopiedTable, Destination, FinishedTable,
-    JoinedClusters, MadeBlocks, SourceTable, TableChoice, made_for_another,
+    Added, Coding, CopiedTable, FinishedTable, JoinedClusters, MadeBlocks, SourceTable,
+    TableChoice, TableDestination, made_for_another,
 };
 use super::taken_entries::ArrivedPage;
 use crate::located::Located;
@@ -27,8 +28,8 @@ use crate::located::Located;
 pub struct NTupleSource {
     ntuple: SourceNTuple,
     survivors: Option<Survivors>,
-    writer: Option<BesideNTupleWriter>,
-    new: Option<BesideNTuple>,
+    writer: Option<NTupleColumnsWriter>,
+    new: Option<NTupleColumns>,
 }
 
 impl NTupleSource {
@@ -47,7 +48,7 @@ impl SourceTable for NTupleSource {
     }
 
     fn losses(&self, _: u16) -> Vec<String> {
-        super::inputs::lost_sets(&self.ntuple.ntuple.attribute_sets).into_iter().collect()
+        lost_sets(&self.ntuple.ntuple.attribute_sets).into_iter().collect()
     }
 
     fn survivors(&self) -> Option<&Survivors> {
@@ -60,7 +61,7 @@ impl SourceTable for NTupleSource {
 
     fn begin_columns(&mut self, names: Vec<String>, compression: Compression) {
         let tree = self.ntuple.ntuple.schema.name.clone();
-        self.writer = Some(BesideNTupleWriter::new(NewColumns { tree, names, compression }));
+        self.writer = Some(NTupleColumnsWriter::new(NewColumns { tree, names, compression }));
     }
 
     fn extend_columns(
@@ -86,7 +87,7 @@ impl SourceTable for NTupleSource {
 
     fn begin(self: Box<Self>, choice: &TableChoice<'_>) -> Result<(Box<dyn CopiedTable>, Added)> {
         let NTupleSource { ntuple, survivors, new, .. } = *self;
-        let taken = TakenEntries { survivors: survivors.as_ref(), beside: new.as_ref() };
+        let taken = KeptEntries { survivors: survivors.as_ref(), new_columns: new.as_ref() };
         let columns = (!choice.columns.is_empty()).then_some(choice.columns);
         let begun = CopiedNTuple::new(ntuple, columns, taken);
         let (mut ntuple, part) =
@@ -125,7 +126,7 @@ impl CopiedNTupleTable {
     }
 
     /// Places pages as one record.
-    fn place_pages(&mut self, pages: Vec<Page>, to: Destination<'_>) -> rootfile::Result<()> {
+    fn place_pages(&mut self, pages: Vec<Page>, to: TableDestination<'_>) -> rootfile::Result<()> {
         let place = to.writer.place(to.directory)?;
         let len = pages.iter().map(|page| page.bytes.len()).sum();
         let key = CopiedNTuple::key(place, len)?;
@@ -151,7 +152,7 @@ impl CopiedTable for CopiedNTupleTable {
             return Ok(None);
         };
         let NTupleSource { ntuple, survivors, new, .. } = *source;
-        let taken = TakenEntries { survivors: survivors.as_ref(), beside: new.as_ref() };
+        let taken = KeptEntries { survivors: survivors.as_ref(), new_columns: new.as_ref() };
         let part = self.ntuple.plan(&ntuple, missing, taken)?;
         Ok(Some(self.add(input, part)))
     }
@@ -163,7 +164,11 @@ impl CopiedTable for CopiedNTupleTable {
         }
     }
 
-    fn write_header(&mut self, to: Destination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
+    fn write_header(
+        &mut self,
+        to: TableDestination<'_>,
+        coding: Coding<'_>,
+    ) -> rootfile::Result<()> {
         self.ntuple.write_header(to.writer, to.directory, (coding.compression, coding.encoders))
     }
 
@@ -179,7 +184,7 @@ impl CopiedTable for CopiedNTupleTable {
     }
 
     fn new_clusters(&self, input: usize) -> BTreeSet<usize> {
-        self.parts.get(&input).into_iter().flat_map(|part| part.beside()).collect()
+        self.parts.get(&input).into_iter().flat_map(|part| part.new_clusters()).collect()
     }
 
     fn begin_input(&mut self, input: usize, _: u16) {
@@ -194,7 +199,7 @@ impl CopiedTable for CopiedNTupleTable {
         &mut self,
         run: &[CopiedPiece],
         stored: Bytes,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
         let place = to.writer.place(to.directory)?;
         let key = CopiedNTuple::key(place, stored.len())?;
@@ -241,18 +246,18 @@ impl CopiedTable for CopiedNTupleTable {
     fn add_new(
         &mut self,
         blocks: &[BlockNumbers],
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
         for (cluster, _) in blocks.iter().copied() {
             let part = self.part()?.clone();
             if let (Some(_), Some(recompressor)) = (part.group(cluster), &mut recompressor) {
                 let page = |(at, bytes)| ArrivedPage { place: (cluster, at), bytes };
-                let pages = part.beside_pages(cluster).map(page).collect();
+                let pages = part.new_pages(cluster).map(page).collect();
                 recompressor.take(self.output, &part, pages);
                 continue;
             }
-            self.ntuple.place_beside((&part, cluster), to.writer, to.directory)?;
+            self.ntuple.place_new((&part, cluster), to.writer, to.directory)?;
         }
         Ok(())
     }
@@ -262,7 +267,7 @@ impl CopiedTable for CopiedNTupleTable {
         Some(JoinedClusters { open: self.ntuple.open_after(part) })
     }
 
-    fn end_input(&mut self, to: Destination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
+    fn end_input(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
         let Some(part) = self.parts.remove(&self.input) else { return Ok(()) };
         let coding = (coding.compression, coding.encoders);
         self.ntuple.end(&part, (to.writer, to.directory), coding)
@@ -278,12 +283,12 @@ impl CopiedTable for CopiedNTupleTable {
         }
     }
 
-    fn end_open(&mut self, to: Destination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
+    fn end_open(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
         let coding = (coding.compression, coding.encoders);
         self.ntuple.end_open((to.writer, to.directory), coding)
     }
 
-    fn place(&mut self, made: MadeBlocks, to: Destination<'_>) -> rootfile::Result<()> {
+    fn place(&mut self, made: MadeBlocks, to: TableDestination<'_>) -> rootfile::Result<()> {
         match made {
             MadeBlocks::Pages(pages) => self.place_pages(pages, to),
             MadeBlocks::Joined(group, fields) => {
@@ -295,11 +300,23 @@ impl CopiedTable for CopiedNTupleTable {
 
     fn finish(
         self: Box<Self>,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         coding: Coding<'_>,
     ) -> rootfile::Result<FinishedTable> {
         let coding = (coding.compression, coding.encoders);
         let (anchor, entries) = self.ntuple.finish(to.writer, to.directory, coding)?;
         Ok(FinishedTable { object: anchor, entries, notes: Vec::new() })
     }
+}
+
+/// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.
+pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
+    lost_sets(sets).map(|text| format!("{path} of {url}: {text}"))
+}
+
+/// The same, without the RNTuple's name.
+pub fn lost_sets(sets: &[AttributeSet]) -> Option<String> {
+    let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
+    let names = names.join(", ");
+    (!sets.is_empty()).then(|| format!("its attribute sets ({names}) are left out"))
 }

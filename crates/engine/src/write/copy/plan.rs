@@ -18,7 +18,9 @@ use super::inputs::{
 use super::later::LaterInput;
 use super::options::InputEntries;
 use super::processes::{self, Processes};
-use super::table::{Added, Coding, CopiedTable, Destination, MadeBlocks, SourceTable, TableChoice};
+use super::table::{
+    Added, Coding, CopiedTable, MadeBlocks, PlaceBlocks, SourceTable, TableChoice, TableDestination,
+};
 use crate::located::Located;
 
 /// The note on references in an object that is copied from another file than the first one.
@@ -174,22 +176,11 @@ impl MergePlan {
     }
 
     /// A table of the output, and where it is written; `None` for an object.
-    pub fn table(&mut self, output: usize) -> Option<(&mut dyn CopiedTable, Destination<'_>)> {
+    pub fn table(&mut self, output: usize) -> Option<(&mut dyn CopiedTable, TableDestination<'_>)> {
         let Output { directory, content, .. } = &mut self.outputs[output];
         let OutputContent::Table(table) = content else { return None };
-        let to = Destination { writer: &mut self.writer, directory: *directory };
+        let to = TableDestination { writer: &mut self.writer, directory: *directory };
         Some((&mut **table, to))
-    }
-
-    /// Places blocks that a thread has made for a table.
-    ///
-    /// # Errors
-    /// As [`CopiedTable::place`].
-    pub fn place(&mut self, output: usize, made: MadeBlocks) -> rootfile::Result<()> {
-        match self.table(output) {
-            Some((table, to)) => table.place(made, to),
-            None => Ok(()),
-        }
     }
 
     /// Creates the directories and RNTuple headers of outputs that this input is the first to have,
@@ -206,7 +197,7 @@ impl MergePlan {
         for output in &mut self.outputs[self.begun..input.outputs] {
             output.directory = self.writer.directory(&output.folder)?;
             if let OutputContent::Table(table) = &mut output.content {
-                let to = Destination { writer: &mut self.writer, directory: output.directory };
+                let to = TableDestination { writer: &mut self.writer, directory: output.directory };
                 table.write_header(to, Coding { compression, encoders: &mut *encoders })?;
             }
         }
@@ -369,6 +360,19 @@ impl MergePlan {
     /// Compression of all that is not copied, unless options name another for baskets and pages.
     pub fn compression(&self) -> Compression {
         self.options.merge.compression
+    }
+}
+
+impl PlaceBlocks for MergePlan {
+    fn place(&mut self, output: usize, made: MadeBlocks) -> rootfile::Result<()> {
+        match self.table(output) {
+            Some((table, to)) => table.place(made, to),
+            None => Ok(()),
+        }
+    }
+
+    fn path(&self, output: usize) -> &str {
+        &self.outputs[output].path
     }
 }
 

@@ -22,9 +22,9 @@ use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
+use super::blocks::BlockNumbers;
 use super::branch_queue::{BranchQueue, Made};
-use super::plan::MergePlan;
-use super::table::{BlockNumbers, MadeBlocks};
+use super::table::{MadeBlocks, PlaceBlocks};
 use super::taken_entries::{ArrivedPage, OpenClusters, TakenFields, WholeFields};
 use crate::located::Located;
 use crate::read::threads::decoders::Decoders;
@@ -229,7 +229,7 @@ impl Recompressor {
     /// for entries of further inputs.
     pub async fn place_taken(
         &mut self,
-        plan: &mut MergePlan,
+        plan: &mut dyn PlaceBlocks,
         output: usize,
         open: Option<usize>,
         url: &str,
@@ -288,7 +288,7 @@ impl Recompressor {
 
     /// Gives all work that is due to the threads; places all cuts but the last one, and pages
     /// above [`JOBS_BYTES`] and [`DECODED_BYTES`]. Waits until the threads have room for more.
-    pub async fn place_some(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
+    pub async fn place_some(&mut self, plan: &mut dyn PlaceBlocks, url: &str) -> Result<()> {
         let last = self.cuts.saturating_sub(1);
         while self.cuts_begun < last {
             poll_fn(|context| self.poll_advance(plan, url, context)).await?;
@@ -304,14 +304,14 @@ impl Recompressor {
     }
 
     /// Places all that the threads have.
-    pub async fn place_all(&mut self, plan: &mut MergePlan, url: &str) -> Result<()> {
+    pub async fn place_all(&mut self, plan: &mut dyn PlaceBlocks, url: &str) -> Result<()> {
         while self.place_next(plan, url).await? {}
         Ok(())
     }
 
     /// Places the next of all that the threads have: the baskets of a branch, or all pages; `false`
     /// once nothing is left.
-    pub async fn place_next(&mut self, plan: &mut MergePlan, url: &str) -> Result<bool> {
+    pub async fn place_next(&mut self, plan: &mut dyn PlaceBlocks, url: &str) -> Result<bool> {
         while poll_fn(|context| self.poll_advance(plan, url, context)).await? {}
         if let Some(next) = self.baskets.pop_front() {
             place_made(plan, next.branch, done(next.made).await?, url)?;
@@ -325,7 +325,7 @@ impl Recompressor {
     /// where nothing else is written places those that are made.
     pub fn poll_ready(
         &mut self,
-        plan: &mut MergePlan,
+        plan: &mut dyn PlaceBlocks,
         url: &str,
         context: &mut Context<'_>,
     ) -> Result<()> {
@@ -345,7 +345,7 @@ impl Recompressor {
     /// but not be shared by them: so `plan` is unique.
     fn poll_advance(
         &mut self,
-        plan: &mut MergePlan,
+        plan: &mut dyn PlaceBlocks,
         url: &str,
         context: &mut Context<'_>,
     ) -> Poll<Result<bool>> {
@@ -396,7 +396,12 @@ impl Recompressor {
     }
 
     /// Places pages until at most `most` stored bytes of pages are not placed.
-    async fn place_pages(&mut self, most: usize, plan: &mut MergePlan, url: &str) -> Result<()> {
+    async fn place_pages(
+        &mut self,
+        most: usize,
+        plan: &mut dyn PlaceBlocks,
+        url: &str,
+    ) -> Result<()> {
         while (self.pages_bytes > most || self.decoded_bytes > DECODED_BYTES || most == 0)
             && let Some(job) = self.pages.pop_front()
         {
@@ -443,7 +448,7 @@ fn thread_failed() -> Error {
 
 /// Places the baskets that a thread has made of a branch's baskets.
 fn place_made(
-    plan: &mut MergePlan,
+    plan: &mut dyn PlaceBlocks,
     of: (usize, usize),
     made: rootfile::Result<Vec<HeldBasket>>,
     url: &str,
@@ -454,6 +459,6 @@ fn place_made(
     placed.map_err(|error| located(error, output, plan, url))
 }
 
-fn located(error: FormatError, output: usize, plan: &MergePlan, url: &str) -> Error {
-    error.within(&plan.outputs[output].path).located(url)
+fn located(error: FormatError, output: usize, plan: &dyn PlaceBlocks, url: &str) -> Error {
+    error.within(plan.path(output)).located(url)
 }

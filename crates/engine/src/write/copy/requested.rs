@@ -9,7 +9,8 @@ use futures::StreamExt;
 use remote::fetch::{Delivery, KeptBytes, MemoryReservation, RemoteFile, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
 
-use super::chunks::{Chunk, CopiedPiece};
+use super::blocks::CopiedPiece;
+use super::chunks::Chunk;
 
 /// Maximum bytes of neighbours that arrive together where threads take baskets in any order: the
 /// threads begin with the first ones while the others are on their way.

@@ -17,7 +17,7 @@ use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{Counts, HeldBasket, JoinedFields, Missing, Remake, Survivors};
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter, WritableObject};
 
-use super::chunks::{CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
 use super::recompressor::{Page, Recompressor};
 
 /// A table of an input.
@@ -97,7 +97,7 @@ pub struct Added {
 }
 
 /// The output's file, and the directory of a table in it.
-pub struct Destination<'a> {
+pub struct TableDestination<'a> {
     pub writer: &'a mut FileWriter,
     pub directory: DirectoryId,
 }
@@ -108,17 +108,6 @@ pub struct Coding<'a> {
     pub encoders: &'a mut Encoders,
 }
 
-/// Two numbers of a basket or a page within its table: branch and basket, or cluster and page.
-pub type BlockNumbers = (usize, usize);
-
-/// A basket or a page that has arrived.
-pub struct ArrivedBlock {
-    pub numbers: BlockNumbers,
-    /// Its offset in the input's file.
-    pub offset: u64,
-    pub bytes: Bytes,
-}
-
 /// Baskets or pages that a thread has made for a table.
 pub enum MadeBlocks {
     /// A basket of a branch.
@@ -127,6 +116,18 @@ pub enum MadeBlocks {
     Pages(Vec<Page>),
     /// Pages of entries taken for a cluster of the output.
     Joined(usize, JoinedFields),
+}
+
+/// The tables of the output, as the threads' results find them.
+pub trait PlaceBlocks: Send {
+    /// Places blocks that a thread has made for the table of this number.
+    ///
+    /// # Errors
+    /// As [`CopiedTable::place`].
+    fn place(&mut self, output: usize, made: MadeBlocks) -> rootfile::Result<()>;
+
+    /// The path of a table, for errors.
+    fn path(&self, output: usize) -> &str;
 }
 
 /// The clusters that have to be joined before an input ends.
@@ -172,7 +173,11 @@ pub trait CopiedTable: Send {
     ///
     /// # Errors
     /// As [`FileWriter::place`].
-    fn write_header(&mut self, _to: Destination<'_>, _coding: Coding<'_>) -> rootfile::Result<()> {
+    fn write_header(
+        &mut self,
+        _to: TableDestination<'_>,
+        _coding: Coding<'_>,
+    ) -> rootfile::Result<()> {
         Ok(())
     }
 
@@ -204,10 +209,11 @@ pub trait CopiedTable: Send {
         &mut self,
         run: &[CopiedPiece],
         stored: Bytes,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
     ) -> rootfile::Result<()>;
 
-    /// Gives blocks of the present input to the threads. `is_ahead` if they are behind the next cut.
+    /// Gives blocks of the present input to the threads. `is_ahead` if they are behind the next
+    /// cut.
     ///
     /// # Errors
     /// `Corrupt` for a basket that is not the planned one.
@@ -225,7 +231,7 @@ pub trait CopiedTable: Send {
     fn add_new(
         &mut self,
         blocks: &[BlockNumbers],
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()>;
 
@@ -254,7 +260,7 @@ pub trait CopiedTable: Send {
     /// As [`FileWriter::place`].
     fn fill_some(
         &mut self,
-        _to: Destination<'_>,
+        _to: TableDestination<'_>,
         _coding: Coding<'_>,
         _recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<bool> {
@@ -267,7 +273,7 @@ pub trait CopiedTable: Send {
     /// As [`FileWriter::place`].
     fn write_embedded(
         &mut self,
-        _to: Destination<'_>,
+        _to: TableDestination<'_>,
         _coding: Coding<'_>,
         _recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
@@ -283,7 +289,7 @@ pub trait CopiedTable: Send {
     ///
     /// # Errors
     /// As [`FileWriter::place`]; `Corrupt` for columns that do not fit together.
-    fn end_input(&mut self, to: Destination<'_>, coding: Coding<'_>) -> rootfile::Result<()>;
+    fn end_input(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> rootfile::Result<()>;
 
     /// Whether a cluster is open that gets no entries of the input `next`, or of none if that is
     /// `None`.
@@ -295,7 +301,7 @@ pub trait CopiedTable: Send {
     ///
     /// # Errors
     /// As [`CopiedTable::end_input`].
-    fn end_open(&mut self, _to: Destination<'_>, _coding: Coding<'_>) -> rootfile::Result<()> {
+    fn end_open(&mut self, _to: TableDestination<'_>, _coding: Coding<'_>) -> rootfile::Result<()> {
         Ok(())
     }
 
@@ -303,7 +309,7 @@ pub trait CopiedTable: Send {
     ///
     /// # Errors
     /// As [`FileWriter::place`].
-    fn place(&mut self, made: MadeBlocks, to: Destination<'_>) -> rootfile::Result<()>;
+    fn place(&mut self, made: MadeBlocks, to: TableDestination<'_>) -> rootfile::Result<()>;
 
     /// The complete table, after all inputs.
     ///
@@ -311,7 +317,7 @@ pub trait CopiedTable: Send {
     /// `Limit` and `Unsupported` where the output's format cannot say it.
     fn finish(
         self: Box<Self>,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         coding: Coding<'_>,
     ) -> rootfile::Result<FinishedTable>;
 }

@@ -11,16 +11,16 @@ use remote::Result;
 use rootfile::Array;
 use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{
-    BasketPart, BesideTree, BesideWriter, CopiedTree, Counts, FilledBasket, HeldBasket, Missing,
-    NewColumns, SourceTree, Survivors, Taken, TreePart, basket, ends_of_clusters,
+    BasketPart, CopiedTree, Counts, FilledBasket, HeldBasket, KeptEntries, Missing, NewColumns,
+    SourceTree, Survivors, TreeColumns, TreeColumnsWriter, TreePart, basket, ends_of_clusters,
 };
 use rootfile::write::{Compression, Encoders};
 
-use super::chunks::{CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
 use super::recompressor::{BranchRules, HELD_BYTES, Recompressor, TakenBasket};
 use super::table::{
-    Added, ArrivedBlock, BlockNumbers, Coding, CopiedTable, Destination, FinishedTable, MadeBlocks,
-    SourceTable, TableChoice, made_for_another,
+    Added, Coding, CopiedTable, FinishedTable, MadeBlocks, SourceTable, TableChoice,
+    TableDestination, made_for_another,
 };
 use crate::located::Located;
 use crate::read::core::select::Names;
@@ -32,8 +32,8 @@ const FILLED_BYTES: usize = 1 << 20;
 pub struct TreeSource {
     tree: Arc<SourceTree>,
     survivors: Option<Survivors>,
-    writer: Option<BesideWriter>,
-    new: Option<BesideTree>,
+    writer: Option<TreeColumnsWriter>,
+    new: Option<TreeColumns>,
 }
 
 impl TreeSource {
@@ -43,9 +43,9 @@ impl TreeSource {
 
     /// The entries and new columns to copy. New columns without entries are left out: only their
     /// types count, at the end.
-    fn taken(&self) -> Taken<'_> {
-        let beside = self.new.as_ref().filter(|new| new.tree.tree.entries > 0);
-        Taken { survivors: self.survivors.as_ref(), beside }
+    fn taken(&self) -> KeptEntries<'_, TreeColumns> {
+        let new_columns = self.new.as_ref().filter(|new| new.tree.tree.entries > 0);
+        KeptEntries { survivors: self.survivors.as_ref(), new_columns }
     }
 }
 
@@ -79,7 +79,7 @@ impl SourceTable for TreeSource {
 
     fn begin_columns(&mut self, names: Vec<String>, compression: Compression) {
         let tree = self.tree.tree.name.clone();
-        self.writer = Some(BesideWriter::new(NewColumns { tree, names, compression }));
+        self.writer = Some(TreeColumnsWriter::new(NewColumns { tree, names, compression }));
     }
 
     fn extend_columns(
@@ -132,7 +132,7 @@ struct CopiedTreeTable {
     processes: u16,
     filling: Option<Filling>,
     /// New columns of an input of which no entry passes the cut: they have types only.
-    types: Option<BesideTree>,
+    types: Option<TreeColumns>,
     /// How the baskets of each branch are joined and compressed, once that was looked up.
     rules: BTreeMap<usize, BranchRules>,
 }
@@ -194,7 +194,7 @@ impl CopiedTreeTable {
         mut record: Vec<u8>,
         from: u64,
         processes: u16,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
         let place = to.writer.place(to.directory)?;
         let cycle = self.tree.place(numbers, record.len(), place);
@@ -208,7 +208,7 @@ impl CopiedTreeTable {
         &mut self,
         branch: usize,
         made: HeldBasket,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
         let place = to.writer.place(to.directory)?;
         let cycle = self.tree.push(branch, &made, place);
@@ -270,7 +270,7 @@ impl CopiedTable for CopiedTreeTable {
     }
 
     fn new_blocks(&self, input: usize, entries: Range<u64>) -> Vec<BlockNumbers> {
-        let new = self.parts.get(&input).into_iter().flat_map(TreePart::beside);
+        let new = self.parts.get(&input).into_iter().flat_map(TreePart::new_blocks);
         let within = new.filter(|(_, _, basket)| entries.contains(&basket.first_entry));
         within.map(|(branch, at, _)| (branch, at)).collect()
     }
@@ -288,7 +288,7 @@ impl CopiedTable for CopiedTreeTable {
         &mut self,
         run: &[CopiedPiece],
         mut stored: Bytes,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
         let mut place = to.writer.place(to.directory)?;
         for CopiedPiece { range, numbers, .. } in run {
@@ -326,13 +326,13 @@ impl CopiedTable for CopiedTreeTable {
     fn add_new(
         &mut self,
         blocks: &[BlockNumbers],
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
-        let Destination { writer, directory } = to;
+        let TableDestination { writer, directory } = to;
         for (branch, at) in blocks.iter().copied() {
             let planned = self.part()?.basket(branch, at);
-            let BasketPart::Beside { record, from } = &planned.part else { continue };
+            let BasketPart::New { record, from } = &planned.part else { continue };
             let record = record.to_vec();
             let from = *from;
             match &mut recompressor {
@@ -344,7 +344,7 @@ impl CopiedTable for CopiedTreeTable {
                     recompressor.hold(self.output, vec![taken], false);
                 }
                 None => {
-                    let to = Destination { writer: &mut *writer, directory };
+                    let to = TableDestination { writer: &mut *writer, directory };
                     self.write((branch, at), record, from, 0, to)?;
                 }
             }
@@ -357,7 +357,8 @@ impl CopiedTable for CopiedTreeTable {
     }
 
     fn counters(&self) -> rootfile::Result<BTreeSet<String>> {
-        self.tree.counters(self.part()?)
+        // An input before this table has nothing of it: see `gives_way_to`.
+        self.parts.get(&self.input).map_or(Ok(BTreeSet::new()), |part| self.tree.counters(part))
     }
 
     fn begin_filling(&mut self, counts: Counts) -> rootfile::Result<()> {
@@ -369,12 +370,12 @@ impl CopiedTable for CopiedTreeTable {
 
     fn fill_some(
         &mut self,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         coding: Coding<'_>,
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<bool> {
         let Some(Filling { mut left, counts }) = self.filling.take() else { return Ok(false) };
-        let Destination { writer, directory } = to;
+        let TableDestination { writer, directory } = to;
         let mut made_bytes = 0;
         while made_bytes < FILLED_BYTES
             && let Some(basket) = left.next()
@@ -390,9 +391,11 @@ impl CopiedTable for CopiedTreeTable {
                     let taken = TakenBasket { branch, basket: made, kept: None, rules };
                     recompressor.hold(self.output, vec![taken], false);
                 }
-                None => {
-                    self.push(basket.branch, made, Destination { writer: &mut *writer, directory })?
-                }
+                None => self.push(
+                    basket.branch,
+                    made,
+                    TableDestination { writer: &mut *writer, directory },
+                )?,
             }
         }
         let is_over = left.as_slice().is_empty();
@@ -402,11 +405,11 @@ impl CopiedTable for CopiedTreeTable {
 
     fn write_embedded(
         &mut self,
-        to: Destination<'_>,
+        to: TableDestination<'_>,
         coding: Coding<'_>,
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
-        let Destination { writer, directory } = to;
+        let TableDestination { writer, directory } = to;
         let Some(part) = self.parts.remove(&self.input) else { return Ok(()) };
         for (branch, at, planned) in part.baskets() {
             let BasketPart::Embedded { bytes, entries } = &planned.part else { continue };
@@ -424,7 +427,7 @@ impl CopiedTable for CopiedTreeTable {
                 }
                 None => {
                     self.tree.add_bytes(branch, record.len(), bytes.len());
-                    let to = Destination { writer: &mut *writer, directory };
+                    let to = TableDestination { writer: &mut *writer, directory };
                     self.write((branch, at), record, 0, processes, to)?;
                 }
             }
@@ -433,12 +436,12 @@ impl CopiedTable for CopiedTreeTable {
         Ok(())
     }
 
-    fn end_input(&mut self, _: Destination<'_>, _: Coding<'_>) -> rootfile::Result<()> {
+    fn end_input(&mut self, _: TableDestination<'_>, _: Coding<'_>) -> rootfile::Result<()> {
         self.parts.remove(&self.input);
         Ok(())
     }
 
-    fn place(&mut self, made: MadeBlocks, to: Destination<'_>) -> rootfile::Result<()> {
+    fn place(&mut self, made: MadeBlocks, to: TableDestination<'_>) -> rootfile::Result<()> {
         match made {
             MadeBlocks::Basket(branch, basket) => self.push(branch, basket, to),
             MadeBlocks::Pages(_) | MadeBlocks::Joined(..) => Err(made_for_another()),
@@ -447,12 +450,12 @@ impl CopiedTable for CopiedTreeTable {
 
     fn finish(
         mut self: Box<Self>,
-        _: Destination<'_>,
+        _: TableDestination<'_>,
         _: Coding<'_>,
     ) -> rootfile::Result<FinishedTable> {
         if let Some(types) = &self.types {
             let first = self.tree.first().clone();
-            self.tree.add_beside(&first, types)?;
+            self.tree.add_new_columns(&first, types)?;
         }
         let entries = self.tree.entries();
         let notes = self.tree.left_out().map(str::to_owned).into_iter().collect();
@@ -464,6 +467,6 @@ impl CopiedTable for CopiedTreeTable {
 fn stored(part: &BasketPart) -> Option<Range<u64>> {
     match part {
         BasketPart::Stored(range) => Some(range.clone()),
-        BasketPart::Embedded { .. } | BasketPart::Beside { .. } => None,
+        BasketPart::Embedded { .. } | BasketPart::New { .. } => None,
     }
 }

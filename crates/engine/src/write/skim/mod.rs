@@ -78,7 +78,8 @@ pub(crate) async fn skim(
 
 /// How columns come into the output.
 enum Way {
-    /// As stored, or as entries taken out of stored baskets or pages: columns as [`ChosenTable::columns`].
+    /// As stored, or as entries taken out of stored baskets or pages: columns as
+    /// [`ChosenTable::columns`].
     Copied(Vec<String>),
     /// Encoded anew; the reason, where the table would otherwise be copied.
     Encoded(Option<String>),

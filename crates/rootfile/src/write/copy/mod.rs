@@ -6,8 +6,8 @@
 //! ROOT wrote them.
 
 pub mod basket;
-mod beside;
 mod fill;
+mod new_columns;
 mod ntuple;
 mod object;
 mod plan;
@@ -21,11 +21,11 @@ mod tests;
 mod tree;
 mod union;
 
-pub use beside::{BesideTree, BesideWriter, NewColumns, Taken};
 pub use fill::FilledBasket;
+pub use new_columns::{KeptEntries, NewColumns, TreeColumns, TreeColumnsWriter};
 pub use ntuple::{
-    BesideNTuple, BesideNTupleWriter, CopiedNTuple, JoinedFields, NTuplePart, SourceNTuple,
-    TakenEntries, TakenField, may_copy, may_copy_pages,
+    CopiedNTuple, JoinedFields, NTupleColumns, NTupleColumnsWriter, NTuplePart, SourceNTuple,
+    TakenField, may_copy, may_copy_pages,
 };
 pub use object::CopiedObject;
 pub use plan::{BasketPart, ClusterCounts, PlannedBasket, Survivors, TreePart, ends_of_clusters};

@@ -85,7 +85,7 @@ pub enum BasketPart {
     /// In the tree's own record: it becomes a record of its own.
     Embedded { bytes: Bytes, entries: usize },
     /// A record in memory, whose key gives `from` as its offset.
-    Beside { record: Bytes, from: u64 },
+    New { record: Bytes, from: u64 },
 }
 
 impl TreePart {
@@ -120,9 +120,9 @@ impl TreePart {
     }
 
     /// Baskets of new columns, as [`TreePart::baskets`]; each is within one cluster.
-    pub fn beside(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
-        let is_beside = |basket: &PlannedBasket| matches!(basket.part, BasketPart::Beside { .. });
-        self.baskets().filter(move |(_, _, basket)| is_beside(basket))
+    pub fn new_blocks(&self) -> impl Iterator<Item = (usize, usize, &PlannedBasket)> {
+        let is_new = |basket: &PlannedBasket| matches!(basket.part, BasketPart::New { .. });
+        self.baskets().filter(move |(_, _, basket)| is_new(basket))
     }
 
     /// Whether the input has no such branch: also one that only later inputs have.
@@ -152,7 +152,7 @@ impl BasketPart {
     fn len(&self) -> Option<u64> {
         match self {
             BasketPart::Stored(range) => Some(range.end - range.start),
-            BasketPart::Beside { record, .. } => Some(record.len() as u64),
+            BasketPart::New { record, .. } => Some(record.len() as u64),
             BasketPart::Embedded { .. } => None,
         }
     }
@@ -210,7 +210,7 @@ impl BranchPart {
             if end > file.len() {
                 return Err(Error::corrupt("a basket behind the end of its file"));
             }
-            basket.part = BasketPart::Beside { record: file.slice(start..end), from: range.start };
+            basket.part = BasketPart::New { record: file.slice(start..end), from: range.start };
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ fn merged_with(
         Arc::new(tree)
     };
     let mut copied = CopiedTree::new(read(0)).unwrap();
-    let mut plan = |number| copied.plan(&read(number), missing, Taken::default()).unwrap();
+    let mut plan = |number| copied.plan(&read(number), missing, KeptEntries::default()).unwrap();
     let parts: Vec<TreePart> = (0..inputs.len()).map(&mut plan).collect();
     for (input, part) in inputs.iter().zip(&parts) {
         copied.begin(part);
@@ -94,7 +94,7 @@ fn merged_with(
                     let made = basket::embedded_record(bytes, *entries, compression, &mut encoders);
                     (made.unwrap(), 0)
                 }
-                BasketPart::Beside { record, from } => (record.to_vec(), *from),
+                BasketPart::New { record, from } => (record.to_vec(), *from),
             };
             let place = out.place(DirectoryId::TOP).unwrap();
             let cycle = copied.place((branch, at), record.len(), place);
@@ -221,7 +221,7 @@ fn planned(missing: Missing, claimed: &[u64]) -> crate::Result<CopiedTree> {
         if missing == Missing::Union {
             tree.paths[0] = "other".into();
         }
-        let part = copied.plan(&Arc::new(tree), missing, Taken::default())?;
+        let part = copied.plan(&Arc::new(tree), missing, KeptEntries::default())?;
         copied.begin(&part);
         if *entries < 1 << 30 {
             copied.filled(&part, &Counts::new())?;

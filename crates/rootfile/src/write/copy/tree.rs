@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::beside::{BesideTree, Taken};
 use super::fill::content_max;
+use super::new_columns::{KeptEntries, TreeColumns};
 use super::object::CopiedObject;
 use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
 use super::pointers::is_free_of_pointers;
@@ -221,8 +221,9 @@ impl CopiedTree {
         &mut self,
         other: &Arc<SourceTree>,
         missing: Missing,
-        Taken { survivors, beside }: Taken<'_>,
+        kept: KeptEntries<'_, TreeColumns>,
     ) -> Result<TreePart> {
+        let KeptEntries { survivors, new_columns } = kept;
         if other.is_nothing() {
             return Ok(TreePart { entries: 0, clusters: Vec::new(), branches: Vec::new() });
         }
@@ -240,8 +241,8 @@ impl CopiedTree {
             }
             self.add_branches_of(other)?;
         }
-        if let Some(beside) = beside {
-            self.add_beside(other, beside)?;
+        if let Some(new_columns) = new_columns {
+            self.add_new_columns(other, new_columns)?;
         }
         // Branches of one path follow each other in the same order.
         let mut theirs: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
@@ -251,11 +252,12 @@ impl CopiedTree {
         let mut branches = Vec::with_capacity(self.branches.len());
         for at in 0..self.branches.len() {
             let path = self.path(at);
-            let new = beside.and_then(|beside| Some((beside, beside.branch(path)?)));
+            let new =
+                new_columns.and_then(|new_columns| Some((new_columns, new_columns.branch(path)?)));
             let their = theirs.get_mut(path).and_then(VecDeque::pop_front);
             let of = match (new, their) {
                 _ if self.branches[at].is_left_out => Ok(None),
-                (Some((beside, new)), _) => self.part_beside(at, beside, new).map(Some),
+                (Some((new_columns, new)), _) => self.new_part(at, new_columns, new).map(Some),
                 (None, Some(their)) => self.part_of(at, other, their, survivors).map(Some),
                 (None, None) if self.branches[at].is_new && taken == 0 => Ok(None),
                 (None, None) => self.check_lacking(at, other, missing).map(|()| None),
@@ -307,14 +309,14 @@ impl CopiedTree {
     }
 
     /// The baskets of a new column for an input, and its other facts.
-    fn part_beside(
+    fn new_part(
         &self,
         at: usize,
-        beside: &BesideTree,
+        new_columns: &TreeColumns,
         branch: usize,
     ) -> Result<(BranchPart, BranchFacts)> {
-        same(self.branch(at), &beside.tree.tree.branches[branch])?;
-        beside.part(branch)
+        same(self.branch(at), &new_columns.tree.tree.branches[branch])?;
+        new_columns.part(branch)
     }
 
     /// Begins with the next input: its baskets are now placed, in any order.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::beside::BesideTree;
 use super::fill::{FilledBasket, Filling};
+use super::new_columns::TreeColumns;
 use super::plan::TreePart;
 use super::record::Edits;
 use super::remake::HeldBasket;
@@ -53,8 +53,8 @@ impl CopiedTree {
     ///
     /// # Errors
     /// `Unsupported` where an input has a branch of that name.
-    pub fn add_beside(&mut self, other: &SourceTree, beside: &BesideTree) -> Result<()> {
-        let new = &beside.tree;
+    pub fn add_new_columns(&mut self, other: &SourceTree, new_columns: &TreeColumns) -> Result<()> {
+        let new = &new_columns.tree;
         let is_there =
             |path: &&String| other.paths.contains(path) || self.sources[0].paths.contains(path);
         if let Some(path) = new.paths.iter().find(is_there) {

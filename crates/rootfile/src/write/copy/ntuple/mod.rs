@@ -1,10 +1,10 @@
 //! An RNTuple of copied pages, with the first input's header or, for further columns, a new one.
 
-mod beside;
 mod bridge;
 mod groups;
 mod joined;
 mod layout;
+mod new_columns;
 mod part;
 mod take;
 #[cfg(test)]
@@ -19,6 +19,7 @@ use bytes::Bytes;
 
 use twox_hash::XxHash3_64;
 
+use super::new_columns::KeptEntries;
 use super::remake::CHECKSUM_LEN;
 use super::tree::Missing;
 use crate::error::{Error, Result};
@@ -36,15 +37,15 @@ use crate::write::ntuple::lists::{self, Group, PageLists};
 use crate::write::ntuple::pages::{PlacedPage, place_all};
 use crate::write::ntuple::records::{self, Records};
 use crate::write::table::RecordPlace;
-use beside::{top_names, with_new};
 use bridge::{Bridge, FieldPages, zero_pages};
 use groups::Groups;
 use joined::OpenCluster;
 use layout::{ColumnPlace, UnionField, UnionSchema};
+use new_columns::{top_names, with_new};
 use part::ClusterPart;
 
-pub use beside::{BesideNTuple, BesideNTupleWriter, TakenEntries};
 pub use joined::JoinedFields;
+pub use new_columns::{NTupleColumns, NTupleColumnsWriter};
 pub use part::NTuplePart;
 pub use take::TakenField;
 
@@ -161,12 +162,12 @@ impl CopiedNTuple {
     pub fn new(
         first: SourceNTuple,
         only: Option<&[String]>,
-        taken: TakenEntries<'_>,
+        taken: KeptEntries<'_, NTupleColumns>,
     ) -> Result<(CopiedNTuple, NTuplePart)> {
         let mut ntuple = CopiedNTuple {
             version: first.ntuple.anchor.version,
             first,
-            new: taken.beside.map(|beside| beside.schema.clone()),
+            new: taken.new_columns.map(|new_columns| new_columns.schema.clone()),
             layout: UnionSchema::default(),
             schemas: Vec::new(),
             header: None,
@@ -206,14 +207,16 @@ impl CopiedNTuple {
         &mut self,
         other: &SourceNTuple,
         missing: Missing,
-        taken: TakenEntries<'_>,
+        taken: KeptEntries<'_, NTupleColumns>,
     ) -> Result<NTuplePart> {
         self.version = self.version.max(other.ntuple.anchor.version);
         let own = &other.ntuple.schema;
-        let new = match taken.beside {
+        let new = match taken.new_columns {
             // Without entries, the types may be others than of those with entries.
-            Some(beside) if beside.entries() == 0 && self.new.is_some() => self.new.as_deref(),
-            beside => beside.map(|beside| &*beside.schema),
+            Some(new_columns) if new_columns.entries() == 0 && self.new.is_some() => {
+                self.new.as_deref()
+            }
+            new_columns => new_columns.map(|new_columns| &*new_columns.schema),
         };
         let schema = &with_new(own, new, &self.first.ntuple.schema)?;
         let own = own.columns.len();
@@ -251,7 +254,7 @@ impl CopiedNTuple {
         &mut self,
         schema: usize,
         clusters: (&[Cluster], u64, usize),
-        taken: TakenEntries<'_>,
+        taken: KeptEntries<'_, NTupleColumns>,
     ) -> Result<NTuplePart> {
         let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
         let (described, fields) = ((schema, described.clone()), fields.clone());
@@ -318,7 +321,7 @@ impl CopiedNTuple {
 
     /// Begins the next input: its pages are placed from now on, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
-        let pages = |one: &ClusterPart| one.places.len() + one.beside.len();
+        let pages = |one: &ClusterPart| one.places.len() + one.new_columns.len();
         self.placed = part.clusters.iter().map(|one| vec![(0, 0); pages(one)]).collect();
     }
 
@@ -339,13 +342,13 @@ impl CopiedNTuple {
     ///
     /// # Errors
     /// As [`FileWriter::place`].
-    pub fn place_beside(
+    pub fn place_new(
         &mut self,
         (part, cluster): (&NTuplePart, usize),
         to: &mut FileWriter,
         directory: DirectoryId,
     ) -> Result<()> {
-        let (at, pages): (Vec<usize>, Vec<Bytes>) = part.beside_pages(cluster).unzip();
+        let (at, pages): (Vec<usize>, Vec<Bytes>) = part.new_pages(cluster).unzip();
         let mut records = Records::new(to.place(directory)?, RECORD_MAX);
         let offsets = place_all(&pages, &mut records)?;
         records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));

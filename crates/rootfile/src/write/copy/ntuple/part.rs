@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::beside::TakenEntries;
 use super::groups::{Groups, InputGroup};
+use super::new_columns::NTupleColumns;
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
+use crate::write::copy::KeptEntries;
 use crate::write::copy::fill::content_max;
 
 /// The pages of one input's RNTuple.
@@ -41,7 +42,7 @@ pub(super) struct ClusterPart {
     /// Ranges of pages, each once: several columns may share a page.
     pub places: Vec<Range<u64>>,
     /// Pages of new columns, of the taken entries only; their places follow those in `places`.
-    pub beside: Vec<Bytes>,
+    pub new_columns: Vec<Bytes>,
     /// The number of the first new column; that of all columns if none is new.
     new_from: usize,
     /// For each place the page's bytes before compression, and whether a checksum follows it.
@@ -73,9 +74,10 @@ impl NTuplePart {
         (clusters, entries, own): (&[Cluster], u64, usize),
         schema: (usize, Arc<Schema>),
         fields: Arc<[Option<u32>]>,
-        TakenEntries { survivors, beside }: TakenEntries<'_>,
+        kept: KeptEntries<'_, NTupleColumns>,
         all: &mut Groups,
     ) -> Result<NTuplePart> {
+        let KeptEntries { survivors, new_columns } = kept;
         let mut parts = Vec::with_capacity(clusters.len());
         for cluster in clusters {
             let stored = &cluster.entries;
@@ -92,7 +94,7 @@ impl NTuplePart {
                 let local = |run: &Range<u64>| run.start - stored.start..run.end - stored.start;
                 part.kept = (runs != [stored.clone()]).then(|| runs.iter().map(local).collect());
             }
-            if let Some(new) = beside {
+            if let Some(new) = new_columns {
                 part.add_new(new, own, &schema.1)?;
             }
             parts.push(part);
@@ -138,15 +140,15 @@ impl NTuplePart {
     }
 
     /// The clusters with pages of new columns.
-    pub fn beside(&self) -> impl Iterator<Item = usize> {
+    pub fn new_clusters(&self) -> impl Iterator<Item = usize> {
         let clusters = self.clusters.iter().enumerate();
-        clusters.filter(|(_, cluster)| !cluster.beside.is_empty()).map(|(at, _)| at)
+        clusters.filter(|(_, cluster)| !cluster.new_columns.is_empty()).map(|(at, _)| at)
     }
 
     /// The pages of new columns of a cluster, each with its place.
-    pub fn beside_pages(&self, cluster: usize) -> impl Iterator<Item = (usize, Bytes)> {
-        let ClusterPart { places, beside, .. } = &self.clusters[cluster];
-        (places.len()..).zip(beside.iter().cloned())
+    pub fn new_pages(&self, cluster: usize) -> impl Iterator<Item = (usize, Bytes)> {
+        let ClusterPart { places, new_columns, .. } = &self.clusters[cluster];
+        (places.len()..).zip(new_columns.iter().cloned())
     }
 
     /// Whether a field at the top is new: a cluster has its taken entries only.
@@ -241,7 +243,7 @@ impl ClusterPart {
             entries: cluster.entries.clone(),
             stored_entries: cluster.entries.end - cluster.entries.start,
             kept: None,
-            beside: Vec::new(),
+            new_columns: Vec::new(),
             new_from: schema.columns.len(),
             columns: columns.collect::<Result<_>>()?,
             contents: places.values().map(|(_, content)| *content).collect(),
@@ -256,7 +258,7 @@ impl ClusterPart {
             stored_entries: entries,
             kept: None,
             places: Vec::new(),
-            beside: Vec::new(),
+            new_columns: Vec::new(),
             new_from: columns.len(),
             contents: Vec::new(),
             columns,
@@ -283,7 +285,7 @@ impl ClusterPart {
 
     /// Whether any pages are copied of it.
     pub fn has_pages(&self) -> bool {
-        !self.places.is_empty() || !self.beside.is_empty()
+        !self.places.is_empty() || !self.new_columns.is_empty()
     }
 
     /// The stored pages of a column; `None` where the cluster does not have the column.
@@ -310,7 +312,7 @@ impl ClusterPart {
 
     /// Approximate stored bytes of the taken entries.
     pub fn taken_stored_bytes(&self) -> u64 {
-        let new: u64 = self.beside.iter().map(|page| page.len() as u64).sum();
+        let new: u64 = self.new_columns.iter().map(|page| page.len() as u64).sum();
         self.taken(self.places.iter().map(|range| range.end - range.start).sum()) + new
     }
 

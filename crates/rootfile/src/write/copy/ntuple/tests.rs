@@ -7,11 +7,12 @@ use bytes::Bytes;
 use super::bridge::{Bridge, FieldPages, zero_pages};
 use super::layout::UnionSchema;
 use super::part::{ClusterPart, ColumnPart, NTuplePart, entries_max};
-use super::{CopiedNTuple, SourceNTuple, TakenEntries};
+use super::{CopiedNTuple, SourceNTuple};
 use crate::error::{ErrorKind, Result};
 use crate::file::File;
 use crate::known::{Known, Progress};
 use crate::ntuple::{Column, Field, Role, Schema};
+use crate::write::copy::KeptEntries;
 use crate::write::copy::Missing;
 
 const F32: u16 = 0x0c;
@@ -252,7 +253,7 @@ fn numbers_of_entries_are_added_up_with_care() {
         source.ntuple.entries = entries;
         source
     };
-    let taken = TakenEntries::default;
+    let taken = KeptEntries::default;
     let (mut copied, _) = CopiedNTuple::new(claims(1 << 62), None, taken()).unwrap();
     let error = copied.plan(&claims(1 << 62), Missing::Strict, taken()).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error:?}");

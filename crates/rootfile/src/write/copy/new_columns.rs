@@ -28,7 +28,7 @@ pub struct NewColumns {
 }
 
 /// New columns of one input that are being written.
-pub struct BesideWriter {
+pub struct TreeColumnsWriter {
     columns: NewColumns,
     open: Option<(FileWriter, TableId)>,
     /// Entries after which clusters are to end, not yet passed to the tree.
@@ -38,23 +38,30 @@ pub struct BesideWriter {
 
 /// New columns of one input.
 #[derive(Debug)]
-pub struct BesideTree {
+pub struct TreeColumns {
     pub tree: Arc<SourceTree>,
     pub infos: Vec<StreamerInfo>,
     /// The file in memory, with the baskets.
     pub(super) bytes: Bytes,
 }
 
-/// Which entries of an input's tree are copied, and the new columns.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Taken<'a> {
+/// The entries of an input's table that are copied, and its new columns.
+#[derive(Debug)]
+pub struct KeptEntries<'a, N> {
     /// The entries that are copied; `None` for all.
     pub survivors: Option<&'a Survivors>,
     /// New columns, with these entries only.
-    pub beside: Option<&'a BesideTree>,
+    pub new_columns: Option<&'a N>,
 }
 
-impl BesideTree {
+impl<N> Default for KeptEntries<'_, N> {
+    /// All entries, and no new columns.
+    fn default() -> Self {
+        KeptEntries { survivors: None, new_columns: None }
+    }
+}
+
+impl TreeColumns {
     /// The number of the branch with a path; `None` where there is none.
     pub(super) fn branch(&self, path: &str) -> Option<usize> {
         self.tree.paths.iter().position(|own| own == path)
@@ -68,9 +75,9 @@ impl BesideTree {
     }
 }
 
-impl BesideWriter {
+impl TreeColumnsWriter {
     pub fn new(columns: NewColumns) -> Self {
-        BesideWriter { columns, open: None, ends: Vec::new(), bytes: Vec::new() }
+        TreeColumnsWriter { columns, open: None, ends: Vec::new(), bytes: Vec::new() }
     }
 
     /// Adds entries: one array a column. The first arrays give the types of the columns.
@@ -93,11 +100,11 @@ impl BesideWriter {
         self.ends.push(entries);
     }
 
-    /// The tree of all new columns; `None` if [`BesideWriter::extend`] was not called.
+    /// The tree of all new columns; `None` if [`TreeColumnsWriter::extend`] was not called.
     ///
     /// # Errors
-    /// As [`BesideWriter::extend`].
-    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<BesideTree>> {
+    /// As [`TreeColumnsWriter::extend`].
+    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<TreeColumns>> {
         let Some((file, _)) = &mut self.open else { return Ok(None) };
         file.close();
         self.go_on(encoders)?;
@@ -109,7 +116,7 @@ impl BesideWriter {
         let key = key.ok_or_else(|| Error::corrupt("a file without what was put into it"))?;
         let tree = Arc::new(there(SourceTree::read(&file, &known, &key)?)?);
         let infos = file.classes.streamers.infos_of_file().cloned().collect();
-        Ok(Some(BesideTree { tree, infos, bytes }))
+        Ok(Some(TreeColumns { tree, infos, bytes }))
     }
 
     fn begin(&self, arrays: &[Arc<Array>]) -> Result<(FileWriter, TableId)> {

@@ -12,8 +12,8 @@ use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ntuple::Schema;
 use crate::write::compression::{Compression, Encoders};
+use crate::write::copy::NewColumns;
 use crate::write::copy::remake::CHECKSUM_LEN;
-use crate::write::copy::{NewColumns, Survivors};
 use crate::write::ntuple::RNTupleOptions;
 use crate::write::ntuple::cut::Cutter;
 use crate::write::ntuple::pages::{ClusterPages, NumberedPage};
@@ -23,7 +23,7 @@ use crate::write::schema::{EntryType, TableColumn};
 use crate::write::table::Encode;
 
 /// New columns of one input that are being encoded.
-pub struct BesideNTupleWriter {
+pub struct NTupleColumnsWriter {
     columns: NewColumns,
     options: RNTupleOptions,
     open: Option<Open>,
@@ -39,23 +39,23 @@ struct Open {
     levels: Vec<Option<Compression>>,
     /// Entries in clusters so far.
     entries: u64,
-    clusters: Vec<BesideCluster>,
+    clusters: Vec<NewCluster>,
 }
 
 /// New columns of one input.
 #[derive(Debug)]
-pub struct BesideNTuple {
+pub struct NTupleColumns {
     /// Their fields alone.
     pub(super) schema: Arc<Schema>,
     pub(super) compression: u32,
     entries: u64,
     /// Those with entries.
-    clusters: Vec<BesideCluster>,
+    clusters: Vec<NewCluster>,
 }
 
 /// New columns of the entries that are taken of a cluster.
 #[derive(Debug)]
-pub(super) struct BesideCluster {
+pub(super) struct NewCluster {
     /// Counted among the taken entries of the input.
     entries: Range<u64>,
     /// Each with its checksum.
@@ -64,16 +64,7 @@ pub(super) struct BesideCluster {
     pub columns: Vec<Vec<NumberedPage>>,
 }
 
-/// Which entries of an input's RNTuple are copied, and the new columns.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TakenEntries<'a> {
-    /// The entries that are copied; `None` for all.
-    pub survivors: Option<&'a Survivors>,
-    /// New columns, with these entries only.
-    pub beside: Option<&'a BesideNTuple>,
-}
-
-impl BesideNTuple {
+impl NTupleColumns {
     /// Number of entries.
     pub fn entries(&self) -> u64 {
         self.entries
@@ -83,7 +74,7 @@ impl BesideNTuple {
     ///
     /// # Errors
     /// `Corrupt` if the new columns have other clusters.
-    pub(super) fn cluster(&self, entries: &Range<u64>) -> Result<Option<&BesideCluster>> {
+    pub(super) fn cluster(&self, entries: &Range<u64>) -> Result<Option<&NewCluster>> {
         if entries.is_empty() {
             return Ok(None);
         }
@@ -94,10 +85,10 @@ impl BesideNTuple {
     }
 }
 
-impl BesideNTupleWriter {
+impl NTupleColumnsWriter {
     pub fn new(columns: NewColumns) -> Self {
         let options = RNTupleOptions::of(columns.compression);
-        BesideNTupleWriter { columns, options, open: None, ends: VecDeque::new() }
+        NTupleColumnsWriter { columns, options, open: None, ends: VecDeque::new() }
     }
 
     /// Adds entries: one array a column. The first arrays give the types of the columns.
@@ -123,16 +114,16 @@ impl BesideNTupleWriter {
         self.ends.push_back((entries, is_whole));
     }
 
-    /// The new columns; `None` if [`BesideNTupleWriter::extend`] was not called.
+    /// The new columns; `None` if [`NTupleColumnsWriter::extend`] was not called.
     ///
     /// # Errors
-    /// As [`BesideNTupleWriter::extend`].
-    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<BesideNTuple>> {
+    /// As [`NTupleColumnsWriter::extend`].
+    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<NTupleColumns>> {
         let Some(mut open) = self.open.take() else { return Ok(None) };
         open.end_cluster((open.cutter.entries(), true), &self.options, encoders)?;
         let Open { schema, entries, clusters, .. } = open;
         let compression = self.options.compression.number();
-        Ok(Some(BesideNTuple { schema, compression, entries, clusters }))
+        Ok(Some(NTupleColumns { schema, compression, entries, clusters }))
     }
 }
 
@@ -183,7 +174,7 @@ impl Open {
         let (pages, mut columns) = pages.into_parts();
         let of = |column| columns.remove(&column).unwrap_or_default();
         let columns = (0..self.levels.len()).map(of).collect();
-        self.clusters.push(BesideCluster { entries, pages, columns });
+        self.clusters.push(NewCluster { entries, pages, columns });
         Ok(())
     }
 }
@@ -214,10 +205,10 @@ impl ClusterPart {
     /// Adds the new columns behind the input's own, of which there are `own`.
     ///
     /// # Errors
-    /// As [`BesideNTuple::cluster`].
+    /// As [`NTupleColumns::cluster`].
     pub(super) fn add_new(
         &mut self,
-        new: &BesideNTuple,
+        new: &NTupleColumns,
         own: usize,
         schema: &Schema,
     ) -> Result<()> {
@@ -229,7 +220,7 @@ impl ClusterPart {
             let pages = pages.into_iter().flatten().map(|(count, page)| (*count, before + page));
             self.push_column(pages.collect(), (schema, described), new.compression);
         }
-        self.beside = found.map_or_else(Vec::new, |cluster| cluster.pages.clone());
+        self.new_columns = found.map_or_else(Vec::new, |cluster| cluster.pages.clone());
         Ok(())
     }
 }
