@@ -113,11 +113,9 @@ class Timeline(str):
 
 def timeline(file: _core.File, path: str | os.PathLike[str] | None, width: int) -> Timeline:
     """The timeline of an open file; drawn to a path, where one is given."""
-    from pathlib import Path
-
     svg, text = _core.timeline(file, width)
     if path is not None:
-        Path(path).write_text(svg, encoding="utf-8")
+        _core.write_file(os.fspath(path), svg.encode())
     drawn = Timeline(text)
     drawn.svg = svg
     return drawn

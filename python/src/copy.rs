@@ -44,6 +44,13 @@ pub fn write_private(py: Python<'_>, target: PathBuf, content: &[u8]) -> PyResul
     written.map_err(|error| exception(py, &error))
 }
 
+/// Writes a small file where `cp` would, with the permissions of the file that it replaces.
+#[pyfunction]
+pub fn write_file(py: Python<'_>, target: PathBuf, content: &[u8]) -> PyResult<()> {
+    let written = py.detach(|| remote::write_file(&target, content));
+    written.map_err(|error| exception(py, &error))
+}
+
 /// Copies files, and returns the result of each, or its error.
 #[expect(clippy::too_many_arguments, reason = "one for each argument in Python")]
 #[pyfunction]

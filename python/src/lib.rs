@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::copy::{CopyProgress, copy, write_private};
+    use super::copy::{CopyProgress, copy, write_file, write_private};
     #[pymodule_export]
     use super::credentials::{credentials_found, for_others, with_access};
     #[pymodule_export]

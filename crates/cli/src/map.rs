@@ -81,7 +81,6 @@ async fn draw(engine: &Engine, arguments: &MapArguments, path: &Path) -> Outcome
             batch?;
         }
     }
-    std::fs::write(path, columns.map_svg().await?)
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    remote::write_file(path, columns.map_svg().await?.as_bytes())?;
     Ok(())
 }

@@ -45,7 +45,7 @@ pub use checksum::{Algorithm, Checksum, Hasher};
 pub use config::{Checksums, Config, parse_bytes};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use credentials;
-pub use disk::{replace as replace_private, write_private};
+pub use disk::{open_to_append, replace as replace_private, write as write_file, write_private};
 pub use error::{Error, ErrorKind, Reader, Result};
 pub use home::{expanded, home_of_user};
 pub use listing::Listed;

@@ -132,6 +132,14 @@ impl FolderEntry {
         open(OFlags::RDWR).or_else(|_| open(OFlags::WRONLY))
     }
 
+    /// Opens a file to write behind its end, or makes one that this user alone can open.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn open_to_append(&self) -> io::Result<File> {
+        self.create(OFlags::WRONLY | OFlags::APPEND, 0o600)
+    }
+
     /// Opens whatever the name leads to, to write to.
     ///
     /// # Errors

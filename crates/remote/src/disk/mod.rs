@@ -176,10 +176,19 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// An error of writing it.
 pub fn replace_at(target: &FolderEntry, content: &[u8]) -> io::Result<()> {
+    replace_with(target, content, |_| Ok(()))
+}
+
+fn replace_with(
+    target: &FolderEntry,
+    content: &[u8],
+    dress: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let new = target.unguessable(".farroot-".as_ref(), "");
     let mut file = new.create_new()?;
     let new = Temporary::new(new);
     file.write_all(content)?;
+    dress(&file)?;
     new.rename(target)
 }
 
@@ -187,17 +196,46 @@ pub fn replace_at(target: &FolderEntry, content: &[u8]) -> io::Result<()> {
 /// devices and pipes.
 ///
 /// # Errors
-/// As [`followed`] and [`open_special`]; an error of writing it.
+/// As [`followed`] and [`open_special`]; errors of the file system.
 pub fn write_private(target: &Path, content: &[u8]) -> error::Result<()> {
+    write_with(target, content, |_, _| Ok(()))
+}
+
+/// As [`write_private`], with the permissions of the file that it replaces, or of any new file.
+///
+/// # Errors
+/// As [`write_private`].
+pub fn write(target: &Path, content: &[u8]) -> error::Result<()> {
+    write_with(target, content, |file, replaced| dress(file, Some(replaced)))
+}
+
+fn write_with(
+    target: &Path,
+    content: &[u8],
+    dress: impl FnOnce(&File, &FolderEntry) -> io::Result<()>,
+) -> error::Result<()> {
     let target = followed(target)?;
     let written = match open_special(&target)? {
         Some(mut special) => special.write_all(content),
         None if target.metadata().is_ok_and(|there| there.is_dir()) => {
             Err(ErrorKind::IsADirectory.into())
         }
-        None => replace_at(&target, content),
+        None => replace_with(&target, content, |file| dress(file, &target)),
     };
     written.map_err(|error| Error::from_io(&error).with_url(target.path().to_string_lossy()))
+}
+
+/// Opens a file to write behind its end, where `cp` would write; a new one is this user's alone.
+///
+/// # Errors
+/// As [`followed`] and [`open_special`]; errors of the file system.
+pub fn open_to_append(target: &Path) -> error::Result<File> {
+    let target = followed(target)?;
+    if let Some(special) = open_special(&target)? {
+        return Ok(special);
+    }
+    let url = target.path().to_string_lossy();
+    target.open_to_append().map_err(|error| Error::from_io(&error).with_url(&*url))
 }
 
 /// The state of a file, by which a writer that goes on with it sees whether another one has changed

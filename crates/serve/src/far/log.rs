@@ -1,7 +1,6 @@
 //! The access log: a line of JSON for each file that a client closes. It names files without their
 //! queries, and no user.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::Path;
@@ -40,9 +39,7 @@ impl AccessLog {
     pub fn start(path: &Path) -> io::Result<Self> {
         let out: Box<dyn Write + Send> = match path == Path::new("-") {
             true => Box::new(io::stderr()),
-            false => Box::new(OpenOptions::new().create(true).append(true).open(path).map_err(
-                |error| io::Error::new(error.kind(), format!("{}: {error}", path.display())),
-            )?),
+            false => Box::new(remote::open_to_append(path).map_err(io::Error::other)?),
         };
         let (lines, waiting) = sync_channel(LINES_MAX);
         std::thread::Builder::new()
