@@ -1,4 +1,4 @@
-//! Every knob, with its default and the reason for it. None is needed for good speed.
+//! Every option, with its default and the reason for it. None is needed for good speed.
 //!
 //! The only reader of the environment: each field is a setting of [`crate::settings`], and has a
 //! `FARROOT_*` variable.

@@ -204,8 +204,8 @@ impl Remote {
         self.inner.fetcher.cache()
     }
 
-    /// Fetches all bytes of a file that the cache does not hold yet, and waits until they are kept;
-    /// returns how many came from the file's servers.
+    /// Fetches all bytes of a file that are not cached yet, and waits until they are; returns how
+    /// many came from the file's servers.
     ///
     /// # Errors
     /// Why the file cannot be read; `InvalidArgument` without a cache.

@@ -81,7 +81,7 @@ pub enum CacheUse {
     /// As the settings have it, but with a request to the file's server even where they trust the
     /// cache, or where an open failed a short time ago.
     Verified,
-    /// No request goes to the file's server: without a cache entry that the settings believe, the
+    /// No request goes to the file's server: without a cache entry that the settings trust, the
     /// open fails with `NotFound`.
     Only,
     /// Nothing: no byte is read from the cache, and none is stored.

@@ -24,8 +24,8 @@ pub struct CacheCounters {
     pub filled_bytes: u64,
     /// Bytes that were added to the disk, without the records' headers.
     pub stored_bytes: u64,
-    /// Bytes that came and were not kept: the disk was behind or full, or nothing had to go for
-    /// them.
+    /// Bytes that arrived and were not cached: the disk was behind or full, or nothing had to go
+    /// for them.
     pub refused_bytes: u64,
     /// Records that differed from the written ones, and were fetched again.
     pub damaged: u64,

@@ -1,4 +1,4 @@
-//! Ranges of a file that are held, and the record of each. Pure.
+//! Ranges of a file that are cached, and the record of each. Pure.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ struct View {
     place: RecordPlace,
 }
 
-/// The held bytes of one file.
+/// The cached bytes of one file.
 #[derive(Debug, Default)]
 pub struct Extents {
     views: BTreeMap<u64, View>,
@@ -29,12 +29,12 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// Bytes of the file that are held.
+    /// Bytes of the file that are cached.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Adds a record; bytes that are held already stay where they are.
+    /// Adds a record; bytes that are cached already stay where they are.
     pub fn insert(&mut self, place: RecordPlace) {
         for missing in self.missing(place.record.range()) {
             self.bytes += missing.end - missing.start;
@@ -42,7 +42,7 @@ impl Extents {
         }
     }
 
-    /// The parts of `range` that are not held, ascending.
+    /// The parts of `range` that are not cached, ascending.
     pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut at = range.start;
@@ -58,7 +58,7 @@ impl Extents {
         missing
     }
 
-    /// Whether all of `range` is held, and there is any of it.
+    /// Whether all of `range` is cached, and there is any of it.
     pub fn holds(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
         for (start, view) in self.within(range.clone()) {
@@ -70,7 +70,7 @@ impl Extents {
         range.start < range.end && at >= range.end
     }
 
-    /// The parts of `range` that are held, ascending, each with its record.
+    /// The parts of `range` that are cached, ascending, each with its record.
     pub fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, RecordPlace)> + '_ {
         let part = move |(start, view): (u64, View)| {
             (start.max(range.start)..view.end.min(range.end), view.place)
@@ -78,7 +78,7 @@ impl Extents {
         self.within(range.clone()).map(part)
     }
 
-    /// Forgets a record: its bytes are not held any more.
+    /// Forgets a record: its bytes are not cached any more.
     pub fn forget(&mut self, place: RecordPlace) {
         let parts: Vec<u64> = self
             .within(place.record.range())
@@ -97,7 +97,7 @@ impl Extents {
         gone.into_iter().for_each(|start| self.remove(start));
     }
 
-    /// The records of a segment that any held bytes are in, by position.
+    /// The records of a segment that any cached bytes are in, by position.
     pub fn of_segment(&self, segment: u32) -> Vec<Record> {
         let of = self.views.values().filter(|view| view.place.segment == segment);
         let mut records: Vec<Record> = of.map(|view| view.place.record).collect();
@@ -106,7 +106,7 @@ impl Extents {
         records
     }
 
-    /// All that is held, ascending, neighbours as one range.
+    /// All cached ranges, ascending, neighbours as one range.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (start, view) in &self.views {

@@ -139,7 +139,7 @@ pub fn decode_record<'a>(content: &ContentId, bytes: &'a [u8]) -> Option<(u64, &
     (record_sum(content, length, offset, data) == sum).then_some((offset, data))
 }
 
-/// How many bytes the record takes with which `bytes` begin, as far as its head can be believed.
+/// How many bytes the record takes with which `bytes` begin, as far as its head can be trusted.
 pub fn record_length(bytes: &[u8]) -> Option<u64> {
     record_head(bytes).map(|(length, _, _)| RECORD_BYTES + u64::from(length))
 }

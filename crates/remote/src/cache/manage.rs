@@ -21,7 +21,7 @@ pub struct CachedFile {
     pub address: String,
     /// Bytes of the file.
     pub size: u64,
-    /// Bytes of it that are held.
+    /// Bytes of it that are cached.
     pub held_bytes: u64,
     /// Ranges of neighbouring bytes that these are.
     pub ranges: u64,
@@ -29,7 +29,7 @@ pub struct CachedFile {
     pub disk_bytes: u64,
     /// When its server last confirmed that it is the same file, seconds since 1970.
     pub checked: u64,
-    /// When it was last read from or added to, seconds since 1970; 0 where nothing is held.
+    /// When it was last read from or added to, seconds since 1970; 0 where nothing is cached.
     pub used: u64,
     /// It is not evicted.
     pub is_pinned: bool,
@@ -134,7 +134,7 @@ impl Cache {
         found.ok_or_else(|| unknown(url))
     }
 
-    /// Which bytes of a file are held, ascending.
+    /// Which bytes of a file are cached, ascending.
     ///
     /// # Errors
     /// `NotFound` where nothing is known of the address.

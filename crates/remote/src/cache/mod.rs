@@ -7,7 +7,7 @@
 //! that no read waits for the disk. Any number of processes may share a folder, and each may be
 //! killed at any moment.
 //!
-//! Nothing here decides which bytes are needed, and nothing is believed without its checksum.
+//! Nothing here decides which bytes are needed, and nothing is trusted without its checksum.
 
 mod content;
 pub mod counters;
@@ -143,7 +143,7 @@ impl Cache {
         entry.is_chosen && self.inner.config.check.believes(entry.checked, seconds_since_1970())
     }
 
-    /// The first bytes of a file, where all of them are held.
+    /// The first bytes of a file, where all of them are cached.
     pub fn head(&self, entry: &CacheEntry, bytes: u64) -> Option<Bytes> {
         let range = 0..bytes.min(entry.info.size);
         if range.is_empty() {
@@ -240,7 +240,7 @@ impl Cache {
         room::remove(&self.folder(&name.content));
     }
 
-    /// Keeps bytes of a file, in its time; where the disk is behind, they are not kept.
+    /// Caches bytes of a file, in its time; where the disk is behind, they are not cached.
     pub fn record(&self, entry: &CacheEntry, offset: u64, bytes: Bytes) {
         self.inner.writer.record(entry.content.clone(), offset, bytes);
     }

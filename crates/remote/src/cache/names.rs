@@ -30,13 +30,13 @@ pub struct Name {
     pub address: String,
     /// The server's description of the file.
     pub info: FileInfo,
-    /// Where its bytes are held.
+    /// Where its bytes are cached.
     pub content: ContentId,
     /// When the server confirmed it, seconds since 1970.
     pub checked: u64,
 }
 
-/// The addresses whose files are held. Cheap to clone; several processes may share the folder.
+/// The addresses whose files are cached. Cheap to clone; several processes may share the folder.
 #[derive(Debug, Clone)]
 pub struct Names {
     folder: Folder,

@@ -169,7 +169,7 @@ fn evict(found: &Found, counting: &Counting) -> u64 {
     found.held.bytes
 }
 
-/// Removes segments, the least used first, until no more than so many bytes are held; returns how
+/// Removes segments, the least used first, until no more than so many bytes are cached; returns how
 /// many bytes that frees.
 pub fn shrink(data: &Path, bytes_max: u64, counting: &Counting) -> u64 {
     let found = segments(data);
@@ -228,7 +228,7 @@ fn age(path: &Path, held: Held) {
     }
 }
 
-/// Removes all that is held of a content, whether it is open or not.
+/// Removes all cached bytes of a content, whether it is open or not.
 pub fn remove(folder: &Path) {
     for number in numbers(folder) {
         let path = segment_path(folder, number);

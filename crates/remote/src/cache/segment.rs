@@ -169,7 +169,7 @@ impl Segment {
         self.indexed < self.known
     }
 
-    /// Writes an index of the records that are held, in place of the one there.
+    /// Writes an index of the cached records, in place of the old one.
     ///
     /// # Errors
     /// An error of writing it.

@@ -17,7 +17,7 @@ pub struct CacheConfig {
     pub folder: Option<PathBuf>,
     /// How much of a file (`FARROOT_CACHE_MODE`).
     pub mode: CacheMode,
-    /// When it is believed (`FARROOT_CACHE_CHECK`).
+    /// When it is trusted (`FARROOT_CACHE_CHECK`).
     pub check: CacheCheck,
 }
 
@@ -33,7 +33,7 @@ impl Default for CacheConfig {
     }
 }
 
-/// How much of a file is kept.
+/// How much of a file is cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheMode {
     /// Nothing, and cached bytes are not read.

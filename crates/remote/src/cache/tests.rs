@@ -214,7 +214,7 @@ fn a_file_whose_server_says_only_its_size_is_not_kept() {
     assert!(cache.adopt(&origin(PLACE), &local, &info("a"), &[], None).is_none());
 }
 
-/// All bytes that were flipped on the disk are found, and can be kept anew.
+/// All bytes that were flipped on the disk are found, and can be cached anew.
 #[test]
 fn a_flipped_byte_is_never_handed_on() {
     let folder = tempfile::tempdir().unwrap();

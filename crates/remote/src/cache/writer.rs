@@ -16,7 +16,7 @@ use super::notices::Notices;
 use super::room::Room;
 use crate::clock::seconds_since_1970;
 
-/// Most bytes that wait for the disk; pieces that arrive while so many wait are not kept.
+/// Most bytes that wait for the disk; pieces that arrive while so many wait are not cached.
 const WAITING_MAX: u64 = 64 << 20;
 /// Written together, where so much waits.
 const TOGETHER: usize = 4096;
@@ -61,7 +61,7 @@ impl CacheWriter {
             rests_until: 0,
         };
         let thread = Builder::new().name("farroot-cache".into()).spawn(move || worker.run()).ok();
-        // Without a thread nothing is taken, and nothing kept.
+        // Without a thread nothing is taken, and nothing cached.
         let jobs = thread.is_some().then(|| Mutex::new(jobs));
         CacheWriter { jobs, waiting, counting, thread }
     }

@@ -7,7 +7,7 @@ use super::ledger::Phase;
 use super::trace::Trace;
 
 tokio::task_local! {
-    /// Set around work that is done ahead of its caller.
+    /// Set around prefetches, which run ahead of their caller.
     static AHEAD: Activity;
 }
 

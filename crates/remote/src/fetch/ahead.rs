@@ -1,9 +1,9 @@
-//! The distance of a read from a disk of this machine ahead of its decoding.
+//! How far a read from a disk of this machine is prefetched ahead of its decoding.
 //!
 //! A link has to be kept full, and its round-trip times show when it is. A disk brings a file long
 //! before it is decoded, into fresh memory that the kernel has to clear and that has left the cache
-//! when it is needed. So no more is sent for than keeps disk and decoders busy, and buffers serve
-//! again.
+//! when it is needed. So no more is requested than keeps disk and decoders busy, and buffers are
+//! used again.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -33,7 +33,7 @@ pub enum Via {
 /// few bytes of others.
 const FILL_BYTES: u64 = 512 << 10;
 const FILLS_MAX: u32 = 4;
-/// With the mode `auto` all is kept of files below this.
+/// With the mode `auto` files below this are cached whole.
 const SMALL_BYTES: u64 = 4 << 20;
 /// Bytes that came before the open was answered, and are kept until it is.
 const EARLY_BYTES_MAX: u64 = 32 << 20;
@@ -50,9 +50,9 @@ pub struct CacheOpen {
     /// The cached entry, as far as it was known before the open: for a caller that takes the file
     /// for the one that was there before.
     pub found: Option<CacheEntry>,
-    /// The same, whether it is believed or not: it stays loaded until the open is answered.
+    /// The same, whether it is trusted or not: it stays loaded until the open is answered.
     pub loaded: Option<CacheEntry>,
-    /// The first bytes, from the cache, where the entry is believed without asking.
+    /// The first bytes, from the cache, where the entry is trusted without a request.
     pub believed: Option<Bytes>,
 }
 

@@ -86,7 +86,7 @@ pub struct MemoryReservation {
 }
 
 impl MemoryReservation {
-    /// Says how many bytes are really held now.
+    /// Reports how many bytes are really buffered now.
     pub fn resize(&self, cost: u64) {
         let _ = self.commands.send(DriverCommand::Resize {
             group: self.group,
@@ -108,7 +108,7 @@ impl Drop for MemoryReservation {
     }
 }
 
-/// Bytes in the hands of a consumer: until it is dropped, so much less is read ahead.
+/// Bytes in the hands of a consumer: until it is dropped, so much less is prefetched.
 #[derive(Debug)]
 pub struct LentMemory {
     bytes: u64,

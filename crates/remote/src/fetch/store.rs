@@ -14,7 +14,7 @@ pub struct ByteStore {
 }
 
 impl ByteStore {
-    /// Adds bytes at `offset`; where bytes are held already, those stay.
+    /// Adds bytes at `offset`; where bytes are buffered already, those stay.
     pub fn insert(&mut self, offset: u64, bytes: Bytes) {
         let end = offset + bytes.len() as u64;
         let mut at = offset;
@@ -114,7 +114,7 @@ impl ByteStore {
         }
     }
 
-    /// All that is held, ascending.
+    /// All buffered ranges, ascending.
     pub fn drain(&mut self) -> Vec<(u64, Bytes)> {
         self.counted.clear();
         std::mem::take(&mut self.pieces).into_iter().collect()

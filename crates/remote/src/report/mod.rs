@@ -39,7 +39,7 @@ pub struct Report {
     pub bytes_baskets: u64,
     /// `(bytes_received + bytes_cached) / (bytes_metadata + bytes_baskets) - 1`.
     pub over_read: f64,
-    /// As they left for the sources: opens, reads and questions about files, sent again or not.
+    /// As they left for the sources: opens, reads and requests about files, repeated or not.
     pub requests: u64,
     /// Requested ranges.
     pub segments: u64,

@@ -64,7 +64,7 @@ struct Waiting {
     waits: Waits,
     /// The locked byte that shows it.
     byte: Option<u64>,
-    /// Since when a slot is free that another process, further ahead in the queue, should take.
+    /// Since when a slot is free that another process, earlier in the queue, should take.
     free_since: Option<Duration>,
 }
 

@@ -16,7 +16,7 @@ use mutex::Mutex;
 const BUFFER_BYTES: usize = 5 << 18;
 /// Shorter pieces get memory of their own, or small ones would hold large buffers.
 const PIECE_BYTES_MIN: usize = BUFFER_BYTES / 4;
-/// Buffers that are kept: about as many as are prefetched ahead of decoding.
+/// Buffers that are kept: about as many as are prefetched before decoding.
 const KEPT_MAX: usize = 16;
 
 /// Buffers not in use.

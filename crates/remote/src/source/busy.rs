@@ -1,4 +1,4 @@
-//! Pauses of questions and uploads that a server refuses for their number: nothing is wrong with
+//! Pauses of requests and uploads that a server refuses for their number: nothing is wrong with
 //! them, only with the moment.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ const AGAIN_MAX: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// How often one question has been put off.
+/// How often one request has been put off.
 #[derive(Debug, Default)]
 pub struct Pauses(u32);
 

@@ -26,7 +26,7 @@ pub const CACHE: &str = "cache";
 /// Bytes of a request at the most: a thread is busy with it for some milliseconds.
 const REQUEST_BYTES_MAX: u64 = 8 << 20;
 
-/// Bytes of one file that are held.
+/// Cached bytes of one file.
 pub trait HeldBytes: Send + Sync + std::fmt::Debug {
     /// Hands on the cached bytes of `ranges`, in any order, in pieces.
     ///
@@ -40,7 +40,7 @@ pub trait HeldBytes: Send + Sync + std::fmt::Debug {
     ) -> io::Result<()>;
 }
 
-/// The server of all that is held.
+/// The server of all cached bytes.
 #[derive(Debug, Default)]
 pub struct HeldServer {
     /// By the driver's tag for the file.

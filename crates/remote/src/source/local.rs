@@ -32,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub const PIECE_BYTES: u64 = 16 << 20;
 
 /// Ranges are scattered if they span more than this many times their bytes: then most of the
-/// kernel's read-ahead is not wanted (`bench/`, experiment `posix`).
+/// kernel's read-ahead is useless (`bench/`, experiment `posix`).
 #[cfg(any(target_os = "linux", test))]
 const SCATTERED: u64 = 4;
 

@@ -13,7 +13,7 @@ use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Maximum of unanswered questions on one connection.
+/// Maximum of unanswered requests on one connection.
 const WAITING_MAX: usize = 256;
 /// Maximum of servers in the search for one file: a federation's redirector names those of its
 /// regions, and these name those of their sites.
@@ -115,7 +115,7 @@ pub async fn locate_all(
     found.into_iter().map(Found::into_servers).collect()
 }
 
-/// Asks one server. Returns an answer to each question, with the file's position.
+/// Asks one server. Returns an answer to each request, with the file's position.
 async fn ask(
     questions: Vec<Question>,
     config: &Config,
@@ -131,7 +131,7 @@ async fn ask(
 }
 
 /// # Errors
-/// The error of the connection, for the questions that are still unanswered.
+/// The error of the connection, for the requests that are still unanswered.
 async fn converse(
     questions: &[Question],
     answers: &mut [Option<Answer>],

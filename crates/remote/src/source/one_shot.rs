@@ -25,14 +25,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metalink::{self, Metalink, is_metalink};
 use crate::report::count;
 
-/// How often a question may be passed on: a redirector's redirector is common, more is a circle.
+/// How often a request may be redirected: a redirector's redirector is common, more is a circle.
 const REDIRECTIONS_MAX: usize = 16;
 /// A server that has to read the whole file for its checksum is silent meanwhile.
 const CHECKSUM_TIMEOUT: Duration = Duration::from_secs(600);
 /// Connections beyond the first that one conversation makes.
 const RESTARTS_MAX: u32 = 2;
 const REQUEST: RequestTag = RequestTag(0);
-/// No question takes longer, whatever comes meanwhile.
+/// No request takes longer, whatever arrives meanwhile.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The entries of a directory, in the server's order. With facts a server looks at each file, where
@@ -143,7 +143,7 @@ const ASKED_MAX: usize = 4;
 /// Where a file is, as a redirector knows it; over HTTP, as any server reports it.
 ///
 /// # Errors
-/// `Unsupported` where the protocol has no such question; `NotFound`; an error of the request.
+/// `Unsupported` where the protocol has no such request; `NotFound`; an error of the request.
 pub async fn locate(
     file: &Address,
     config: &Config,
@@ -332,7 +332,7 @@ async fn ask_one(
     }
 }
 
-/// A connection for questions about files, none of which is opened. It ends when this is dropped.
+/// A connection for requests about files, none of which is opened. It ends when this is dropped.
 pub(super) struct Conversation {
     commands: UnboundedSender<Command>,
     events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
@@ -346,7 +346,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Connects to the server of an address, in a task. The first questions are sent with the login
+    /// Connects to the server of an address, in a task. The first requests are sent with the login
     /// where the server allows it.
     ///
     /// # Errors
@@ -367,7 +367,7 @@ impl Conversation {
         Ok(Conversation { commands, events, patience, url, server, unanswered, restarts: 0 })
     }
 
-    /// Sends a question; earlier ones may still be unanswered.
+    /// Sends a request; earlier ones may still be unanswered.
     pub fn ask(&mut self, question: Command) {
         if !self.unanswered.is_empty() {
             self.unanswered.push(question.clone());

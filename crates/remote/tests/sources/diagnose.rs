@@ -41,7 +41,7 @@ async fn a_server_that_accepts_and_says_nothing_hangs() {
     assert_eq!((&*before, last.step), (&[Step::Name, Step::Connect][..], Step::Login));
     assert!(last.text.contains("silent for 0.3 s"), "{last:?}");
     assert!(last.advice.as_ref().unwrap().contains("the server hangs"), "{last:?}");
-    // The web has no greeting: the first question is the one without an answer.
+    // The web has no greeting: the first request is the one without an answer.
     let findings = examine(&format!("http://127.0.0.1:{port}/f")).await;
     let (before, last) = steps(&findings);
     let reached = [Step::Name, Step::Connect, Step::Login];
@@ -145,7 +145,7 @@ async fn a_server_that_nobody_vouches_for_is_refused_at_tls() {
     assert!(last.is_fault && last.step == Step::Tls, "{findings:?}");
     assert!(last.text.contains("certificate") && last.advice.is_some(), "{last:?}");
     assert!(!format!("{findings:?}").contains("marker"), "{findings:?}");
-    // Asked for in this call, it is believed, and said so.
+    // Where this call chooses so, the server is trusted, and the finding names it.
     let insecure = farroot_remote::address::CallAccess { insecure: true, ..Default::default() };
     let url = farroot_remote::address::with_access(url.as_str(), &insecure);
     let findings = examine_with(&url, authority.config(Default::default())).await;

@@ -32,7 +32,7 @@ fn node(root: &Path, role: &str, name: &str, cluster: u16) -> Option<Node> {
     let (own_shown, data) = (own.display(), root.join("data"));
     let listen =
         if role == "manager" { format!("xrd.port {cluster} if exec cmsd\n") } else { "".into() };
-    // On the same port: that is where a redirector of XRootD sends questions by HTTP.
+    // On the same port: that is where a redirector of XRootD sends requests by HTTP.
     let http = xrd_http().map_or(String::new(), |library| {
         format!("if exec xrootd\nxrd.protocol http {}\nfi\n", library.display())
     });

@@ -37,7 +37,7 @@ pub struct HeldContent {
     segments: Mutex<Segments>,
     /// Nothing more is added: another version of the file has taken its place.
     is_over: AtomicBool,
-    /// The latest bytes were not kept: the disk is behind or full.
+    /// The latest bytes were not cached: the disk is behind or full.
     is_refused: AtomicBool,
     /// The writer thread has still to read the records that other processes have added.
     is_looked_for: AtomicBool,
@@ -74,12 +74,12 @@ impl HeldContent {
         &self.id
     }
 
-    /// Whether all of `range` is held.
+    /// Whether all of `range` is cached.
     pub fn holds(&self, range: &Range<u64>) -> bool {
         self.extents.lock().holds(range)
     }
 
-    /// Bytes of the file that are held.
+    /// Bytes of the file that are cached.
     pub fn bytes(&self) -> u64 {
         self.extents.lock().bytes()
     }
@@ -99,12 +99,12 @@ impl HeldContent {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether the latest bytes were not kept: the disk is behind or full.
+    /// Whether the latest bytes were not cached: the disk is behind or full.
     pub fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Notes whether the latest bytes were not kept.
+    /// Notes whether the latest bytes were not cached.
     pub fn note_refusal(&self, is_refused: bool) {
         self.is_refused.store(is_refused, Ordering::Relaxed);
     }
@@ -168,7 +168,7 @@ impl HeldContent {
         }
     }
 
-    /// Bytes of `pieces`, by offset, that are not held yet.
+    /// Bytes of `pieces`, by offset, that are not cached yet.
     pub fn new_bytes(&self, pieces: &[(u64, Bytes)]) -> u64 {
         let extents = self.extents.lock();
         let new = |(at, piece): &(u64, Bytes)| -> u64 {
@@ -238,7 +238,7 @@ impl HeldContent {
         segment.write_index(records)
     }
 
-    /// The parts of pieces that are not held, none longer than a record may be.
+    /// The parts of pieces that are not cached, none longer than a record may be.
     fn records_of(&self, pieces: &[(u64, Bytes)]) -> Vec<(u64, Bytes)> {
         let extents = self.extents.lock();
         let mut records = Vec::new();

@@ -1,4 +1,4 @@
-//! Wants that are read from the cache, and ranges of the others that are kept there.
+//! Wants that are read from the cache, and ranges of the others that are cached.
 //!
 //! A file with an entry in the cache has a second file in the scheduler, its *shadow*, whose one
 //! source is a server like that of local files. A want all of whose bytes are cached goes to the
@@ -26,7 +26,7 @@ use crate::source::{FileInfo, FileRef, Server};
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 impl Driver {
-    /// Where a want is to be read: from the shadow where all of it is held.
+    /// Where a want is to be read: from the shadow where all of it is cached.
     pub(super) fn place_of(
         &mut self,
         file: FileId,

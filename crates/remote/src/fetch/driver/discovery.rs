@@ -26,7 +26,7 @@ use crate::source::{FileLocation, one_shot};
 
 /// Servers of one file beyond which none is looked for.
 const SERVERS_MAX: usize = 4;
-/// Places that servers name unasked beyond which none is kept.
+/// Locations that servers name unrequested, beyond which none is kept.
 const NAMED_MAX: usize = 16;
 /// A failing server makes the search begin at once, but not sooner than this after the one before;
 /// each time twice as long.
@@ -326,7 +326,7 @@ impl Driver {
     }
 }
 
-/// A question beside a read.
+/// A request beside a read.
 struct Question {
     origin: Address,
     named: Vec<FileLocation>,

@@ -182,7 +182,7 @@ async fn ask(
     for (source, url) in sources {
         let asked = one_shot::checksum(&url, algorithm, &config, network.clone());
         let answer = tokio::time::timeout(ANSWER_MAX, asked).await;
-        // One that keeps none has to be believed.
+        // One that keeps none has to be trusted.
         if let Ok(Ok(checksum)) = answer {
             algorithm = algorithm.or(Some(checksum.algorithm()));
             checksums.push((source, checksum));

@@ -203,7 +203,7 @@ impl Access {
     }
 
     /// A request was refused: of several tokens it was shown another may be taken, as only the
-    /// server knows which issuers it believes. Whether there is one.
+    /// server knows which issuers it trusts. Whether there is one.
     pub fn try_another(&self, method: &Method, url: &Address) -> bool {
         let shown = self.last.lock().clone();
         let path = url.path();

@@ -17,7 +17,7 @@ use tokio::time::Sleep;
 
 /// Read at a time of a file on a disk.
 const PIECE_BYTES: usize = 256 << 10;
-/// Pieces that are read ahead.
+/// Pieces that are read in advance.
 const PIECES_AHEAD: usize = 4;
 /// How long the server may think before bytes are sent unasked (RFC 9110, section 10.1.1).
 const PATIENCE: Duration = Duration::from_secs(1);

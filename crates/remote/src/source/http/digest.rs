@@ -49,7 +49,7 @@ impl Exchange<'_> {
     }
 }
 
-/// The question. XRootD 5 takes the first algorithm that is named.
+/// The request. XRootD 5 takes the first algorithm that is named.
 fn head(mut request: Request<RequestBody>, algorithm: Option<Algorithm>) -> Request<RequestBody> {
     *request.method_mut() = Method::HEAD;
     let (want, repr) = match algorithm.unwrap_or(Algorithm::Adler32) {

@@ -23,7 +23,7 @@ pub enum Question {
     Names,
 }
 
-/// An `Open`, a `Fetch`, or a question.
+/// An `Open`, a `Fetch`, or another request.
 pub struct Job {
     pub request: RequestTag,
     pub cancelled: Arc<AtomicBool>,

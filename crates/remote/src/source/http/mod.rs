@@ -1,7 +1,7 @@
 //! Files behind HTTP: ranges by `GET` (RFC 9110, section 14).
 //!
 //! A connection is one TCP connection, kept alive; with HTTP/1.1 it carries one request at a time,
-//! with HTTP/2 many. Servers treat ranges differently, so nothing is believed:
+//! with HTTP/2 many. Servers treat ranges differently, so nothing is trusted:
 //!
 //! * every `Content-Range` is compared with the request, every body against its announced length,
 //!   and every size and version is sent to the driver, as of every source;

@@ -291,7 +291,7 @@ impl HttpServer {
         self.learnt.lock().files.get(&file.tag)?.spool.clone()
     }
 
-    /// The file's spool, made where there is none; true where it is new.
+    /// The file's temporary copy, made where there is none; true where it is new.
     pub(super) fn start_spool(&self, file: &FileRef) -> std::io::Result<(Arc<Spool>, bool)> {
         let state = &mut self.learnt.lock().files;
         let spool = &mut state.entry(file.tag).or_default().spool;

@@ -1,4 +1,4 @@
-//! Sends requests and waits for answers: one TCP connection at a time, patience, reconnecting.
+//! Sends requests and waits for answers: one TCP connection at a time, timeouts, reconnecting.
 
 use std::future::Future;
 use std::io;

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::source::spool::{Spool, Spooled, Writer, disk_error};
 use crate::source::{ConnectionEvent, FileRef};
 
-/// Written to or read from a spool at once.
+/// Bytes written to or read from a temporary file at once.
 const SPOOL_PIECE_BYTES: u64 = 1 << 20;
 /// How often events report that a temporary file grows.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
@@ -105,7 +105,7 @@ impl Exchange<'_> {
         Ok(self.server.learn_info(file, info, |event| self.driver.send(event))?)
     }
 
-    /// Waits until a spool has the bytes up to `end`, and sends how it grows meanwhile.
+    /// Waits until a temporary file has the bytes up to `end`, and reports its growth meanwhile.
     async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Spooled {
         let mut seen = None;
         loop {

@@ -1,4 +1,4 @@
-//! A client's side of TLS: authorities that it believes, and the certificate that it shows.
+//! A client's side of TLS: authorities that it trusts, and the certificate that it sends.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! TLS around a byte stream, for https and within XRootD.
 //!
-//! [`provider`] names where ciphers are from, [`trust`] whose signatures are believed, [`verifier`]
+//! [`provider`] names where ciphers are from, [`trust`] whose signatures are trusted, [`verifier`]
 //! checks servers by it, [`config`] adds the user's certificate, [`stream`] is the stream itself,
 //! and [`failure`] describes failures in words.
 //!

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Whether a certificate, given as DER, is that of a host.
 ///
 /// # Errors
-/// Why it is not believed.
+/// Why it is not trusted.
 pub fn verify_host(trust: &Arc<Trust>, host: &str, der: &[u8], now: SystemTime) -> Result<()> {
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(bare).map_err(|_| {

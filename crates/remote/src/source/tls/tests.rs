@@ -460,7 +460,7 @@ async fn a_common_name_is_not_believed_of_an_authority_with_constraints() {
 }
 
 /// `openssl req -x509` makes an authority's certificate, which no server may show; without that
-/// mark it is believed where it is named.
+/// mark it is trusted where it is named.
 #[tokio::test]
 async fn a_certificate_that_has_signed_itself_and_is_trusted_is_believed() {
     for is_authority in [false, true] {

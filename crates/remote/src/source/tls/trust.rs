@@ -1,4 +1,4 @@
-//! Authorities whose signatures on certificates are believed.
+//! Authorities whose signatures on certificates are trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

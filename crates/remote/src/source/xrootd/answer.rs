@@ -128,7 +128,7 @@ impl XrootdServer {
         }
     }
 
-    /// Passes on the answer to a question that reads no file.
+    /// Passes on the answer to a request that reads no file.
     fn plain_answer(
         &self,
         session: &mut Session,

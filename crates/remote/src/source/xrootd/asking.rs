@@ -43,14 +43,14 @@ pub enum FileRequest {
     EndSession(SessionId),
 }
 
-/// The answer to a question.
+/// The answer to a request.
 #[derive(Debug)]
 pub enum Reply {
     Opened(Option<StatInfo>),
     Done(Answer),
 }
 
-/// Why a question has no good answer.
+/// Why a request has no good answer.
 #[derive(Debug)]
 pub enum RequestFailure {
     /// The server's refusal; the same as an error of this crate.

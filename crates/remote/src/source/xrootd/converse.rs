@@ -49,7 +49,7 @@ pub(super) trait Caller: Send {
     /// Gives the client the requests that are there already.
     fn ask_ready(&mut self);
 
-    /// Waits for the next question and gives it to the client; false where none will come. Nothing
+    /// Waits for the next request and gives it to the client; false where none will come. Nothing
     /// is lost where this is given up.
     fn ask_next(&mut self) -> impl Future<Output = bool> + Send;
 
@@ -334,7 +334,7 @@ impl XrootdServer {
         }
     }
 
-    /// Says once whether the server is believed without proof.
+    /// Reports once whether the server is trusted without proof.
     fn note_tls(
         &self,
         handshake: &mut Option<watch::Receiver<Handshake>>,
@@ -354,7 +354,7 @@ impl XrootdServer {
         }
     }
 
-    /// Answers a wish for a credential.
+    /// Answers the client's request for a credential.
     fn provide(&self, caller: &mut impl Caller, ready: Ready) {
         let now = caller.clock().now();
         match ready.outcome {

@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::source::tls::{self, Failure};
 
-/// Credentials that a server refuses one after the other, until that is believed.
+/// Credentials that a server refuses one after the other, until the refusal counts.
 const REFUSALS_MAX: usize = 3;
 
 /// How a session was logged in.

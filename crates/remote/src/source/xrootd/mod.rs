@@ -81,7 +81,7 @@ pub struct XrootdServer {
     has_burst: AtomicBool,
     /// A careful connection asks which credential is wanted, beside that.
     has_scout: AtomicBool,
-    /// The credential for whose refusal nothing is sent behind one any more, told by `hasher`.
+    /// The credential for whose refusal nothing is sent behind one any more, as a hash by `hasher`.
     refused: Mutex<Option<u64>>,
     hasher: RandomState,
     /// It answers opens without a stat of the file.

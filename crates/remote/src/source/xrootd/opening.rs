@@ -38,7 +38,7 @@ pub struct Opening {
 
 impl Opening {
     /// A login by gsi takes a tenth of a second of a server's processor, for xrootd 5 makes up a
-    /// prime each time. Sixteen at once would hold up the one with the first question.
+    /// prime each time. Sixteen at once would hold up the one with the first request.
     pub fn is_costly(&self) -> bool {
         let of_gsi = |ready: &Ready| ready.method == Method::Gsi && ready.outcome.is_ok();
         self.config.unasked == Some(Method::Gsi) || self.ready.iter().any(of_gsi)
@@ -54,7 +54,7 @@ impl Opening {
 /// A credential, or why there is none and a hint, for people.
 pub type Outcome = std::result::Result<Credential, String>;
 
-/// The answer to a wish for a credential.
+/// The answer to a request for a credential.
 pub struct Ready {
     pub method: Method,
     pub arguments: String,

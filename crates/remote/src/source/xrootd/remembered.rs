@@ -2,7 +2,7 @@
 //! begin as those of this one would now.
 //!
 //! The credential that a server wants may change with the user, so each user has notes of their
-//! own. There is no credential in them. Notes are tried, not believed: every guess is checked
+//! own. There is no credential in them. Notes are tried, not trusted: every guess is checked
 //! against the answers.
 
 use serde::{Deserialize, Serialize};

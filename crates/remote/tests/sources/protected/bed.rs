@@ -203,7 +203,7 @@ impl Bed {
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// A user with this token, or without, who believes the authority here.
+    /// A user with this token, or without, who trusts the authority here.
     pub fn user(&self, token: Option<&str>) -> Config {
         let certificates = self.path("certificates");
         let file = self.path("token");

@@ -248,7 +248,7 @@ async fn a_file_that_is_given_up_at_its_end_goes() {
     }
 }
 
-/// A file that came between the question whether it is there and the end is not replaced.
+/// A file that appeared between the check whether it is there and the end is not replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_appears_meanwhile_stays() {
     let (odd, origin) = Odd::start(Faults::default()).await;

@@ -179,7 +179,7 @@ impl Grid {
         self.secret(name, &[user.pem.as_str(), &user.key.serialize_pem()].concat())
     }
 
-    /// A user who shows this file, and believes the authorities of this directory.
+    /// A user with the credential of this file, who trusts the authorities of this directory.
     pub fn wallet(&self, shown: Option<&Path>, trusted: &str) -> Wallet {
         let user = Surroundings::of_process().user_id;
         let trusted = self.path(trusted);

@@ -1,5 +1,5 @@
-//! A server of gsi as Debian has none: with the prime and the digest of xrootd 6, or with wishes
-//! that no server should have.
+//! A server of gsi as Debian has none: with the prime and the digest of xrootd 6, or with requests
+//! that no server should make.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ use super::bed::content;
 /// The sizes of xrootd 6; the prime is that of RFC 3526, group 15.
 const GROUP_15: &str = include_str!("../../../../../xrootd/samples/gsi.group15.pem");
 
-/// Signs as a host, and believes any client that has the key of its certificate.
+/// Signs as a host, and trusts any client that has the key of its certificate.
 #[derive(Debug)]
 struct Host(Identity);
 
