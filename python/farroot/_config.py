@@ -92,7 +92,7 @@ def config(
         outage_timeout: Seconds that a server which has answered before may be unreachable.
         sources: Sources of one file that are read from at the same time, unless there is much
             to read.
-        discovery: Whether redirectors are asked where else a file is.
+        discovery: Whether redirectors are asked for other locations of a file.
         discovery_after: Seconds that a read lasts before a redirector is asked.
         discovery_again: Seconds until it is asked again where other servers were found.
         discovery_pause: Seconds until it is asked again where there were none.

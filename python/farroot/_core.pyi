@@ -134,7 +134,7 @@ Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 
 @final
 class SkippedColumn:
-    """A column that was not asked for by name, and whose data cannot be read."""
+    """A column that was not requested by name, and whose data cannot be read."""
 
     @property
     def reason(self) -> str: ...
@@ -243,7 +243,7 @@ class Contents:
 
 @final
 class ColumnRequest:
-    """A branch or a field, and how it is wanted."""
+    """A branch or a field, and the form in which it is requested."""
 
     def __new__(
         cls,
@@ -255,10 +255,10 @@ class ColumnRequest:
     ) -> ColumnRequest:
         """
         Args:
-            address: :attr:`ColumnInfo.address`, or any path or last name.
-            optional: Whether it is left out where its data cannot be read.
-            as_bytes: Whether the bytes of its entries are wanted, as strings.
-            keep: Of a field at the top, the paths of those in it that are wanted; without them a
+            address: :attr:`ColumnInfo.address`, or any path or last name. optional: Whether it is
+            left out where its data cannot be read. as_bytes: Whether the bytes of its entries are
+            requested, as strings. keep: Of a field at the top, the paths of those in it that are
+            wanted; without them a
                 field comes in the lists that it is in.
         """
 
@@ -558,7 +558,7 @@ class Table:
     def read(self, request: Request, start: int, stop: int) -> Batch: ...
     def batches(self, request: Request, start: int, stop: int, step: StepSize) -> Batches: ...
     def lazy(self, request: Request, start: int, stop: int, step: StepSize) -> Lazy:
-        """Batches of which nothing is read before it is asked for."""
+        """Batches of which nothing is read before it is requested."""
 
     def plan(self, request: Request, start: int, stop: int) -> list[ReadPlan]:
         """The plan of a read, table by table."""

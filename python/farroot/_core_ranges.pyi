@@ -19,7 +19,7 @@ class ByteFile:
         """Bytes, seconds since 1970 of the last change, and the server's name for this version."""
 
     def read(self, ranges: Sequence[_Range]) -> Ranges:
-        """Asks for ranges, and does not wait for them."""
+        """Requests ranges, and does not wait for them."""
 
 @final
 class Ranges:
@@ -29,7 +29,7 @@ class Ranges:
         """Position and bytes of the next range that has come; None after the last one."""
 
 def open_bytes(address: str, ranges: Sequence[_Range]) -> tuple[ByteFile, Ranges]:
-    """Opens a file; the ranges of it that are wanted first leave together with the open."""
+    """Opens a file; the requests for its first ranges leave together with the open."""
 
 def watch(address: str) -> ByteFile:
     """Opens a file whose reads are watched: the ranges that they will need next are prefetched.

@@ -28,8 +28,8 @@ class Credential(NamedTuple):
     kind: str
     #: A variable, a file, a ticket cache.
     where: str
-    #: ``used``, ``second`` (another one goes before it), ``unwanted`` (its kind is not asked for),
-    #: ``absent`` or ``unusable``.
+    #: ``used``, ``second`` (another one goes before it), ``unwanted`` (its kind is not among the
+    #: chosen), ``absent`` or ``unusable``.
     state: str
     #: The state in words; of one that cannot be used, the cause.
     verdict: str
@@ -51,7 +51,7 @@ class Credential(NamedTuple):
 def credentials() -> list[Credential]:
     """Tokens, proxies, tickets and keys of this user, in the order in which they are looked at.
 
-    No server is asked. In a shell: ``farroot auth``.
+    No request goes to a server. In a shell: ``farroot auth``.
     """
     return [_credential(json.loads(line)) for line in _core.credentials_found()]
 
@@ -94,8 +94,8 @@ def with_credentials(
         s3_profile: A profile of the files in ``~/.aws``.
         auth: The kinds that may be used, the first one first: ``token``, ``x509``, ``kerberos``,
             ``s3``, ``unix``. By default those that are named here or, where none is, any.
-        insecure: Whether servers are believed to be who they say they are. Others can then read
-            and change the data, and have the token that is sent.
+        insecure: Whether servers are trusted without verification. Others can then read and change
+            the data, and have the token that is sent.
     """
     url, tree = _core.split_object(address)
     url = Access(**credentials).added_to(url)
@@ -180,7 +180,7 @@ class Access:
         return _access, (_withhold(self.token, self.insecure), *others)
 
 
-#: A call that says nothing: whatever is in the usual places.
+#: A call without a choice: whatever is in the usual places.
 ANY_CREDENTIAL = Access()
 
 

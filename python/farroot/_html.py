@@ -71,7 +71,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], more: str = "")
     """A table of texts, and of numbers, which are set to the right.
 
     Args:
-        more: Said below it.
+        more: The text below it.
     """
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)

@@ -26,7 +26,7 @@ class Metadata:
     @classmethod
     def of(cls, url: str) -> Metadata | None:
         """The metadata of a file that this process has opened; None for local files, and if the
-        server does not say when a file changed."""
+        server does not report when a file changed."""
         found = _core.remembered(url)
         return None if found is None else cls(*found)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ._types import Filters
 
 
-#: Characters of a table's columns at most, where the caller does not say.
+#: Characters of a table's columns at most, where the caller gives none.
 WIDTHS_MAX = (60, 40, 60)
-#: EntrySelection of a table, where the caller does not say.
+#: Rows of a table, where the caller gives none.
 ROWS_SHOWN = 60
 
 

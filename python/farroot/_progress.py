@@ -1,4 +1,4 @@
-"""Progress of a read: told to a function, or shown as a bar."""
+"""Progress of a read: reported to a function, or shown as a bar."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class _Shown(Protocol):
 
 
 class Telling:
-    """Tells how far a read is, again and again until it ends."""
+    """Reports the progress of a read, again and again until it ends."""
 
     def __init__(self, wanted: Wanted, begun: Progress, file: _core.File | None = None) -> None:
         self._begun_at = time.monotonic()
@@ -115,7 +115,7 @@ class Telling:
         self._tell(self._now)
 
     def step(self, entries: int) -> None:
-        """Tells that a step with so many entries is handed out."""
+        """Reports that a step with so many entries is handed out."""
         self.tell(entries=self._now.entries + entries, steps=self._now.steps + 1)
 
     def files_done(self, number: int) -> None:
@@ -136,13 +136,13 @@ class Telling:
         return time.monotonic() - self._begun_at
 
     def waited(self, function: Callable[[], T]) -> T:
-        """Calls a function, and tells also while this thread waits in it for the engine."""
+        """Calls a function, and reports also while this thread waits in it for the engine."""
         with while_waiting(self.tell):
             return function()
 
 
 def waited(telling: Telling | None, function: Callable[[], T]) -> T:
-    """Calls a function; tells meanwhile how far it is, where that is wanted."""
+    """Calls a function; reports its progress meanwhile, where that is wanted."""
     return function() if telling is None else telling.waited(function)
 
 

@@ -214,7 +214,7 @@ class Selection:
             yield made.pop() if report is None else (made.pop(), report(begin, end))
 
     def warn_of(self, columns: Sequence[_core.Column | _core.SkippedColumn]) -> None:
-        """Tells of the columns that only their data have shown to be unreadable."""
+        """Warns about the columns that only their data have shown to be unreadable."""
         for column in columns:
             if isinstance(column, _core.SkippedColumn):
                 what = "left out, since this version cannot read its data"

@@ -109,7 +109,7 @@ class Leaf:
 
     @property
     def is_readable(self) -> bool:
-        """Whether this version can read it, as far as its type tells."""
+        """Whether this version can read it, as far as its type shows."""
         return self.decoder is not None or self.shape is not None
 
 
@@ -256,7 +256,7 @@ class ColumnQuery:
         return names
 
     def interpretations(self) -> dict[str, Interpretation | None] | None:
-        """How the bytes of each are read, where the call says so.
+        """How the bytes of each are read, where the call gives it.
 
         Raises:
             ArgumentTypeError: for anything but an interpretation.
@@ -276,7 +276,7 @@ class ColumnQuery:
 
 class _Unhidden(Mapping[str, str]):
     """Aliases; one that has the name of a column is none: as in ROOT and uproot, the column is
-    meant, of which a warning tells."""
+    read, with a warning."""
 
     def __init__(self, place: Place, aliases: Mapping[str, str]) -> None:
         self._place = place

@@ -32,9 +32,9 @@ class Word(NamedTuple):
     instead: str
     #: Whether reading would give something else with it: it is refused then.
     is_refused: bool = False
-    #: Values that ask for nothing, beside None.
+    #: Values without effect, beside None.
     defaults: tuple[Any, ...] = ()
-    #: Type of a value that does ask for something; values of other types are an error.
+    #: Type of a value with an effect; values of other types are an error.
     kind: type = object
 
     def asks_for_nothing(self, value: Any) -> bool:
@@ -310,7 +310,7 @@ def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[
         warn(f"{called} is uproot's and changes nothing: {word.instead}", IgnoredArgumentWarning)
 
 
-#: Arguments of which a warning has told in this process.
+#: Arguments that have had a warning in this process.
 _warned: set[str] = set()
 
 

@@ -57,7 +57,7 @@ def whole(steps: Iterator[Any]) -> Any:
 
 
 def says_all(empty: _core.Column) -> bool:
-    """Whether a column without entries tells its type: of objects of any class it does not."""
+    """Whether a column without entries has its type: of objects of any class it does not."""
     match empty:
         case _core.WithParameter("objects", _):
             return False
@@ -98,7 +98,7 @@ def column(
 ) -> ak.Array:
     """Entries ``start`` to ``stop`` of a column as an array that is read when looked at.
 
-    Where only the data tell the type, it is read at once.
+    Where only the data have the type, it is read at once.
 
     Args:
         position: Where the column is among those that ``lazy`` has.

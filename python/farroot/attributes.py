@@ -88,7 +88,7 @@ class AttributeSet(RNTuple):
 
 @public
 class AttributeSets(Mapping[str, AttributeSet]):
-    """The attribute sets of an RNTuple by name, each opened when it is asked for."""
+    """The attribute sets of an RNTuple by name, each opened at its first use."""
 
     def __init__(self, above: RNTuple) -> None:
         self._above = above

@@ -71,7 +71,7 @@ def copy(
         progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
         token, proxy, ticket_cache, s3_profile, auth, insecure: As for
             :func:`farroot.with_credentials`, for the sources and for a target on a server. Where
-            the two want different ones, that function says it of each address.
+            the two want different ones, that function sets them for each address.
 
     Raises:
         CorruptError: a file differs from its server's checksum or the one that was given. The

@@ -69,9 +69,9 @@ def iterate(
 
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
-            tree, the only one in the file is meant. Files on a disk, on XRootD servers and in S3
-            may be globs: ``*``, ``**``, ``?`` (not on a server), ``[]``, ``{a,b}``. All of it goes
-            for RNTuples as well, whose fields ``filter_branch`` gets; ``filter_field`` is the same.
+            tree, it is the only one in the file. Files on a disk, on XRootD servers and in S3 may
+            be globs: ``*``, ``**``, ``?`` (not on a server), ``[]``, ``{a,b}``. All of it goes for
+            RNTuples as well, whose fields ``filter_branch`` gets; ``filter_field`` is the same.
         report: Whether to give pairs of arrays and :class:`Report`.
         on_error: ``"report"`` goes on behind damaged data. Exactly those steps are left out that
             hold them, or the rest of a file whose server is gone; each with a
@@ -276,7 +276,7 @@ def _there(places: list[Place], skipped: Lacking) -> list[Place]:
 def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
     """File, path of the tree in it and number of entries, for each of many files.
 
-    The files are opened side by side, and closed when their entries have been told.
+    The files are opened side by side, and closed when their numbers have been handed out.
 
     Args:
         paths: See ``files`` of :func:`iterate`.

@@ -50,7 +50,7 @@ class Error(Exception):
     Attributes:
         url: The file concerned, or None.
         byte_range: The bytes concerned, half open, in the file, or None.
-        source: The server that was asked, or None.
+        source: The server of the request, or None.
         retryable: Whether the same call may succeed later.
         retry_after: Seconds until then: those that the server names, or those for which this
             process remembers the error and sends no request; otherwise None.
@@ -144,7 +144,7 @@ class UnreadableWarning(UserWarning):
 
 
 class SkippedWarning(UserWarning):
-    """Entries that cannot be read were left out, as ``on_error="report"`` wishes."""
+    """Entries that cannot be read were left out, as ``on_error="report"`` requires."""
 
 
 class HiddenAliasWarning(UserWarning):
@@ -152,7 +152,7 @@ class HiddenAliasWarning(UserWarning):
 
 
 class IgnoredArgumentWarning(UserWarning):
-    """An argument of uproot's that changes nothing here; said once in a process for each."""
+    """An argument of uproot's that changes nothing here; one warning in a process for each."""
 
 
 class RecoveredWarning(UserWarning):

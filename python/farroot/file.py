@@ -119,8 +119,8 @@ def open(  # noqa: A001
 class Directory(NothingToClose, Explained):
     """A mapping from names to the objects in a directory of a file.
 
-    Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, the
-    highest one is meant.
+    Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, it is
+    the highest one.
     """
 
     def __init__(self, file: File, path: str) -> None:
@@ -196,7 +196,7 @@ class Directory(NothingToClose, Explained):
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
         """Names and objects, all of which are read; arguments as for :meth:`classnames`.
 
-        They are asked for together: of a file that is far away, many cost as many round trips as
+        They are requested together: of a file that is far away, many cost as many round trips as
         one. ``filter_name=["this", "that/*"]`` names some of them.
         """
         return list(self.iteritems(**filters))
@@ -358,7 +358,7 @@ class Directory(NothingToClose, Explained):
                 return tree[name]
             if classname in NTUPLE_CLASSES:
                 ntuple: RNTuple = self._file[table]
-                # It may be an attribute set that was meant, of which the engine has told.
+                # The name may be meant for an attribute set: then the engine's error stays.
                 return None if name not in ntuple and ntuple.attributes else ntuple[name]
         return None
 
@@ -483,7 +483,8 @@ class File(Directory):
 
     @property
     def root_version_tuple(self) -> tuple[int, int, int]:
-        """The version of ROOT that wrote the file, or that its writer says it is like."""
+        """The version of ROOT that wrote the file, or the one that its writer claims to be
+        like."""
         version = self._live().root_version
         return version // 10000, version // 100 % 100, version % 100
 

@@ -24,9 +24,9 @@ from ._uproot import public
 class Friends(Mapping[str, "Tree | RNTuple"]):
     """The friends of a tree by the names that stand before their branches: ``friend.branch``.
 
-    First those that were added, then those that the file names; each of these is opened when it is
-    first asked for. Its entries are its own: which of them belong to those of the tree is seen to
-    where both are read together, with ``tree.arrays(["x", "friend.y"])``.
+    First those that were added, then those that the file names; each of these is opened at its
+    first use. Its entries are its own: which of them belong to those of the tree is seen to where
+    both are read together, with ``tree.arrays(["x", "friend.y"])``.
     """
 
     def __init__(self, of: InFile[Any]) -> None:
@@ -41,7 +41,7 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
         """The friend of that name.
 
         Raises:
-            KeyInFileError: where there is none, also none in the file that it is said to be in.
+            KeyInFileError: where there is none, also none in the file that the tree names.
         """
         if name in self._of._added:
             return self._of._added[name]

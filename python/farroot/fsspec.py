@@ -52,7 +52,7 @@ _OPTIONS = frozenset(
         *("asynchronous", "loop", "batch_size", "add_docs", "add_aliases"),
     )
 )
-#: Files that are opened at a time where bytes of many are wanted.
+#: Files that are opened at a time where bytes of many are requested.
 _OPENS_MAX = 16
 #: Addresses of which a directory can be opened as a file can.
 _WITH_PAGES = ("http:", "https:", "dav:", "davs:", "osdf:", "pelican:")
@@ -71,8 +71,8 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
             :func:`farroot.with_credentials`, for all files.
         hostid: As fsspec-xrootd has it: the server, ``host`` or ``host:port``, of paths without a
             protocol, which are otherwise those of the local disk.
-        options: Those of fsspec. Options of other filesystems have no effect, of which an
-            :class:`~farroot.IgnoredArgumentWarning` tells.
+        options: Those of fsspec. Options of other filesystems have no effect, with an
+            :class:`~farroot.IgnoredArgumentWarning`.
     """
 
     protocol = ("farroot", "root", "roots", "xroot", "xroots")
@@ -137,7 +137,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **_: Any,
     ) -> list[Any]:
-        """The bytes of many ranges: those of one file are asked for together, several files are
+        """The bytes of many ranges: those of one file are requested together, several files are
         opened side by side.
 
         Args:
@@ -185,7 +185,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         the file itself.
 
         Args:
-            refresh: Whether the server is asked again about a directory that has been listed.
+            refresh: Whether a directory that has been listed is requested from the server again.
 
         Raises:
             FileNotFoundError: where there is nothing of that name.
@@ -450,7 +450,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
 
 
 class BufferedFile(AbstractBufferedFile):  # type: ignore[misc]
-    """A file object that reads ahead, as fsspec's do; ``cache_type`` and ``block_size`` say how."""
+    """A file object with read-ahead, as fsspec's; ``cache_type`` and ``block_size`` choose how."""
 
     def __init__(self, fs: FileSystem, path: str, mode: str = "rb", **options: Any) -> None:
         self._leased = fs, path

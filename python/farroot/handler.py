@@ -30,7 +30,7 @@ class Source(uproots.Source):  # type: ignore[misc]
     reads of the same columns will need next are on their way meanwhile. Files far away are shared
     with all others of this process that have them open, and stay open for up to a minute after the
     last has closed them: opening one again costs no round trip. After two files of a numbered
-    series the next one is opened before uproot asks for it, and closed if it does not within 10 s.
+    sequence the next one is opened before uproot opens it, and closed if it does not within 10 s.
 
     uproot makes it, of a path and all options of ``uproot.open``, of which it takes ``token``,
     ``proxy``, ``ticket_cache``, ``s3_profile``, ``auth`` and ``insecure``, as :func:`farroot.open`
@@ -74,7 +74,7 @@ class Source(uproots.Source):  # type: ignore[misc]
         return chunks
 
     def _begin(self, ranges: list[Range]) -> Iterator[tuple[int, memoryview]]:
-        """Asks for ranges, as far as the file has them."""
+        """Requests ranges, as far as the file has them."""
         if self.closed:
             raise OSError(f"file {self._file_path!r} is closed")
         self._num_requests += 1

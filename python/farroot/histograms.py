@@ -216,7 +216,7 @@ class Binned(Object):
         return self.to_boost()
 
     def _has_variances(self) -> bool:
-        """Whether the contents alone do not say the variances."""
+        """Whether the contents alone do not give the variances."""
         return self.weighted or bool((self._cells() < 0).any())
 
     def _storage(self, boost: Any) -> Any:
@@ -259,7 +259,7 @@ class Histogram(Binned):
 
         Raises:
             UnsupportedError: for an entry of a branch with fills that wait in its buffer: columns
-                lack the bits that say which bins these belong to.
+                lack the bits with the bins to which these belong.
         """
         waiting = self.get("fBuffer", ())
         if len(waiting) and waiting[0] > 0:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-#: Seconds between two tries of a partition at the most, for servers that ask for hours.
+#: Seconds between two tries of a partition at the most, for servers that request hours.
 _PAUSE_MAX = 60.0
 
 

@@ -142,7 +142,7 @@ class Field(ColumnOf["Field"], HasFields):
         return self._alone(column, entry_start, entry_stop, library, ak_add_doc)
 
     def _asked(self, query: ColumnQuery) -> tuple[Place, ColumnQuery]:
-        """In the RNTuple, with the paths of the fields in this one that are meant."""
+        """In the RNTuple, with the paths of the chosen fields in this one."""
         return self._table, replace(
             query,
             expressions=self._paths(query),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: First and last byte, half open.
 Range = tuple[int, int]
-#: Called with the position of a range among those that were asked for, and its bytes.
+#: Called with the position of a range among the requested ones, and its bytes.
 OnArrival = Callable[[int, memoryview], object]
 
 
@@ -98,7 +98,8 @@ class ByteFile(NothingToClose, Explained):
 
     @property
     def modified(self) -> int | None:
-        """When it was changed last, seconds since 1970; None where the server does not say it."""
+        """When it was changed last, seconds since 1970; None where the server does not report
+        it."""
         return self._info[1]
 
     @property
@@ -116,7 +117,7 @@ class ByteFile(NothingToClose, Explained):
     def read(
         self, ranges: Iterable[Range], on_arrival: OnArrival | None = None
     ) -> list[memoryview]:
-        """Reads ranges, all of which are asked for together.
+        """Reads ranges, all of which are requested together.
 
         Args:
             ranges: Pairs of first and last byte, half open; they may overlap.
@@ -141,7 +142,7 @@ class ByteFile(NothingToClose, Explained):
         return [buffer for buffer in buffers if buffer is not None]
 
     def begin(self, ranges: Iterable[Range]) -> Iterator[tuple[int, memoryview]]:
-        """Asks for ranges at once, and gives position and bytes of each as it comes.
+        """Requests ranges at once, and gives position and bytes of each as it arrives.
 
         The arguments and errors are those of :meth:`read`.
         """
@@ -198,7 +199,7 @@ class WatchedFile(ByteFile):
 
 
 def checked(ranges: Iterable[Range]) -> list[Range]:
-    """Pairs of numbers, as they are asked for.
+    """Pairs of numbers, as they are requested.
 
     Raises:
         ArgumentTypeError: for anything but pairs of whole numbers.

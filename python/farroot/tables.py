@@ -116,7 +116,7 @@ class _Source:
             yield (frame if predicate is None else frame.filter(predicate)).select(wanted)
 
     def _check(self, url: str, frame: Any) -> None:
-        """Refuses columns of other types than those that polars was told."""
+        """Refuses columns of other types than those that polars got before."""
         for name, kind in frame.schema.items():
             if kind != self.schema[name]:
                 known = f"{self.schema[name]} in {self._table.url}"

@@ -236,7 +236,7 @@ class Branch(ColumnOf["Branch"], HasBranches):
 
     @property
     def is_readable(self) -> bool:
-        """Whether this version can read the branch's own entries, as far as its type tells.
+        """Whether this version can read the branch's own entries, as far as its type shows.
 
         A list of a class that the file does not describe is readable where it is empty: that it
         is not shows when it is read.

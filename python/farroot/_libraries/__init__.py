@@ -1,4 +1,4 @@
-"""Libraries of arrays: NumPy, Awkward, pandas or Arrow, each imported when first asked for."""
+"""Libraries of arrays: NumPy, Awkward, pandas or Arrow, each imported at its first use."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def from_root(
 
     Forms are made from the metadata of the file and kept in the process, by the list of columns.
     Columns that were accessed in the last chunks of the same dataset (``metadata["dataset"]``) and
-    schema are read ahead for this chunk, in one read; others are read when they are accessed.
+    schema are prefetched for this chunk, in one read; others are read when they are accessed.
 
     The factory's ``file_handle`` is the open file that the caller passed. For an address it is a
     file of uproot, as in coffea, which reads through farroot and is opened at the first access.

@@ -1,4 +1,4 @@
-"""The chunks of a run in their order, and the columns that are read ahead for its workers."""
+"""The chunks of a run in their order, and the columns that are prefetched for its workers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ..ntuple import RNTuple
     from ..tree import Tree
 
-#: How far is read ahead of the present chunk: stored bytes, if all chunks have its size; chunks.
+#: How far the prefetch goes beyond the present chunk: stored bytes, if all chunks have its size;
+#: chunks.
 _AHEAD_BYTES = 64 << 20
 _AHEAD_MAX = 32
-#: Number of files that are opened ahead at the same time, at the most.
+#: Number of files that are opened in advance at the same time, at the most.
 _OPENS_MAX = 16
 
 
@@ -61,7 +62,7 @@ class Queue:
         with self._lock:
             opening = self._opening.get(_file(item))
             if opening is not None and opening.future.cancel():
-                # The next to read ahead opens it for the chunks that remain.
+                # The next prefetch opens it for the chunks that remain.
                 del self._opening[_file(item)]
                 opening = None
         if opening is not None:
@@ -103,7 +104,7 @@ class Queue:
             opens.shutdown(wait=False, cancel_futures=True)
 
     def _following(self, item: WorkItem, reader: Reader) -> Iterator[WorkItem]:
-        """The chunks behind ``item`` that are to be read ahead and that no worker has taken."""
+        """The chunks behind ``item`` that are to be prefetched and that no worker has taken."""
         position = self._positions.get(item)
         if position is None:
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Reader:
     """Columns of a range of entries. :meth:`want` reads some in the background, in one read; any
-    other column is read when :meth:`get` asks for it."""
+    other column is read when :meth:`get` requests it."""
 
     def __init__(self, table: Tree | RNTuple, start: int, stop: int) -> None:
         self.table = table

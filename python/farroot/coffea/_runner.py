@@ -35,7 +35,7 @@ class Runner(processor.Runner):  # type: ignore[misc]
     """``coffea.processor.Runner`` whose files are opened and read by farroot.
 
     All arguments are coffea's; ``uproot_options`` are those of :func:`from_root`. Preprocessing
-    opens many files at the same time. Each worker keeps its files open, and reads ahead, for the
+    opens many files at the same time. Each worker keeps its files open, and prefetches, for the
     next chunks, the columns that a processor has accessed.
 
     It takes partitions as chunks: ``run(farroot.coffea.work_items(partitions), processor)``.
@@ -253,7 +253,7 @@ class _Chunk:
             raise Exception(f"Failed to open file: {item!r}. The error was: {error!r}.") from error
 
     def factory(self, *, metadata: dict[str, Any], schemaclass: Any, **options: Any) -> Any:
-        """coffea's factory of its events; begins to read the next chunks ahead."""
+        """coffea's factory of its events; begins to prefetch the next chunks."""
         item, reader = self._item, self._reader
         try:
             self._habit = habit_key(metadata, reader.table, schemaclass, _program(self._function))

@@ -1,4 +1,4 @@
-"""The interpretation of a branch, from its type as the file tells it."""
+"""The interpretation of a branch, from its type in the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnknownInterpretation", "interpretation_of", "parse_typename"]
 
-#: Words of a type that say nothing of its bytes.
+#: Words of a type without effect on its bytes.
 _QUALIFIERS = ("const", "class", "struct")
 #: Numbers in the file, by their names in C++ and in ROOT.
 _NUMBERS = {
@@ -133,7 +133,7 @@ class _Parser:
         self._text = text
         self._words = re.findall(r"[^\s<>,*]+|[<>,*]", re.sub(r"\s*::\s*", "::", text))
         self._at = 0
-        #: Classes that the file describes; None where none is asked.
+        #: Classes that the file describes; None where they are not considered.
         self._described = described
 
     def _next(self) -> str:
@@ -203,7 +203,7 @@ class _Parser:
         found = [self.content(header, in_map)]
         while self._next() == ",":
             self._at += 1
-            # Comparisons and allocators say nothing of the bytes.
+            # Comparisons and allocators have no effect on the bytes.
             found.append(self.content(header, in_map))
         self._take(">")
         if len(found) < number:

@@ -110,7 +110,7 @@ def _layout(array: pa.Array, is_nullable: bool) -> Any:
     if kinds.is_union(array.type):
         return _union(array)
     content = _content(array)
-    # Of encoded arrays the values that are encoded say whether they are missing.
+    # Of encoded arrays the encoded values show whether they are missing.
     if content.is_option or not (is_nullable or array.null_count):
         return content
     if array.null_count == 0:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def to_layout(array: Any) -> Any:
     """An array of any library, or nested lists of Python, as a layout of Awkward.
 
-    The form of the layout follows from the type that the array says it has, never from the values
-    of one batch; only values of Python have no type but their own.
+    The form of the layout follows from the type that the array declares, never from the values of
+    one batch; only values of Python have no type but their own.
 
     Raises:
         ArgumentTypeError: where no array can be made of it.

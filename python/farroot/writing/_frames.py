@@ -60,7 +60,7 @@ def _add(found: FrameColumns, name: Any, values: Any, which: str) -> None:
 
 
 def _levels(index: Any) -> list[tuple[Any, Any]]:
-    """Names, which are those of ``reset_index`` where they are not said, and values."""
+    """Names, which are those of ``reset_index`` where none are given, and values."""
     if index.nlevels == 1:
         return [(INDEX if index.name is None else index.name, _index(index))]
     names = [f"level_{at}" if name is None else name for at, name in enumerate(index.names)]

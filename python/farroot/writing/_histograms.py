@@ -189,7 +189,7 @@ def _edges(axis: Any) -> NDArray[np.float64]:
 
 
 def _is_regular(axis: Any, edges: NDArray[np.float64]) -> bool | None:
-    """Whether bins are of one width, where the library says so."""
+    """Whether bins are of one width, where the library declares so."""
     kind = next((base.__name__ for base in type(axis).__mro__ if base.__name__ in _KINDS), None)
     if kind is None:
         return None

@@ -97,7 +97,7 @@ def is_vector(jagged: str) -> bool:
     """Whether lists of numbers become vectors.
 
     Raises:
-        InvalidArgumentError: where neither is said.
+        InvalidArgumentError: where neither is given.
     """
     if not isinstance(jagged, str) or jagged not in ("counter", "vector"):
         raise InvalidArgumentError(f'jagged is "counter" or "vector", not {jagged!r}')

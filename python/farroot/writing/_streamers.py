@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def described(streamers: Any) -> Iterator[tuple[File, list[tuple[str, int]] | None]]:
-    """Files, and which of their descriptions are meant; None where all are.
+    """Files, and the chosen ones of their descriptions; None for all.
 
     Args:
         streamers: As for :meth:`WritableFile.update_streamers`.
 
     Raises:
-        ArgumentTypeError: for descriptions that do not say which file they are of.
+        ArgumentTypeError: for descriptions that do not name the file they are of.
     """
     from ..file import Directory, File
 

@@ -99,7 +99,7 @@ def is_table(what: Any) -> bool:
 
 
 def types_of(said: Any) -> dict[str, Type] | None:
-    """The types of the columns where they are said; None where there are data in their place."""
+    """The types of the columns where they are given; None where there are data in their place."""
     if isinstance(said, ak.types.ArrayType):
         said = said.content
     if isinstance(said, ak.forms.Form):

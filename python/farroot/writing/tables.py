@@ -120,7 +120,7 @@ class WritableTable(Within):
         """Adds the entries of one batch, as columns by name; for the package only."""
         has_row_numbers = isinstance(batch, FrameColumns) and batch.has_row_numbers
         if has_row_numbers and INDEX not in self._columns.types:
-            # The types of the table were said without a column for the numbers of rows.
+            # The types of the table were given without a column for the numbers of rows.
             del batch[INDEX]
         self._add(batch)
 

@@ -73,8 +73,8 @@ def recreate(
             local file can be read: a crash leaves it beside the file's place, as ``.NAME.*.part``,
             with all clusters up to the last checkpoint. Give it another name then: the next writer
             of the same file removes it.
-        progress: As for :meth:`Tree.arrays`; told are entries that have been taken and bytes of
-            the file that its place has.
+        progress: As for :meth:`Tree.arrays`; it reports the entries that have been taken and the
+            bytes of the file that its place has.
 
     Raises:
         PermissionDeniedError: the place cannot be written to.
@@ -246,7 +246,8 @@ class WritableFile(Explaining):
             self._telling.close()
 
     def telling(self, function: Callable[[], T]) -> T:
-        """Calls a function, and tells also while this thread waits in it how far the file is."""
+        """Calls a function, and reports the progress of the file also while this thread waits in
+        it."""
         telling = self._telling
         if telling is None:
             return function()
@@ -294,8 +295,8 @@ class WritableFile(Explaining):
         none: they bring their own.
 
         Args:
-            streamers: A file that farroot has opened, all of whose descriptions are meant; or
-                several that uproot has read from files.
+            streamers: A file that farroot has opened, for all its descriptions; or several that
+                uproot has read from files.
 
         Raises:
             UnsupportedError: where a class is described otherwise already, and in an updated file
