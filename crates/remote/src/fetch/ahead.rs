@@ -1,4 +1,4 @@
-//! How far a read from a disk of this machine is prefetched ahead of its decoding.
+//! The distance of the prefetch from a disk of this machine ahead of the decoding.
 //!
 //! A link has to be kept full, and its round-trip times show when it is. A disk brings a file long
 //! before it is decoded, into fresh memory that the kernel has to clear and that has left the cache
