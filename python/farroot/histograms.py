@@ -206,8 +206,9 @@ class Binned(Object):
         filled = (self.values(flow=True) != 0) | (self.variances(flow=True) != 0)
         for number, axis in enumerate(self.axes):
             if axis.labels() and np.take(filled, 0, axis=number).any():
+                letter = _NAMES[number] if number < len(_NAMES) else f"number {number}"
                 raise UnsupportedError(
-                    f"{self!r} has entries below its {_NAMES[number]} axis of labels, and axes of "
+                    f"{self!r} has entries below its axis {letter}, of labels, and axes of "
                     "names in boost_histogram have no bin there: values(flow=True) has them"
                 )
 

@@ -198,7 +198,8 @@ def _tell_many(it: Any) -> dict[str, Any]:
 
 
 def _without_nan(told: dict[str, Any]) -> dict[str, Any]:
-    """ROOT's words: there is no error of an empty bin of polygons, which is 0 in other profiles."""
+    """There is no error of an empty bin of polygons, which is 0 in other profiles; and none where
+    rounding leaves a spread below zero."""
     if told["class"] != "TProfile2Poly":
         return told
     return {**told, "errors": [0.0 if math.isnan(each) else each for each in told["errors"]]}
@@ -367,7 +368,7 @@ def _told_by_root(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 def _read_as(path: Path, wanted: dict[str, Any], where: str, counts: Counter[str]) -> Iterator[str]:
     try:
-        yield from differences(where, tell(_read(path)), _with_borders(wanted), 1e-14)
+        yield from differences(where, _without_nan(tell(_read(path))), _with_borders(wanted), 1e-14)
     except farroot.UnsupportedError as why:
         counts["read: refused"] += 1
         counts[f"read: refused: {str(why)[-90:]}"] += 1
@@ -396,8 +397,9 @@ def _compared(path: Path, found: Any, wanted: Any, way: str, counts: Counter[str
     close = CLOSE if way.startswith("merged") else 1e-12 if way == "converted" else 0.0
     if way.startswith("merged") and "errors" in wanted:
         # ROOT's merger leaves some errors without a number.
-        pairs = zip(wanted["errors"], found["errors"], strict=True)
-        errors = [root if math.isfinite(root) else ours for root, ours in pairs]
+        ours = found["errors"] + [math.nan] * (len(wanted["errors"]) - len(found["errors"]))
+        pairs = zip(wanted["errors"], ours, strict=False)
+        errors = [root if math.isfinite(root) else our for root, our in pairs]
         wanted = {**wanted, "errors": errors}
     yield from differences(f"{where} (ROOT)", found, _kept(way, wanted), close)
     yield from _read_as(path, found, f"{where} (farroot)", counts)
