@@ -397,6 +397,11 @@ class Profile(Histogram):
 
     def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
+        if not self.weighted and (weights < 0).any():
+            raise UnsupportedError(
+                f"{self!r} has bins with a negative number of entries: weights below zero whose "
+                "squares it does not keep; hist and boost_histogram have no such bins"
+            )
         squares = self["fSumw2"] if len(self["fSumw2"]) == len(weights) else weights
         deviations = squares - weights * self._means() ** 2
         # Below zero by rounding, but for negative weights.
