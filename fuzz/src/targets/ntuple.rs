@@ -13,7 +13,7 @@ use rootfile::ntuple::{
     Anchor, Cluster, EnvelopeLink, FieldInterpretation, Names, PageUse, RNTuple,
 };
 use rootfile::tree::ClassTable;
-use rootfile::write::copy::{CopiedNTuple, SourceNTuple, Survivors, TakenEntries};
+use rootfile::write::copy::{CopiedNTuple, KeptEntries, SourceNTuple, Survivors};
 use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
@@ -95,7 +95,7 @@ fn taken(known: &Known, anchor: Anchor) -> usize {
     }
     let runs = (0..source.ntuple.entries.min(ELEMENTS_MAX / 3)).step_by(3).map(|at| at..at + 1);
     let survivors = Survivors::new(runs.collect());
-    let taken = TakenEntries { survivors: Some(&survivors), beside: None };
+    let taken = KeptEntries { survivors: Some(&survivors), new_columns: None };
     let Ok((_, part)) = CopiedNTuple::new(source, None, taken) else { return 0 };
     let mut pages: BTreeMap<usize, BTreeMap<usize, Bytes>> = BTreeMap::new();
     for (cluster, at, range) in part.places().filter(|(cluster, ..)| part.group(*cluster).is_some())
