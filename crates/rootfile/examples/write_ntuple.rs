@@ -21,7 +21,8 @@ mod write;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, first, seeds] = &arguments[..] else { panic!("FOLDER FIRST SEEDS") };
-    let (first, seeds): (u64, u64) = (first.parse().unwrap(), seeds.parse().unwrap());
+    let first: u64 = first.parse().unwrap();
+    let seeds: u64 = seeds.parse().unwrap();
     for seed in first..first + seeds {
         let mut seeded = seeded::Seeded(seed);
         let columns = seeded.columns();

@@ -48,7 +48,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn write(mut file: FileWriter, bytes: &mut Vec<u8>) -> farroot_rootfile::Result<()> {
     file.close();
     while let Some(write) = file.poll_write()? {
-        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        let start = write.offset as usize;
+        let end = write.offset as usize + write.bytes.len();
         bytes.resize(bytes.len().max(end), 0);
         bytes[start..end].copy_from_slice(&write.bytes);
     }

@@ -38,7 +38,8 @@ struct Further<'a> {
 
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (position, remaining) = (self.position(), self.remaining());
+        let position = self.position();
+        let remaining = self.remaining();
         f.debug_struct("Cursor")
             .field("position", &position)
             .field("remaining", &remaining)

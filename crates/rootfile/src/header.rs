@@ -73,8 +73,9 @@ impl Header {
         }
         let begin = u64::from(cursor.u32()?);
         let end = read_offset(&mut cursor, big)?;
-        let (free_offset, free_len, _free) =
-            (read_offset(&mut cursor, big)?, u64::from(cursor.u32()?), cursor.u32()?);
+        let free_offset = read_offset(&mut cursor, big)?;
+        let free_len = u64::from(cursor.u32()?);
+        let _free = cursor.u32()?;
         let name_len = u64::from(cursor.u32()?);
         let _units = cursor.u8()?;
         let compress = cursor.i32()?;
@@ -119,7 +120,8 @@ impl Header {
 /// A `TUUID`, behind its version.
 fn uuid(cursor: &mut Cursor<'_>) -> Result<u128> {
     let _version = cursor.u16()?;
-    let (high, low) = (cursor.u64()?, cursor.u64()?);
+    let high = cursor.u64()?;
+    let low = cursor.u64()?;
     Ok(u128::from(high) << 64 | u128::from(low))
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn noted(error: Error, compressed: &[u8]) -> Error {
 
 fn amid(compressed: &[u8]) -> Option<String> {
     let run = longest(compressed).filter(|run| run.len() >= RUN_MIN)?;
-    let (start, len) = (run.start, compressed.len());
+    let start = run.start;
+    let len = compressed.len();
     Some(format!("{} of its {len} bytes are zeros, from byte {start} on, {}", run.len(), why()))
 }
 

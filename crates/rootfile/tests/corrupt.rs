@@ -26,7 +26,8 @@ fn read_all(bytes: Vec<u8>) -> Option<Read> {
     known.supply(0, Bytes::from(bytes.clone()));
     let Ok(Progress::Ready(file)) = File::open(&known) else { return None };
     let Ok(Progress::Ready(directories)) = file.directories(&known) else { return None };
-    let (mut objects, mut trees) = (Vec::new(), Vec::new());
+    let mut objects = Vec::new();
+    let mut trees = Vec::new();
     for directory in directories.readable {
         for key in &directory.keys {
             objects.push((key.clone(), file.object_of(&known, key)));
@@ -133,7 +134,8 @@ fn every_wrong_number_at_every_place_of_a_tree_is_survived() {
     known.supply(0, Bytes::from(file.clone()));
     let Ok(Progress::Ready(opened)) = File::open(&known) else { panic!("a good file") };
     let Ok(Progress::Ready(key)) = opened.find(&known, "events") else { panic!("a good tree") };
-    let (start, stop) = (key.offset as usize, (key.offset + key.record_len) as usize);
+    let start = key.offset as usize;
+    let stop = (key.offset + key.record_len) as usize;
     for at in start..stop - 4 {
         let evil = EVIL[at % EVIL.len()].to_be_bytes();
         let mut file = file.clone();

@@ -372,7 +372,8 @@ fn envelopes_in_several_records() {
     assert!(lengths[0] > 1200, "{lengths:?}");
     let groups = opened.ntuple.groups.iter().map(|group| &group.page_list.range);
     assert!(groups.map(|range| range.end - range.start).all(|length| length > 600));
-    let (x, lists) = (opened.field("x").unwrap(), opened.field("lists").unwrap());
+    let x = opened.field("x").unwrap();
+    let lists = opened.field("lists").unwrap();
     for n in 0..100 {
         assert_eq!(shown(&x, n as usize), n.to_string());
         assert_eq!(shown(&lists, n as usize), list(n % 4, |k| n + k));

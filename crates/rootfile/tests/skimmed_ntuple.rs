@@ -75,7 +75,8 @@ fn copy(
     change: fn(Bytes) -> Bytes,
 ) -> Result<()> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
-    let (mut codecs, mut encoders) = (Codecs::new(), Encoders::default());
+    let mut codecs = Codecs::new();
+    let mut encoders = Encoders::default();
     copied.begin(part);
     let mut pages: BTreeMap<usize, BTreeMap<usize, Bytes>> = BTreeMap::new();
     for (cluster, at, range) in part.places() {
@@ -146,7 +147,8 @@ fn skimmed_as(
     Way { only, change, header_first }: &Way<'_>,
 ) -> Result<Bytes> {
     let compression = Compression::of_number(COMPRESSION).unwrap();
-    let (name, title) = ("out.root".into(), String::new());
+    let name = "out.root".into();
+    let title = String::new();
     let options = FileOptions { name, title, compression, uuid: 7, datime: 9 };
     let mut out = FileWriter::new(options)?;
     let mut encoders = Encoders::default();
@@ -179,7 +181,8 @@ fn skimmed_as(
     out.close();
     let mut bytes = Vec::new();
     while let Some(write) = out.poll_write()? {
-        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        let start = write.offset as usize;
+        let end = write.offset as usize + write.bytes.len();
         bytes.resize(bytes.len().max(end), 0);
         bytes[start..end].copy_from_slice(&write.bytes);
     }
@@ -192,7 +195,8 @@ fn as_they_are(page: Bytes) -> Bytes {
 
 /// Ascending runs of some of the entries, among them runs of a single one and long ones.
 fn runs(seeded: &mut Seeded, entries: u64) -> Vec<Range<u64>> {
-    let (mut runs, mut at) = (Vec::new(), 0);
+    let mut runs = Vec::new();
+    let mut at = 0;
     while at < entries {
         let start = at + seeded.below(40);
         let longest = [1, 5, 120][seeded.below(3) as usize];
@@ -233,7 +237,8 @@ fn entries_of_made_up_types() {
         let columns = seeded.columns();
         let arrays = seeded.arrays(&columns, 300);
         let input = written(&columns, &options(seed), arrays.clone());
-        let (one, two) = (runs(&mut seeded, 300), runs(&mut seeded, 300));
+        let one = runs(&mut seeded, 300);
+        let two = runs(&mut seeded, 300);
         let inputs = [(&input, one.clone()), (&input, two.clone())];
         let output = opened(skimmed(&inputs, None, as_they_are).unwrap());
         for (TableColumn { name, .. }, array) in columns.iter().zip(&arrays) {
@@ -258,7 +263,8 @@ fn beside(
     let mut ends = read(input).ends_of_clusters().collect::<Vec<u64>>().into_iter().peekable();
     let runs: Vec<_> = runs.iter().map(|run| run.start as usize..run.end as usize).collect();
     let kept: Vec<Arc<Array>> = arrays.iter().map(|array| array.gather(&runs).into()).collect();
-    let (mut encoders, mut count) = (Encoders::default(), 0);
+    let mut encoders = Encoders::default();
+    let mut count = 0;
     for part in divided(&kept, |seeded| 1 + seeded.below(90) as usize, 1) {
         count += part[0].len() as u64;
         while let Some(end) = ends.next_if(|end| survivors.rank(*end) <= count) {
@@ -283,7 +289,8 @@ fn new_columns_of_made_up_types() {
         };
         let new: Vec<TableColumn> = columns.iter().map(new).collect();
         let all = vec![0..300];
-        let (one, two) = (runs(&mut seeded, 300), runs(&mut seeded, 300));
+        let one = runs(&mut seeded, 300);
+        let two = runs(&mut seeded, 300);
         let inputs = [(&input, one), (&input, all), (&input, two)];
         let of = |(input, runs): &(&Bytes, Vec<_>)| beside(&new, &arrays, (input, runs));
         let new_columns: Vec<NTupleColumns> = inputs.iter().map(of).collect();

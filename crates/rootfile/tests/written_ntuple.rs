@@ -45,7 +45,8 @@ fn entries(array: &Array) -> Vec<String> {
 fn assert_holds(opened: &Opened, columns: &[TableColumn], arrays: &[Arc<Array>], what: &str) {
     for (column, array) in columns.iter().zip(arrays) {
         let read = opened.field(&column.name).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let (read, wanted) = (entries(&read), entries(array));
+        let read = entries(&read);
+        let wanted = entries(array);
         let place = read.iter().zip(&wanted).position(|(read, wanted)| read != wanted);
         let at = place.map(|at| (at, &read[at], &wanted[at]));
         assert!(at.is_none() && read.len() == wanted.len(), "{what}: {column:?} {at:?}");
@@ -72,7 +73,8 @@ fn options(seed: u64) -> RNTupleOptions {
 fn made_up_types_and_entries() {
     for seed in 0..60 {
         let mut seeded = Seeded(seed);
-        let (columns, options) = (seeded.columns(), options(seed));
+        let columns = seeded.columns();
+        let options = options(seed);
         let count = [0, 1, 300][seeded.below(3) as usize];
         let arrays = seeded.arrays(&columns, count);
         let once = written(&columns, &options, vec![arrays.clone()], 0);
@@ -159,7 +161,8 @@ fn equal_pages_are_stored_once() {
         assert_holds(&opened(bytes), &columns, &arrays, "copies");
         len
     };
-    let (one, ten) = (size(1), size(10));
+    let one = size(1);
+    let ten = size(10);
     assert!(ten < one + 1000, "{one} bytes, ten times {ten}");
 }
 

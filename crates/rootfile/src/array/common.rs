@@ -107,7 +107,8 @@ impl Array {
                 _ => Some(content.common_type(their)?.with_parameter(*parameter)),
             },
             (Array::Union { .. }, Array::Union { .. }) => {
-                let (mine, their) = (self.empty_like(), other.empty_like());
+                let mine = self.empty_like();
+                let their = other.empty_like();
                 (mine == their).then_some(mine)
             }
             (one, other) => common_of_lists(one, other),
@@ -181,7 +182,8 @@ impl Array {
 
 /// Numbers of a fixed shape beside arrays of a fixed length, and either beside lists.
 fn common_of_lists(one: &Array, other: &Array) -> Option<Array> {
-    let (mine, their) = (parts_of_regular(one.empty_like()), parts_of_regular(other.empty_like()));
+    let mine = parts_of_regular(one.empty_like());
+    let their = parts_of_regular(other.empty_like());
     match (mine, their, one, other) {
         (Some((length, mine)), Some((theirs, their)), ..) => {
             let content = mine.common_type(&their)?;

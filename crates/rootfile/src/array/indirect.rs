@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 
 /// Several runs of an optional array, with only those values that they need.
 pub(super) fn gather_option(index: &[i64], content: &Array, runs: &[Range<usize>]) -> Array {
-    let (mut gathered, mut values) = (Vec::new(), Vec::new());
+    let mut gathered = Vec::new();
+    let mut values = Vec::new();
     let mut end = 0;
     for run in runs {
         let chosen = &index[run.clone()];
@@ -31,7 +32,9 @@ pub(super) fn gather_union(
     let gathered_tags: Vec<i8> = chosen().map(|at| tags[at]).collect();
     let mut gathered: Vec<i64> = chosen().map(|at| index[at]).collect();
     let contents = contents.iter().enumerate().map(|(tag, content)| {
-        let (mut values, mut end, mut row) = (Vec::new(), 0, 0);
+        let mut values = Vec::new();
+        let mut end = 0;
+        let mut row = 0;
         for run in runs {
             let mine = || run.clone().filter(|at| tags[*at] as usize == tag);
             let used = used(mine().map(|at| index[at]));

@@ -382,7 +382,8 @@ impl Array {
     pub fn concat(parts: Vec<Array>) -> Result<Option<Array>> {
         let mut rest = parts.into_iter();
         let Some(mut joined) = rest.next() else { return Ok(None) };
-        let (mut entries, mut bytes) = (0, 0);
+        let mut entries = 0;
+        let mut bytes = 0;
         for part in rest.as_slice() {
             entries += part.len();
             bytes += part.nbytes();
@@ -459,7 +460,8 @@ fn width(shape: &[usize]) -> usize {
 
 fn slice_offsets(offsets: &[i64], entries: Range<usize>) -> (Vec<i64>, Range<usize>) {
     let chosen = &offsets[entries.start..=entries.end];
-    let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+    let first = chosen[0];
+    let last = chosen[chosen.len() - 1];
     (chosen.iter().map(|offset| offset - first).collect(), first as usize..last as usize)
 }
 
@@ -472,7 +474,8 @@ fn gather_offsets(offsets: &[i64], runs: &[Range<usize>]) -> (Vec<i64>, Vec<Rang
     let mut end = 0;
     for run in runs {
         let chosen = &offsets[run.start..=run.end];
-        let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+        let first = chosen[0];
+        let last = chosen[chosen.len() - 1];
         gathered.extend(chosen[1..].iter().map(|offset| offset - first + end));
         inner.push(first as usize..last as usize);
         end += last - first;

@@ -56,7 +56,8 @@ impl Offsets {
 /// # Panics
 /// Where there are no lists before number `first`.
 pub fn agree(common: &mut Vec<i64>, first: usize, ends: &[i64]) -> bool {
-    let (there, begun) = (&common[first..], ends[0]);
+    let there = &common[first..];
+    let begun = ends[0];
     let shift = there[0] - begun;
     let known = there.len().min(ends.len());
     if there[known - 1] != ends[known - 1] + shift {
@@ -124,7 +125,8 @@ mod tests {
     #[test]
     fn a_change_of_shared_offsets_is_one_s_own() {
         let shared = Arc::new(vec![0, 2]);
-        let (mut one, other) = (Offsets::from(shared.clone()), Offsets::from(shared));
+        let mut one = Offsets::from(shared.clone());
+        let other = Offsets::from(shared);
         one.to_mut().push(5);
         assert_eq!((&one[..], &other[..]), (&[0, 2, 5][..], &[0, 2][..]));
         assert!(one.shared().is_none());

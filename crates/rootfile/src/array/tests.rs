@@ -49,7 +49,8 @@ fn build(kind: usize, entries: usize, seed: &[u8]) -> Array {
         }
         _ => {
             let tags = tags(entries, seed);
-            let ((first, a), (second, b)) = (positions(&tags, 0), positions(&tags, 1));
+            let (first, a) = positions(&tags, 0);
+            let (second, b) = positions(&tags, 1);
             let index = first.iter().zip(second).map(|(a, b)| (*a).max(b).max(0)).collect();
             let contents = vec![build(0, a, seed), build(3, b, seed)];
             Array::Union { tags, index, contents }

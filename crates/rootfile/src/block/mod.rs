@@ -110,7 +110,8 @@ pub fn decompress_into<'b>(
         target.copy_from_slice(payload);
         return Ok(target);
     }
-    let (mut rest, mut start) = (payload, 0);
+    let mut rest = payload;
+    let mut start = 0;
     while !rest.is_empty() {
         let (header, source, after) = split_block(rest)?;
         codecs

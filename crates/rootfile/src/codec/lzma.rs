@@ -11,11 +11,13 @@ const MEMORY_BYTES_MAX: u64 = 128 << 20;
 pub fn decompress(source: &[u8], target: &mut [u8]) -> Result<usize> {
     let mut stream = Stream::new_stream_decoder(MEMORY_BYTES_MAX, 0).map_err(describe)?;
     loop {
-        let (read, written) = (stream.total_in() as usize, stream.total_out() as usize);
+        let read = stream.total_in() as usize;
+        let written = stream.total_out() as usize;
         let status = stream
             .process(&source[read..], &mut target[written..], Action::Finish)
             .map_err(describe)?;
-        let (read_now, written_now) = (stream.total_in() as usize, stream.total_out() as usize);
+        let read_now = stream.total_in() as usize;
+        let written_now = stream.total_out() as usize;
         if status == Status::StreamEnd {
             if read_now != source.len() {
                 return Err(Error::corrupt("bytes after the end of the LZMA stream"));

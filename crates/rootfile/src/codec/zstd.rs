@@ -115,7 +115,8 @@ fn prepared<'a>(
 
 /// A frame of several planes; `None` where there is no room for it.
 fn planes(context: &mut CCtx<'_>, planes: Chunks<'_, u8>, target: &mut [u8]) -> Option<usize> {
-    let (room, mut output) = (target.len(), OutBuffer::around(target));
+    let room = target.len();
+    let mut output = OutBuffer::around(target);
     context.set_pledged_src_size(Some(room as u64)).ok()?;
     let last = planes.len() - 1;
     for (number, plane) in planes.enumerate() {

@@ -153,7 +153,8 @@ impl<'w> Content<'w> {
         let mut numbers = memory::filled(T::default(), count)?;
         let mut runs = self.runs::<T, N>(at, &mut numbers);
         let each = runs.len().div_ceil(self.workers.count().max(1)).max(1);
-        let (payload, before) = (&self.payload, self.workers.before_writing());
+        let payload = &self.payload;
+        let before = self.workers.before_writing();
         let fill = move |runs: &mut [Run<'_, T>], codecs: &mut Codecs| {
             fill(runs, payload, codecs, before, convert)
         };
@@ -177,7 +178,8 @@ impl<'w> Content<'w> {
     /// The parts of an array, one for each block.
     fn runs<'t, T, const N: usize>(&'t self, at: usize, numbers: &'t mut [T]) -> Vec<Run<'t, T>> {
         let end = at + numbers.len() * N;
-        let (mut rest, mut next) = (numbers, 0);
+        let mut rest = numbers;
+        let mut next = 0;
         let reached = |block: &&Block| block.range.end > at && block.range.start < end;
         let run = |block: &'t Block| {
             let part = block.range.start.max(at)..block.range.end.min(end);

@@ -61,7 +61,8 @@ fn numbers_and_texts_are_the_same_in_blocks_as_in_one_piece() {
             (raw.len() - 12, Number::I64, 1),
             (raw.len(), Number::I64, 0),
         ] {
-            let (mut one, mut several) = (Cursor::new(&whole, 0), Cursor::over(&content, 0));
+            let mut one = Cursor::new(&whole, 0);
+            let mut several = Cursor::over(&content, 0);
             one.skip(at).unwrap();
             several.skip(at).unwrap();
             let found = several.numbers(number, count).unwrap();
@@ -82,7 +83,8 @@ fn small_reads_go_on_from_block_to_block() {
     let raw = raw();
     let whole = Bytes::from(raw.clone());
     let content = Content::new(payload(&raw, &LENS), raw.len(), &Alone).unwrap().unwrap();
-    let (mut one, mut several) = (Cursor::new(&whole, 50), Cursor::over(&content, 50));
+    let mut one = Cursor::new(&whole, 50);
+    let mut several = Cursor::over(&content, 50);
     for cursor in [&mut one, &mut several] {
         cursor.skip(BLOCK_LEN_MIN - 6).unwrap();
     }

@@ -425,10 +425,9 @@ fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
 /// A record's content as it is stored, and its length when it is decompressed.
 fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
     key.check_record(record)?;
-    let (Ok(key_len), Ok(content_len)) = (usize::try_from(key.key_len), key.content_len.try_into())
-    else {
-        return Err(Error::limit("a record beyond this machine's memory"));
-    };
+    let too_long = |_| Error::limit("a record beyond this machine's memory");
+    let key_len = usize::try_from(key.key_len).map_err(too_long)?;
+    let content_len = key.content_len.try_into().map_err(too_long)?;
     if key.content_len > OBJECT_LEN_MAX {
         let what = format!("an object of {} bytes", key.content_len);
         return Err(Error::limit(what).at(key.offset));

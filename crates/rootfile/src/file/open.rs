@@ -117,7 +117,8 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
     match known.get(0..HEADER_LEN.min(size)) {
         Some(bytes) => Ok(Progress::Ready(Header::read(&bytes)?)),
         None => {
-            let (head, record) = (known.sizes().head, known.sizes().record());
+            let head = known.sizes().head;
+            let record = known.sizes().record();
             let mut needs =
                 Needs { required: known.missing(0..head.min(size)), ..Needs::default() };
             if known.size().is_some() && size > head {
@@ -129,7 +130,8 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
 }
 
 fn top_directory(known: &Known, header: &Header) -> Result<Progress<DirectoryRecord>> {
-    let (start, stop) = (header.begin, header.begin + header.name_len + DIRECTORY_LEN);
+    let start = header.begin;
+    let stop = header.begin + header.name_len + DIRECTORY_LEN;
     let length = stop.min(header.end).saturating_sub(start);
     let range = header.range(start, length, "top directory")?;
     let bytes = ready!(bytes_of(known, range, "top directory")?);

@@ -97,7 +97,8 @@ impl Recovery {
         let stop = self.at.saturating_add(self.window).min(self.size);
         let further = stop.saturating_add(self.window).min(self.size);
         self.window = (self.window * 2).min(WINDOW_MAX);
-        let (required, speculative) = (known.missing(self.at..stop), known.missing(stop..further));
+        let required = known.missing(self.at..stop);
+        let speculative = known.missing(stop..further);
         Needs { required, speculative, ..Needs::default() }
     }
 

@@ -77,7 +77,9 @@ impl Filled {
         let maps: Vec<Vec<usize>> =
             self.axes.iter().zip(&before).map(|(now, then)| now.places_of(then)).collect();
         let place = |at: usize| {
-            let (mut rest, mut place, mut stride) = (at, 0, 1);
+            let mut rest = at;
+            let mut place = 0;
+            let mut stride = 1;
             for (map, axis) in maps.iter().zip(&self.axes) {
                 place += stride * map[rest % map.len()];
                 rest /= map.len();

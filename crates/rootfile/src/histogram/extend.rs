@@ -80,7 +80,8 @@ impl Filled {
         }
         for (at, content) in contents.iter().enumerate() {
             let mut rest = at;
-            let (mut place, mut stride) = (0, 1);
+            let mut place = 0;
+            let mut stride = 1;
             let mut is_inside = true;
             for (index, (then, now)) in before.iter().zip(&self.axes).enumerate() {
                 let bin = rest % then.cells();

@@ -157,7 +157,9 @@ impl Filled {
             return Ok(());
         }
         self.add_to("fEntries", 1.0);
-        let (mut cell, mut stride, mut is_within) = (0, 1, true);
+        let mut cell = 0;
+        let mut stride = 1;
+        let mut is_within = true;
         for (number, at) in value.iter().take(dimensions).enumerate() {
             let bin = self.find(number, *at)?;
             let axis = &self.axes[number];

@@ -99,7 +99,8 @@ fn split(number: f64) -> (f64, i32) {
 
 impl Limits {
     fn make_whole(&mut self, below: f64, above: f64) {
-        let (min, max) = (self.min.trunc(), self.max.trunc());
+        let min = self.min.trunc();
+        let max = self.max.trunc();
         self.min = if self.min < 0.0 && self.min != min { min - 1.0 } else { min };
         self.max = match self.max {
             part if part > 0.0 && part != max => max + 1.0,
@@ -138,7 +139,8 @@ fn optimized(min: f64, max: f64, wanted: usize) -> [f64; 3] {
             return [min, high, width];
         }
         let floor = |number: f64| number.trunc() - if number < 0.0 { 1.0 } else { 0.0 };
-        let (first, last) = (floor(min / width), floor(high / width + 1.00001));
+        let first = floor(min / width);
+        let last = floor(high / width + 1.00001);
         let limits = [width * first, width * last];
         let bins = last - first;
         if wanted <= 1.0 && bins != 1.0 {

@@ -26,7 +26,8 @@ impl Cells<'_> {
         let mut all = moments(0.0, 0.0, [0.0; 3]);
         for at in 0..count {
             let mut rest = at;
-            let (mut centres, mut is_within) = ([0.0; 3], true);
+            let mut centres = [0.0; 3];
+            let mut is_within = true;
             for (number, axis) in self.axes.iter().enumerate() {
                 let bin = rest % axis.cells();
                 rest /= axis.cells();

@@ -93,7 +93,9 @@ impl Anchor {
 
 fn link(cursor: &mut Cursor<'_>) -> Result<EnvelopeLink> {
     let at = cursor.clone();
-    let (offset, stored, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+    let offset = cursor.u64()?;
+    let stored = cursor.u64()?;
+    let length = cursor.u64()?;
     match offset.checked_add(stored) {
         Some(end) => Ok(EnvelopeLink { range: offset..end, length }),
         None => Err(at.corrupt(format!("{stored} bytes at {offset}"))),

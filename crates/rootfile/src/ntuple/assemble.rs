@@ -87,7 +87,8 @@ impl FieldInterpretation {
     /// # Errors
     /// As [`FieldInterpretation::pages`].
     pub fn stretches(&self, cluster: &Cluster, runs: &[Range<u64>]) -> Result<Vec<Range<u64>>> {
-        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(Vec::new()) };
+        let Some(first) = runs.first() else { return Ok(Vec::new()) };
+        let Some(last) = runs.last() else { return Ok(Vec::new()) };
         let mut pages = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             // Inside of collections all pages are read for any entry.
@@ -199,7 +200,8 @@ impl Slot {
         let scaled = |entry: u64| {
             entry.checked_mul(per_entry).ok_or_else(|| Error::corrupt("too many elements"))
         };
-        let (start, end) = (scaled(entries.start)?, scaled(entries.end)?);
+        let start = scaled(entries.start)?;
+        let end = scaled(entries.end)?;
         // The first collection begins where the one before ends.
         let before = u64::from(matches!(self.element, Element::Index { .. }));
         Ok(Some(start.saturating_sub(before)..end))
@@ -417,7 +419,8 @@ impl EnvelopeReader<'_> {
             at = range.end.min(zeros);
         }
         for (used, stored) in pages {
-            let (first, end) = (used.first, used.first + u64::from(used.page.elements));
+            let first = used.first;
+            let end = used.first + u64::from(used.page.elements);
             if end <= at {
                 continue;
             }

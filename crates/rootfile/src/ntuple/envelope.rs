@@ -65,7 +65,8 @@ impl Envelope {
         let mut reader = EnvelopeReader::new(covered);
         let head = reader.u64()?;
         if head & 0xffff != kind as u64 {
-            let (found, expected) = (head & 0xffff, kind as u64);
+            let found = head & 0xffff;
+            let expected = kind as u64;
             let what = format!("an envelope of type {found} where {expected} was expected");
             return Err(Error::corrupt(what));
         }

@@ -100,7 +100,8 @@ impl RNTuple {
             }
         };
         let Progress::Ready(header) = &header else {
-            let (required, next) = (lacks(&header), footer.page_lists(known));
+            let required = lacks(&header);
+            let next = footer.page_lists(known);
             return Ok(Progress::NeedsData(Needs { required, next, ..Needs::default() }));
         };
         let (mut schema, header_checksum) =

@@ -111,8 +111,10 @@ pub(super) fn page_list(
 
 fn summary(reader: &mut EnvelopeReader<'_>) -> Result<Range<u64>> {
     let at = reader.clone();
-    let (first, word) = (reader.u64()?, reader.u64()?);
-    let (entries, flags) = (word & (u64::MAX >> 8), word >> 56);
+    let first = reader.u64()?;
+    let word = reader.u64()?;
+    let entries = word & (u64::MAX >> 8);
+    let flags = word >> 56;
     if flags & SHARDED != 0 {
         return Err(Error::unsupported("an RNTuple with sharded clusters"));
     }

@@ -162,7 +162,8 @@ impl<'a> EnvelopeReader<'a> {
         let mut first = 0;
         loop {
             let flags = self.u64()?;
-            let (more, bits) = (flags >> 63 == 1, flags & (u64::MAX >> 1));
+            let more = flags >> 63 == 1;
+            let bits = flags & (u64::MAX >> 1);
             if bits != 0 {
                 let spelled = |flag: usize| match FEATURES.get(flag) {
                     Some(name) => format!("{flag} ({name})"),

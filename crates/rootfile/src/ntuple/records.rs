@@ -39,7 +39,8 @@ impl Several {
     /// # Errors
     /// `Corrupt` where one record cannot hold the places of the others; `Limit`.
     pub fn of(range: &Range<u64>, record: u64) -> Result<Option<Several>> {
-        let (start, length) = (range.start, range.end - range.start);
+        let start = range.start;
+        let length = range.end - range.start;
         if record == 0 || length <= record {
             return Ok(None);
         }
@@ -88,7 +89,8 @@ impl Several {
     pub fn bytes(&self, known: &Known, what: &str) -> Result<Progress<Bytes>> {
         // The content of the first record comes with the places.
         ready!(bytes_of(known, self.start..self.start + self.record, what)?);
-        let (mut whole, mut missing) = (Vec::new(), Needs::default());
+        let mut whole = Vec::new();
+        let mut missing = Needs::default();
         for piece in ready!(self.pieces(known, what)?) {
             match bytes_of(known, piece, what)? {
                 Progress::Ready(part) => whole.extend_from_slice(&part),
@@ -202,7 +204,8 @@ mod tests {
         known.supply(0, wrong.into());
         assert!(split_pages(&known, &mut cluster(100..144), RECORD).is_err(), "behind all files");
         // So many pages at one place that their pieces would take more than the file.
-        let (mut many, page) = (cluster(100..110), cluster(100..2100));
+        let mut many = cluster(100..110);
+        let page = cluster(100..2100);
         many[0].columns[0].pages = vec![page[0].columns[0].pages[0].clone(); 600_000];
         let known = Known::new(Some(4000));
         let error = split_pages(&known, &mut many, 1000).unwrap_err();

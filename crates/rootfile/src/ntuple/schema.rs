@@ -142,7 +142,8 @@ impl Schema {
     fn add_field(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let id = self.fields.len() as u32;
         let at = reader.clone();
-        let (field_version, type_version) = (reader.u32()?, reader.u32()?);
+        let field_version = reader.u32()?;
+        let type_version = reader.u32()?;
         let parent = Some(reader.u32()?).filter(|parent| *parent != id);
         let role = match reader.u16()? {
             0 => Role::Leaf,
@@ -204,8 +205,11 @@ impl Schema {
     fn add_column(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let id = self.columns.len() as u32;
         let at = reader.clone();
-        let (kind, bits, field) = (reader.u16()?, reader.u16()?, reader.u32()?);
-        let (flags, representation) = (reader.u16()?, reader.u16()?);
+        let kind = reader.u16()?;
+        let bits = reader.u16()?;
+        let field = reader.u32()?;
+        let flags = reader.u16()?;
+        let representation = reader.u16()?;
         // Below zero the column is suppressed, too: another representation has these elements.
         let deferred = flags & COLUMN_DEFERRED != 0 && reader.i64()? > 0;
         let range = match flags & COLUMN_RANGE {
@@ -222,7 +226,8 @@ impl Schema {
 
     fn add_alias(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let at = reader.clone();
-        let (physical, field) = (reader.u32()?, reader.u32()?);
+        let physical = reader.u32()?;
+        let field = reader.u32()?;
         match self.fields.get_mut(field as usize) {
             Some(field) if (physical as usize) < self.columns.len() => field.columns.push(physical),
             _ => return Err(at.corrupt(format!("field {field} shows column {physical}"))),
@@ -232,7 +237,8 @@ impl Schema {
 
     /// Adds the fields and columns of another schema behind its own.
     pub(crate) fn append(&mut self, other: &Schema) {
-        let (fields, columns) = (self.fields.len() as u32, self.columns.len() as u32);
+        let fields = self.fields.len() as u32;
+        let columns = self.columns.len() as u32;
         self.fields.extend(other.fields.iter().map(|field| Field {
             parent: field.parent.map(|parent| parent + fields),
             source: field.source.map(|source| source + fields),

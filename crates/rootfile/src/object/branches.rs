@@ -270,7 +270,8 @@ impl ObjectReader<'_> {
         let ShortLayout { steps, layout } = short;
         self.charge(layout.members.len())?;
         let mut values = Vec::with_capacity(layout.members.len());
-        let (mut ends, mut depth) = ([0; DEPTH_MAX], 0);
+        let mut ends = [0; DEPTH_MAX];
+        let mut depth = 0;
         for step in steps {
             match step {
                 Step::Skip(len) => cursor.skip(*len)?,

@@ -22,7 +22,8 @@ impl ObjectReader<'_> {
         class: ClassRef,
         cursor: &mut Cursor<'_>,
     ) -> Result<()> {
-        let (at, len) = (cursor.position(), cursor.remaining());
+        let at = cursor.position();
+        let len = cursor.remaining();
         self.deferred.objects.push(DeferredObject { id, class, at, len });
         self.deferred.any = true;
         cursor.skip(len)

@@ -117,7 +117,8 @@ fn branch_clones(reader: &mut ObjectReader<'_>, cursor: &mut Cursor<'_>) -> Resu
     const SHORT_COUNTS_LEN: usize = 32;
     ObjectHeader::read(cursor)?;
     tobject(cursor)?;
-    let (name, title) = (cursor.text()?, cursor.text()?);
+    let name = cursor.text()?;
+    let title = cursor.text()?;
     cursor.skip(SETTINGS_LEN)?;
     // A pointer with its length in front, as later versions have it, begins in no other way.
     let mut ahead = cursor.clone();
@@ -157,7 +158,8 @@ fn tree_index(version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
     let base = ObjectHeader::read(cursor)?;
     let len = base.len.ok_or_else(|| cursor.corrupt("a tree index without a base class"))?;
     cursor.skip(len)?;
-    let (major, minor) = (cursor.text()?, cursor.text()?);
+    let major = cursor.text()?;
+    let minor = cursor.text()?;
     let arrays = if version > 1 { 3 } else { 2 };
     let there = cursor.clone().remaining().saturating_sub(8) / (8 * arrays);
     let count = usize::try_from(cursor.u64()?).ok().filter(|count| *count <= there);

@@ -49,7 +49,8 @@ fn paragraph_infos(paragraph: &str) -> Vec<(bool, StreamerInfo)> {
     let (class, before_file) =
         class.strip_suffix('!').map_or((class, false), |class| (class, true));
     let (first, last) = versions.split_once('-').unwrap_or((versions, versions));
-    let (Ok(first), Ok(last)) = (first.parse(), last.parse()) else { return Vec::new() };
+    let Ok(first) = first.parse() else { return Vec::new() };
+    let Ok(last) = last.parse() else { return Vec::new() };
     let elements: Vec<StreamerElement> =
         members.split(';').map(str::trim).filter(|text| !text.is_empty()).map(element).collect();
     let info = |version: i32| StreamerInfo {

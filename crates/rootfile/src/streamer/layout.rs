@@ -209,7 +209,9 @@ fn enumerated(collection: Collection, element: &StreamerElement) -> Collection {
 }
 
 fn unsupported(element: &StreamerElement, what: &str) -> MemberKind {
-    let (name, type_name, code) = (&element.name, &element.type_name, element.type_code);
+    let name = &element.name;
+    let type_name = &element.type_name;
+    let code = element.type_code;
     MemberKind::Unsupported(format!("{what} {name} of type {type_name} (code {code})"))
 }
 

@@ -174,7 +174,8 @@ impl Streamers {
     fn all_heirs(&self) -> BTreeMap<ClassId, Vec<ClassId>> {
         let mut heirs: BTreeMap<ClassId, Vec<ClassId>> = BTreeMap::new();
         for heir in (0..self.classes.len() as u32).map(ClassId) {
-            let (mut bases, mut known) = (vec![heir], BTreeSet::from([heir]));
+            let mut bases = vec![heir];
+            let mut known = BTreeSet::from([heir]);
             while let Some(class) = bases.pop() {
                 let versions = &self.class(class).versions;
                 let direct = versions.iter().flat_map(|version| version.layout.bases());
@@ -207,7 +208,7 @@ impl Streamers {
         if class == base {
             return true;
         }
-        let (Some(id), true) = (self.id(class), depth > 0) else { return false };
+        let Some(id) = self.id(class).filter(|_| depth > 0) else { return false };
         self.classes[id.0 as usize].versions.iter().any(|version| {
             version
                 .layout

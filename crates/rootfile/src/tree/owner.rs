@@ -21,9 +21,8 @@ impl Tree {
     /// # Errors
     /// `Corrupt`, with both branches.
     pub fn check_owner(&self, branch: BranchId, basket: &BasketRef, record: &Bytes) -> Result<()> {
-        let (Some(range), Some(own)) = (basket.place.stored(), self.branch(branch)) else {
-            return Ok(());
-        };
+        let Some(range) = basket.place.stored() else { return Ok(()) };
+        let Some(own) = self.branch(branch) else { return Ok(()) };
         // The reader of the basket reports a record that is no key.
         let Ok(key) = Key::of_record(record, range.start) else { return Ok(()) };
         if key.name == own.name {

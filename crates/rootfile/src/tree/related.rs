@@ -38,7 +38,8 @@ impl TreeIndex {
 
 /// The first position of which `before` is not true; it is true of all before that.
 fn first(len: usize, before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, len);
+    let mut low = 0;
+    let mut high = len;
     while low < high {
         let middle = low + (high - low) / 2;
         if before(middle) { low = middle + 1 } else { high = middle }
@@ -52,7 +53,8 @@ pub(super) fn friends(tree: ObjectRef<'_>) -> Result<Vec<FriendPlace>> {
         return Ok(Vec::new());
     }
     let friend = |element: ObjectRef<'_>| {
-        let (name, tree) = (element.string("fName")?, element.string("fTreeName")?);
+        let name = element.string("fName")?;
+        let tree = element.string("fTreeName")?;
         Ok(FriendPlace { name, tree, file: element.string("fTitle")? })
     };
     tree.objects("fFriends")?.into_iter().flatten().map(friend).collect()

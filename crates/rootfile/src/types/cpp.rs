@@ -154,7 +154,8 @@ fn collection(name: &str, template: &str, arguments: &[&str], depth: usize) -> T
         "map" | "multimap" | "unordered_map" | "unordered_multimap" => match used(2).as_deref() {
             Some([key, value]) => {
                 let spelled = format!("std::{template}<{}, {}>", spell(key), spell(value));
-                let (key, value) = (Box::new(key.clone()), Box::new(value.clone()));
+                let key = Box::new(key.clone());
+                let value = Box::new(value.clone());
                 let pair = format!("pair<{},{}>", arguments[0], arguments[1]);
                 Type::Map { spelled, multi: template.contains("multi"), pair, key, value }
             }
@@ -177,7 +178,8 @@ fn split_template(name: &str) -> Option<(&str, Vec<&str>)> {
     let (template, rest) = name.split_once('<')?;
     let inner = rest.trim_end().strip_suffix('>')?;
     let mut arguments = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
+    let mut depth = 0usize;
+    let mut start = 0;
     for (at, letter) in inner.char_indices() {
         match letter {
             '<' => depth += 1,

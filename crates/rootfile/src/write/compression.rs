@@ -179,7 +179,8 @@ impl Encoders {
         if !compression.is_class() {
             return Ok((compression, payload.len()));
         }
-        let (level, len) = (compression.codec_level(), payload.len());
+        let level = compression.codec_level();
+        let len = payload.len();
         for (_, effort) in TRIED.into_iter().filter(|(above, _)| level > *above) {
             let lower = Compression { exact: Some(effort), ..compression };
             payload.clear();
@@ -243,7 +244,8 @@ mod tests {
     #[test]
     fn what_is_compressed_is_decompressed() {
         let text: Vec<u8> = (0..40_000u32).flat_map(|n| (n / 7).to_be_bytes()).collect();
-        let (mut encoders, mut codecs) = (Encoders::default(), Codecs::new());
+        let mut encoders = Encoders::default();
+        let mut codecs = Codecs::new();
         for number in [0, 101, 109, 207, 401, 404, 501, 505, 509] {
             let compression = Compression::of_number(number).unwrap();
             assert_eq!(compression.number(), number);
@@ -319,7 +321,8 @@ mod tests {
         let noise = |n: u64| XxHash64::oneshot(n, &[]) as u8;
         let plane = |mask: u8| (0..20_000).map(move |n| noise(n) & mask);
         let content: Vec<u8> = plane(0xff).chain(plane(7)).chain(plane(3)).collect();
-        let (mut encoders, mut codecs) = (Encoders::default(), Codecs::new());
+        let mut encoders = Encoders::default();
+        let mut codecs = Codecs::new();
         let compression =
             Compression { exact: Some(Effort::Level(1)), ..Compression::of_number(505).unwrap() };
         let mut of = |plane_len: usize| {

@@ -96,7 +96,8 @@ mod tests {
     use crate::key::Key;
 
     fn head(class: &str, name: &str) -> KeyHead {
-        let (class, name) = (class.to_owned(), name.to_owned());
+        let class = class.to_owned();
+        let name = name.to_owned();
         KeyHead { class, name, title: "t".into(), datime: 7, cycle: 2, directory: 100, extra: 0 }
     }
 

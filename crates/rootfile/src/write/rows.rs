@@ -111,12 +111,14 @@ impl Rows {
     /// As [`Rows::push`].
     pub fn check(&self, arrays: &[Arc<Array>]) -> Result<usize> {
         if arrays.len() != self.columns.len() {
-            let (there, wanted) = (arrays.len(), self.columns.len());
+            let there = arrays.len();
+            let wanted = self.columns.len();
             return Err(Error::unsupported(format!("{there} arrays for {wanted} columns")));
         }
         let entries = arrays.first().map_or(0, |array| array.len());
         for (array, column) in arrays.iter().zip(&self.columns) {
-            let (len, first) = (array.len(), &self.columns[0].name);
+            let len = array.len();
+            let first = &self.columns[0].name;
             let checked = match len == entries {
                 true => column.entry.check(array).and_then(|()| check_content(array)),
                 false => Err(Error::unsupported(format!("{len} entries, {first} has {entries}"))),

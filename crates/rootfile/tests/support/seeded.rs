@@ -156,7 +156,9 @@ pub fn divided(
     seed: u64,
 ) -> Vec<Vec<Arc<Array>>> {
     let entries = arrays.first().map_or(0, |array| array.len());
-    let (mut seeded, mut first, mut parts) = (Seeded(seed), 0, Vec::new());
+    let mut seeded = Seeded(seed);
+    let mut first = 0;
+    let mut parts = Vec::new();
     while first < entries {
         let end = entries.min(first + part(&mut seeded));
         parts.push(arrays.iter().map(|array| Arc::new(array.slice(first..end))).collect());

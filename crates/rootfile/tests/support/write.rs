@@ -30,7 +30,9 @@ impl Writing {
         };
         let mut file = FileWriter::new(options).unwrap();
         let table = file.add_table(DirectoryId::TOP, name, table);
-        let (encoders, done, bytes) = (Encoders::default(), Vec::new(), Vec::new());
+        let encoders = Encoders::default();
+        let done = Vec::new();
+        let bytes = Vec::new();
         Writing { file, table, encoders, done, bytes, order }
     }
 
@@ -63,7 +65,8 @@ impl Writing {
             any = true;
         }
         while let Some(write) = self.file.poll_write().unwrap() {
-            let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+            let start = write.offset as usize;
+            let end = write.offset as usize + write.bytes.len();
             assert!(start <= self.bytes.len(), "forward only");
             self.bytes.resize(self.bytes.len().max(end), 0);
             self.bytes[start..end].copy_from_slice(&write.bytes);

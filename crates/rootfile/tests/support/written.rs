@@ -29,8 +29,7 @@ pub struct Written {
 
 impl Written {
     pub fn new(file: FileWriter, seed: u64) -> Self {
-        let (bytes, encoders) = (Vec::new(), Encoders::default());
-        Written { file, bytes, encoders, dice: Dice::new(seed) }
+        Written { file, bytes: Vec::new(), encoders: Encoders::default(), dice: Dice::new(seed) }
     }
 
     /// Does all pending work; results come back in another order.
@@ -53,7 +52,8 @@ impl Written {
 
     fn write(&mut self) {
         while let Some(write) = self.file.poll_write().expect("all fits") {
-            let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+            let start = write.offset as usize;
+            let end = write.offset as usize + write.bytes.len();
             assert!(start <= self.bytes.len(), "forward only");
             self.bytes.resize(self.bytes.len().max(end), 0);
             self.bytes[start..end].copy_from_slice(&write.bytes);

@@ -66,7 +66,8 @@ pub fn page_as(
     if length > PAGE_LEN_MAX {
         return Err(Error::limit(format!("a page of {length} bytes")));
     }
-    let (count, length) = (page.elements as usize, length as usize);
+    let count = page.elements as usize;
+    let length = length as usize;
     if payload.len() == length {
         return encoding.decode(payload, count, elements);
     }

@@ -22,7 +22,8 @@ fn chain(length: usize, at: usize) -> (Vec<u8>, Vec<usize>) {
     }
     let counted = |size: usize| (size as u32 | 0x4000_0000).to_be_bytes();
     let class = (at + 4) as u32 + KEY_LEN as u32 + 2;
-    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut places = Vec::new();
     for (n, size) in sizes[..length].iter().enumerate() {
         places.push(at + bytes.len());
         bytes.extend(counted(size - 4));

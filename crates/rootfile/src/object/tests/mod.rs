@@ -14,7 +14,9 @@ use crate::types::code;
 const KEY_LEN: u64 = 40;
 
 fn element(class: &str, name: &str, type_code: i32, type_name: &str) -> StreamerElement {
-    let (class, name, type_name) = (class.into(), name.into(), type_name.into());
+    let class = class.into();
+    let name = name.into();
+    let type_name = type_name.into();
     StreamerElement { class, name, type_code, type_name, ..StreamerElement::default() }
 }
 

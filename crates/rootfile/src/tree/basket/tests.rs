@@ -137,7 +137,8 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn embedded_baskets_have_offsets_in_front() {
-    let (entries, offsets) = (&COUNTED[KEY_LEN..77], &COUNTED[77..]);
+    let entries = &COUNTED[KEY_LEN..77];
+    let offsets = &COUNTED[77..];
     let expected = stored(COUNTED, 3).unwrap();
     assert_eq!(embedded(&embed(11, offsets, entries), 3).unwrap(), expected);
     assert_eq!(embedded(&embed(51, &[offsets, offsets].concat(), entries), 3).unwrap(), expected);

@@ -97,7 +97,8 @@ fn list(header: StreamedHeader, bytes: &mut Bytes<'_>, content: &mut Array) -> R
 fn clones(header: StreamedHeader, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
     let bits = beginning(header, bytes)?;
     let named = bytes.text()?;
-    let (count, _) = (bytes.u32()? as usize, bytes.take(4)?);
+    let count = bytes.u32()? as usize;
+    bytes.take(4)?;
     if count == 0 {
         // Member by member, their headers are there all the same.
         let left = header.end.and_then(|end| bytes.len().checked_sub(end));

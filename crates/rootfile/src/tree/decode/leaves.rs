@@ -117,10 +117,8 @@ fn text_size(bytes: &[u8]) -> Option<usize> {
 
 /// The count in a leaf: 0 where it is negative.
 fn count_at(leaf: &Layout, bytes: &[u8]) -> Option<usize> {
-    let (Layout::Scalars { scalar, .. }, Array::Numbers { mut numbers, .. }) = (leaf, leaf.empty())
-    else {
-        return None;
-    };
+    let Layout::Scalars { scalar, .. } = leaf else { return None };
+    let Array::Numbers { mut numbers, .. } = leaf.empty() else { return None };
     extend(*scalar, &mut numbers, bytes.get(..scalar.size())?).ok()?;
     integer(&numbers, 0).map(|count| usize::try_from(count).unwrap_or(0))
 }

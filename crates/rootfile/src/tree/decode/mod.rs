@@ -402,7 +402,8 @@ fn decode_counts(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array)
 
 /// The bytes of entries of one length, as they are.
 fn decode_equal(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) -> Result<()> {
-    let (data, all) = (basket.data, basket.entries);
+    let data = basket.data;
+    let all = basket.entries;
     let Some(size) = data.len().checked_div(all).filter(|size| size * all == data.len()) else {
         return Err(no_offsets());
     };
@@ -484,11 +485,13 @@ fn columns_of_record(
 
 /// Adds where the entries at `stored` bytes end, counted in items of `size` bytes.
 fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> {
-    let (first, last) = (stored[0], offsets[offsets.len() - 1]);
+    let first = stored[0];
+    let last = offsets[offsets.len() - 1];
     memory::room(offsets, stored.len())?;
     let whole = if size.is_power_of_two() {
         // A shift of vectors; a division takes as long as all else of an entry.
-        let (shift, mask) = (size.ilog2(), (size - 1) as u32);
+        let shift = size.ilog2();
+        let mask = (size - 1) as u32;
         let mut remainders = 0;
         offsets.extend(stored[1..].iter().map(|end| {
             let reach = end - first;

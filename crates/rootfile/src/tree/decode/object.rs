@@ -284,7 +284,9 @@ pub fn arrays_in(
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {
-    let (mut layout, mut column, mut each) = (layout, column, 1usize);
+    let mut layout = layout;
+    let mut column = column;
+    let mut each = 1usize;
     loop {
         match (layout, column) {
             (Layout::Counted(counted), column) => {
@@ -394,7 +396,8 @@ pub fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
         // The other half of a byte count; then comes the version.
         bytes.take(4)?;
     }
-    let (id, bits) = (bytes.u32()?, bytes.u32()?);
+    let id = bytes.u32()?;
+    let bits = bytes.u32()?;
     if bits & IS_REFERENCED != 0 {
         bytes.take(2)?;
     }

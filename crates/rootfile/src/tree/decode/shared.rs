@@ -80,9 +80,8 @@ impl Interpretation {
 
 /// Whether offsets in items of `size` bytes are those in bytes. Both ascend.
 fn are_ends(there: &[i64], stored: &[u32], size: usize) -> bool {
-    let (Some((first, last)), Some((begun, end))) = (ends(there), ends(stored)) else {
-        return false;
-    };
+    let Some((first, last)) = ends(there) else { return false };
+    let Some((begun, end)) = ends(stored) else { return false };
     let reach = usize::try_from(last - first).ok().and_then(|items| items.checked_mul(size));
     if reach != Some((end - begun) as usize) {
         return false;

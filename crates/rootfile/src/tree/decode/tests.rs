@@ -172,7 +172,8 @@ fn items_of_unknown_classes_may_be_numbers() {
     let mixed = basket(&mixed, Some(&[0, 10, 28, 38]), 3);
     let refused = decode(&metals, &mixed, 0..3).unwrap_err();
     assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
-    let (some, nothing) = (&parts[1], decode(&metals, &mixed, 2..3).unwrap());
+    let some = &parts[1];
+    let nothing = decode(&metals, &mixed, 2..3).unwrap();
     assert!(some.clone().append(&nothing).is_err());
 }
 
@@ -212,7 +213,8 @@ fn array_of_objects() -> Vec<u8> {
 
 /// The column of that list, with this one object in it.
 fn list_of_two(object: Array) -> Array {
-    let (tags, index) = (vec![0, -1, 0], vec![0, -1, 0]);
+    let tags = vec![0, -1, 0];
+    let index = vec![0, -1, 0];
     let union = Array::Union { tags, index, contents: vec![object] };
     Array::List {
         offsets: vec![0, 3].into(),
@@ -266,7 +268,8 @@ fn containers_in_containers_have_an_end() {
 #[test]
 fn parts_with_objects_of_other_classes_are_joined() {
     let objects = |contents: Vec<Array>, tags: &[i8]| {
-        let (tags, index) = (tags.to_vec(), vec![0; tags.len()]);
+        let index = vec![0; tags.len()];
+        let tags = tags.to_vec();
         Array::Union { tags, index, contents }.with_parameter(ArrayParameter::Objects)
     };
     let text = Array::Strings { offsets: vec![0, 1], bytes: b"a".to_vec() };
@@ -335,7 +338,8 @@ fn counted_pointers_in_an_array_share_a_flag() {
 fn arrays_of_nothing_are_held_to_the_bytes_of_the_entry() {
     let lists = |arrays| {
         let item = Box::new(Layout::number(Number::I16));
-        let (by, prefix) = (Counter::Field(0), Prefix::Flag);
+        let by = Counter::Field(0);
+        let prefix = Prefix::Flag;
         let counted = Layout::Counted(Counted { by, triangle: false, prefix, item });
         let all = Layout::Regular { framed: false, length: arrays, item: Box::new(counted) };
         let members = vec![("n".into(), Layout::number(Number::I32)), ("a".into(), all)];

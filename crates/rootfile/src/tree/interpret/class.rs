@@ -175,9 +175,8 @@ impl<'a> Compiler<'a> {
 
     /// The key or value of a map where that is an enumeration, of which only its pair says so.
     fn number_in(&self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
-        let (Type::Class(name), Some(info)) = (kind, self.classes.info(pair, None)) else {
-            return Ok(None);
-        };
+        let Type::Class(name) = kind else { return Ok(None) };
+        let Some(info) = self.classes.info(pair, None) else { return Ok(None) };
         let member = info.elements.iter().find(|member| member.name == element);
         let code = member.filter(|_| !self.describes(name)).map_or(0, |member| member.type_code);
         let basic = Basic::of(code, "", "")?.filter(|basic| !basic.pointer);
@@ -320,7 +319,8 @@ impl<'a> Compiler<'a> {
     /// ATLAS's links, which all have the members of their base class.
     fn of_link(&mut self, class: &str) -> Result<Record> {
         let base = self.record("ElementLinkBase", None, None)?;
-        let (names, size) = (base.names.clone(), base.size);
+        let names = base.names.clone();
+        let size = base.size;
         let parts = vec![Part::Base { at: Some(0), version: 0, record: base, is_object: false }];
         let versions = vec![Version::new(0, 0, parts)];
         Ok(Record { class: Some(class.to_owned()), ..Record::of_parts(names, size, versions) })

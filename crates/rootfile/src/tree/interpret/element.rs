@@ -77,7 +77,8 @@ impl Fields<'_> {
     /// One value an entry: a member of an object that was split, or a whole object.
     fn single(&self, tree: &Tree, classes: &Streamers) -> Result<Interpretation> {
         if let Some((basic, shape)) = self.basic(classes)? {
-            let (scalar, inner) = (basic.scalar, brackets(&shape));
+            let scalar = basic.scalar;
+            let inner = brackets(&shape);
             let layout = shaped(scalar, &shape);
             let dimensions = self.dimensions();
             if basic.pointer && !dimensions.is_empty() {
@@ -134,7 +135,8 @@ impl Fields<'_> {
         let Layout::Scalars { scalar, .. } = &item else { return Err(self.unsupported("")) };
         let name = format!("{}[]{}", scalar.typename(), brackets(dimensions));
         let counter = counter.ok_or_else(|| self.unsupported(&name))?;
-        let (by, prefix) = (Counter::Branch, Prefix::Flag);
+        let by = Counter::Branch;
+        let prefix = Prefix::Flag;
         let one = Layout::Counted(Counted { by, triangle: false, prefix, item: item.into() });
         let layout = class::nested(dimensions, false, one);
         let mut arrays = Interpretation::new(name, layout, Entry::Array);
@@ -196,8 +198,8 @@ impl Fields<'_> {
             cpp::Type::Class(name) if compiler.has_members(name) => {
                 // Member after member; only a class's own streamer writes a header.
                 let header = self.branch_type != 0;
-                let (version, checksum) = (Some(self.class_version), Some(self.checksum));
-                let record = compiler.record(name, version, checksum);
+                let checksum = Some(self.checksum);
+                let record = compiler.record(name, Some(self.class_version), checksum);
                 record.map(|record| Layout::Record { header, record })
             }
             cpp::Type::Text(_) => compiler.value(kind, self.streamer_type == code::STL),
@@ -345,7 +347,8 @@ impl Fields<'_> {
     /// The streamer element of which this branch holds the values.
     fn element<'c>(&self, classes: &'c Streamers) -> Option<&'c streamer::StreamerElement> {
         let index = usize::try_from(self.id).ok()?;
-        let (version, checksum) = (Some(self.class_version), Some(self.checksum));
+        let version = Some(self.class_version);
+        let checksum = Some(self.checksum);
         class::find(self.class_name, version, checksum, classes)?.elements.get(index)
     }
 

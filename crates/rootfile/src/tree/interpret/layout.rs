@@ -354,7 +354,9 @@ impl Layout {
 
 /// No objects yet, of whichever classes they will be.
 fn any() -> Array {
-    let (tags, index, contents) = (Vec::new(), Vec::new(), Vec::new());
+    let tags = Vec::new();
+    let index = Vec::new();
+    let contents = Vec::new();
     Array::Union { tags, index, contents }.with_parameter(ArrayParameter::Objects)
 }
 

@@ -131,7 +131,9 @@ impl Interpretation {
             Entry::Value => Bulk::of(&layout).map(Arc::new),
             _ => None,
         };
-        let (counter, counter_leaf, classes) = (None, 0, None);
+        let counter = None;
+        let counter_leaf = 0;
+        let classes = None;
         let typename = typename.into();
         Interpretation { typename, layout, entry, counter, counter_leaf, classes, bulk }
     }

@@ -93,7 +93,9 @@ fn member(
             _ => Counter::Branch,
         },
     };
-    let (triangle, prefix, item) = (false, Prefix::Nothing, Box::new(numbers));
+    let triangle = false;
+    let prefix = Prefix::Nothing;
+    let item = Box::new(numbers);
     let layout = Layout::Counted(Counted { by, triangle, prefix, item });
     Ok((format!("{}[]{inner}", scalar.typename()), layout))
 }

@@ -366,7 +366,8 @@ fn baskets(
             Some(end) if n < write_basket => *end,
             _ => i64::try_from(first_entry.saturating_add(entries)).unwrap_or(i64::MAX),
         };
-        let (Ok(start), Ok(end)) = (u64::try_from(start), u64::try_from(end)) else { break };
+        let Ok(start) = u64::try_from(start) else { break };
+        let Ok(end) = u64::try_from(end) else { break };
         let stored = seeks.get(n).is_some_and(|offset| *offset != 0);
         // Versions of `TBranch` below 5 do not say how long baskets are: up to the next one.
         let room = || {

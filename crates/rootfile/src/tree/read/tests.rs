@@ -54,7 +54,8 @@ fn leaf() -> Vec<u8> {
 fn branch(version: u16) -> Vec<u8> {
     let counts = ints(&[1, 8000, 0, 3, 2, 10]);
     let sums = doubles(&[10.0, 400.0, 300.0]);
-    let (none, leaves) = (array(&[]), array(&[("TLeafI", leaf())]));
+    let none = array(&[]);
+    let leaves = array(&[("TLeafI", leaf())]);
     let entries = ints(&[3, 0, 5, 10]);
     let lengths = ints(&[3, 70, 80, 0]);
     let seeks = ints(&[3, 1000, 2000, 0]);

@@ -22,8 +22,10 @@ impl Check<'_> {
     /// Checks all directories from the top on, and the objects in them.
     pub(super) fn directories(&mut self) {
         let header = &self.file.header;
-        let (begin, name_len) = (header.begin, header.name_len);
-        let (infos, infos_len) = (header.infos_offset, header.info_len);
+        let begin = header.begin;
+        let name_len = header.name_len;
+        let infos = header.infos_offset;
+        let infos_len = header.info_len;
         if infos == 0 {
             self.unusual(37, "no streamer infos: other readers than ROOT do not know the classes");
         } else if let Some(key) = self.uses(infos, infos_len, "TList", 37)

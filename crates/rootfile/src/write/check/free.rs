@@ -11,7 +11,9 @@ const ENTRY_LEN_MIN: usize = 10;
 impl Check<'_> {
     pub(super) fn free(&mut self) {
         let header = &self.file.header;
-        let (at, len, end) = (header.free_offset, header.free_len, header.end);
+        let at = header.free_offset;
+        let len = header.free_len;
+        let end = header.end;
         if at == 0 {
             return self.broken(16, "no list of what is free: the file was not closed");
         }

@@ -161,7 +161,8 @@ impl Check<'_> {
     }
 
     fn bytes_of(&self, range: Range<u64>) -> Option<Bytes> {
-        let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
+        let start = usize::try_from(range.start).ok()?;
+        let end = usize::try_from(range.end).ok()?;
         (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 

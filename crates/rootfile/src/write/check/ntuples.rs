@@ -99,7 +99,8 @@ impl Check<'_> {
         }
         let record = self.records.range(..=range.start).next_back();
         let holds = |(at, key): &(&u64, &Key)| {
-            let (start, end) = (*at + key.key_len, *at + key.record_len);
+            let start = *at + key.key_len;
+            let end = *at + key.record_len;
             key.class == "RBlob" && start <= range.start && range.end <= end
         };
         match record.filter(holds).map(|(at, _)| *at) {

@@ -14,7 +14,9 @@ impl Check<'_> {
     pub(super) fn header(&mut self) {
         let header = &self.file.header;
         let len = if header.big { HEADER_LEN_LONG } else { HEADER_LEN };
-        let (begin, end, big) = (header.begin, header.end, header.big);
+        let begin = header.begin;
+        let end = header.end;
+        let big = header.big;
         if begin < len {
             self.broken(8, format!("the first record is at {begin}, in the header of {len} bytes"));
         }
@@ -40,7 +42,8 @@ impl Check<'_> {
     /// to.
     pub(super) fn chain(&mut self) {
         let header = &self.file.header;
-        let (mut at, end) = (header.begin, header.end.min(self.bytes.len() as u64));
+        let mut at = header.begin;
+        let end = header.end.min(self.bytes.len() as u64);
         while at < end {
             let Some(len) = self.link(at, end) else {
                 let next = self.next_known(at).min(end);
@@ -103,7 +106,8 @@ impl Check<'_> {
         if key.key_len > len {
             self.broken(at, format!("a {class} \"{name}\" whose key is longer than it is"));
         } else if key.content_len < len - key.key_len && key.class != "RBlob" {
-            let (stored, content) = (len - key.key_len, key.content_len);
+            let stored = len - key.key_len;
+            let content = key.content_len;
             self.unusual(at, format!("{content} bytes of {class} \"{name}\" stored in {stored}"));
         }
         self.records.insert(at, key);

@@ -31,7 +31,8 @@ impl Check<'_> {
                 self.broken(key.offset, format!("{path}: a count of {max}, its leaf says {leaf}"));
             }
             if branch.entries > tree.entries {
-                let (here, there) = (branch.entries, tree.entries);
+                let here = branch.entries;
+                let there = tree.entries;
                 self.unusual(key.offset, format!("{path}: {here} entries in a tree of {there}"));
             }
         }

@@ -162,11 +162,11 @@ impl FileWriter {
             let mut open = OpenDirectory::new(&directory.name, &directory.title, mother);
             (open.offset, open.name_len) = (directory.offset, directory.name_len as usize);
             open.is_changed = false;
-            let (start, end) = (directory.list.start, directory.list.end);
+            let start = directory.list.start;
             open.old = Some(OldRecord {
                 created: directory.created,
                 uuid: directory.uuid,
-                list: Span { offset: start, len: end - start },
+                list: Span { offset: start, len: directory.list.end - start },
             });
             for (key, image) in directory.keys {
                 // A negative cycle is that of a key which ROOT is not to purge.
@@ -183,7 +183,8 @@ impl FileWriter {
     }
 
     pub(super) fn add_top(&mut self) -> Result<()> {
-        let (name, title) = (self.options.name.clone(), self.options.title.clone());
+        let name = self.options.name.clone();
+        let title = self.options.title.clone();
         self.directories.push(OpenDirectory::new(&name, &title, None));
         self.directories[0].offset = BEGIN;
         let head = KeyHead {
@@ -211,7 +212,8 @@ impl FileWriter {
 
     pub(super) fn place_directory(&mut self, id: DirectoryId) -> Result<()> {
         let OpenDirectory { name, title, mother, .. } = &self.directories[id.0];
-        let (name, title) = (name.clone(), title.clone());
+        let name = name.clone();
+        let title = title.clone();
         let mother = mother.unwrap_or(DirectoryId::TOP);
         let head = KeyHead { title, ..self.key_head(mother, "TDirectory", &name) };
         let len = DIRECTORY_LEN as u64;
@@ -269,7 +271,8 @@ impl FileWriter {
         let mut list = Buffer::default();
         list.u32(directory.keys.len() as u32);
         directory.keys.iter().for_each(|(_, key)| list.bytes(key));
-        let (len, start) = (list.len(), self.end);
+        let len = list.len();
+        let start = self.end;
         self.place_record(id, head, list.into_vec().into(), len, false)?;
         Ok((self.end - start) as usize)
     }

@@ -86,7 +86,9 @@ impl Existing {
         let top = bytes_of(known, top, "top directory")?;
         let places = places(&file, &all.readable);
         let records = records(known, &places)?;
-        let (records, top, free) = (ready!(records), ready!(top), ready!(free));
+        let records = ready!(records);
+        let top = ready!(top);
+        let free = ready!(free);
         let key = Key::of_record(&top, header.begin)?;
         let mut directories = Vec::new();
         for ((place, record), directory) in places.into_iter().zip(records).zip(&all.readable) {
@@ -190,7 +192,8 @@ fn places(file: &File, all: &[Directory]) -> Vec<Place> {
 }
 
 fn records(known: &Known, places: &[Place]) -> Result<Progress<Vec<Bytes>>> {
-    let (mut records, mut missing) = (Vec::new(), Needs::default());
+    let mut records = Vec::new();
+    let mut missing = Needs::default();
     for place in places {
         let start = place.offset.saturating_add(place.name_len);
         match bytes_of(known, start..start.saturating_add(DIRECTORY_LEN), "directory")? {
@@ -232,7 +235,8 @@ fn free_stretches(record: &Bytes, header: &Header) -> Result<Vec<Range<u64>>> {
     while cursor.remaining() >= ENTRY_LEN_MIN {
         let at = cursor.clone();
         let long = cursor.u16()? > 1000;
-        let (first, last) = (read_offset(&mut cursor, long)?, read_offset(&mut cursor, long)?);
+        let first = read_offset(&mut cursor, long)?;
+        let last = read_offset(&mut cursor, long)?;
         if last >= header.end {
             break;
         }

@@ -520,7 +520,8 @@ impl FileWriter {
         is_listed: bool,
     ) -> Result<()> {
         let mut key = Buffer::default();
-        let (stored, content) = (payload.len() as u64, content_len as u64);
+        let stored = payload.len() as u64;
+        let content = content_len as u64;
         head.write(&mut key, self.end, stored, content).map_err(|e| e.within(&head.name))?;
         let key = Bytes::from(key.into_vec());
         if is_listed {

@@ -44,7 +44,8 @@ impl FileWriter {
         for at in 0..self.directories.len() {
             let directory = &self.directories[at];
             if directory.is_changed && directory.offset > 0 {
-                let (id, offset) = (DirectoryId(at), self.end);
+                let id = DirectoryId(at);
+                let offset = self.end;
                 directories.push((id, offset, self.place_keys(id)?));
                 let old = self.directories[at].old_list();
                 self.free.add(old.map(Span::range));
@@ -73,7 +74,8 @@ impl FileWriter {
     }
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {
-        let (at, directory) = (table.0, self.tables[table.0].directory);
+        let at = table.0;
+        let directory = self.tables[table.0].directory;
         let place = self.place_in(directory);
         let name = self.tables[at].name.clone();
         let Finished { records, object } = self.tables[at]
@@ -115,7 +117,8 @@ impl FileWriter {
     }
 
     fn header(&self, infos: Span, free: Span) -> Result<Bytes> {
-        let (long, begin) = (self.end > BIG, self.directories[0].offset);
+        let long = self.end > BIG;
+        let begin = self.directories[0].offset;
         if long && begin < HEADER_LEN_LONG {
             let what = format!("a file of more than 2 GB whose first record is at byte {begin}");
             return Err(Error::limit(what));

@@ -37,7 +37,11 @@ fn element(line: &str) -> Option<StreamerElement> {
     let mut fields = line.split('\t');
     let mut field = || fields.next().unwrap_or_default();
     let class = format!("TStreamer{}", field());
-    let (name, type_code, size, type_name, extra) = (field(), field(), field(), field(), field());
+    let name = field();
+    let type_code = field();
+    let size = field();
+    let type_name = field();
+    let extra = field();
     let mut element = StreamerElement {
         class,
         name: name.to_owned(),

@@ -137,7 +137,8 @@ impl Cutter {
 
     /// The first entry behind which there are as many bits.
     fn end_between(&mut self, front: Mark, last: Mark, goal: u64) -> Result<Mark> {
-        let (mut low, mut high) = (front.entry + 1, last);
+        let mut low = front.entry + 1;
+        let mut high = last;
         while low < high.entry {
             let middle = low + (high.entry - low) / 2;
             let bits = front.bits + self.bits(front.entry..middle)?;
@@ -232,7 +233,8 @@ fn chunks(stored: &StoredColumn, run: &ColumnRun) -> Result<Vec<Chunk>> {
             *items += offsets[range.end] - offsets[range.start];
             shift
         });
-        let (array, shifts) = (piece.array.clone(), shifts.collect());
+        let array = piece.array.clone();
+        let shifts = shifts.collect();
         chunks.push(Chunk { array, start: range.start, len: range.len(), shifts });
     }
     Ok(chunks)

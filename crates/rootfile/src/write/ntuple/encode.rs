@@ -320,7 +320,8 @@ fn quantised(reals: &[f64], bits: u32, min: f64, max: f64) -> Result<Vec<u32>> {
 
 /// Appends numbers of 1 to 32 bits without gaps, the lowest bits first.
 fn pack(all: impl Iterator<Item = u32>, bits: u32, page: &mut Vec<u8>) {
-    let (mut held, mut len) = (0u64, 0);
+    let mut held = 0u64;
+    let mut len = 0;
     for number in all {
         held |= u64::from(number) << len;
         len += bits;

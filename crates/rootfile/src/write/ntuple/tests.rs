@@ -28,7 +28,8 @@ fn placed_at(start: u64, options: RNTupleOptions, entries: u64) -> (RNTuple, Vec
     writer.named("events");
     writer.extend(vec![numbers(0..entries)]).unwrap();
     writer.close();
-    let (mut encoders, mut bytes) = (Encoders::default(), Vec::new());
+    let mut encoders = Encoders::default();
+    let mut bytes = Vec::new();
     let place = |bytes: &Vec<u8>| RecordPlace {
         offset: start + bytes.len() as u64,
         directory: 100,

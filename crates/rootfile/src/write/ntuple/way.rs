@@ -184,7 +184,9 @@ pub(super) fn with_lists(entry: &EntryType, array: &Array) -> Result<Array> {
             EntryType::Regular { content: entry, .. },
             Array::Regular { length, entries, content },
         ) => {
-            let (length, entries, content) = (*length, *entries, boxed(entry, content)?);
+            let length = *length;
+            let entries = *entries;
+            let content = boxed(entry, content)?;
             if is_typed(entry) {
                 return Ok(Array::Regular { length, entries, content });
             }
@@ -326,7 +328,8 @@ mod tests {
             let way = Way { steps: steps.to_vec(), end };
             way.elements(&record, entries).unwrap().1
         };
-        let (b, items) = (WayStep::Member(1), WayStep::Items);
+        let b = WayStep::Member(1);
+        let items = WayStep::Items;
         assert_eq!(range(&[WayStep::Member(0)], WayEnd::Values, 1..3), 1..3);
         assert_eq!(range(&[b], WayEnd::Ends, 1..3), 1..3);
         assert_eq!(range(&[b, items, WayStep::Fixed], WayEnd::Values, 1..3), 2..8);

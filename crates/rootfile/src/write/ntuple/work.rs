@@ -69,8 +69,10 @@ impl PageRun {
             false => self.compression,
         };
         // Capacity that is never written to costs nothing.
-        let (mut bytes, mut pages) = (Vec::with_capacity(self.content_len()), Vec::new());
-        let (mut first, mut content_len) = (0, 0);
+        let mut bytes = Vec::with_capacity(self.content_len());
+        let mut pages = Vec::new();
+        let mut first = 0;
+        let mut content_len = 0;
         for elements in &self.pages {
             let start = bytes.len();
             if compression.level == 0 {
@@ -128,7 +130,8 @@ impl PageRun {
 
 /// So many elements from the first on.
 pub(super) fn part(chunks: &[Chunk], first: usize, count: usize) -> Vec<Chunk> {
-    let (mut skip, mut left) = (first, count);
+    let mut skip = first;
+    let mut left = count;
     let mut chosen = Vec::new();
     for chunk in chunks {
         let skipped = skip.min(chunk.len);

@@ -93,7 +93,8 @@ impl Axis {
 
     /// Of bins between borders.
     pub fn variable(edges: Vec<f64>) -> Self {
-        let (low, high) = (edges.first().copied(), edges.last().copied());
+        let low = edges.first().copied();
+        let high = edges.last().copied();
         Axis {
             bins: edges.len().saturating_sub(1) as u32,
             low: low.unwrap_or_default(),
@@ -143,7 +144,8 @@ impl Axis {
         }
         let Some((first, last)) = self.edges.first().zip(self.edges.last()) else { return Ok(()) };
         if self.edges.len() != self.bins as usize + 1 || (*first, *last) != (self.low, self.high) {
-            let (edges, bins) = (self.edges.len(), self.bins);
+            let edges = self.edges.len();
+            let bins = self.bins;
             return refused(format!("{edges} edges from {first} to {last} of {bins} bins"));
         }
         match self.edges.windows(2).all(|pair| pair[0] < pair[1]) {

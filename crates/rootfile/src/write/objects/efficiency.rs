@@ -58,7 +58,8 @@ impl Efficiency {
             return refused("a bin in which more passed than there are");
         }
         let within = |error: Error| error.within(&self.name);
-        let (passed, total) = (self.passed.clone(), self.total.clone());
+        let passed = self.passed.clone();
+        let total = self.total.clone();
         Ok(Arc::new(Checked {
             passed: passed.into_object().map_err(within)?,
             total: total.into_object().map_err(within)?,

@@ -255,7 +255,8 @@ fn records_are_copied_as_they_are() {
         let (file, known) = opened(&bytes);
         let copied = object(&file, &known, name);
         assert!(copied.iter().map(values).eq(original.iter().map(values)), "{name}");
-        let (old, new) = (&copy.stored(0), &raw(&bytes, &file, name));
+        let old = &copy.stored(0);
+        let new = &raw(&bytes, &file, name);
         assert!(old.is_ok() && new.stored(0).is_ok());
     }
     let same = raw(&bytes, &file, "list");

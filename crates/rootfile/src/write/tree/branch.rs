@@ -124,7 +124,8 @@ impl OpenBranch {
     ) -> Result<Vec<Bytes>> {
         let head = self.key(tree, place);
         let key_len = head.len(place.offset);
-        let (stored, content) = (encoded.bytes.len(), encoded.content_len);
+        let stored = encoded.bytes.len();
+        let content = encoded.content_len;
         let fields = BasketFields {
             entries: facts.entries,
             data_len: facts.data_len,

@@ -52,7 +52,8 @@ pub(super) fn write_content(
         writer.piece(&branch.kind, &view, piece.entries.clone())?;
     }
     let data_len = writer.to.len();
-    let (starts, longest) = (writer.starts, writer.longest);
+    let starts = writer.starts;
+    let longest = writer.longest;
     if branch.kind.has_offsets() {
         write_offsets(&starts, to);
     }
@@ -123,13 +124,15 @@ impl ContentWriter<'_> {
 
     /// Adds the offsets of lists whose items have so many bytes and follow the bytes so far.
     fn starts_of(&mut self, offsets: &[i64], bytes: i64) {
-        let (first, there) = (offsets[0], (self.key_len + self.to.len()) as i64);
+        let first = offsets[0];
+        let there = (self.key_len + self.to.len()) as i64;
         let begun = &offsets[..offsets.len() - 1];
         self.starts.extend(begun.iter().map(|offset| ((offset - first) * bytes + there) as u32));
     }
 
     fn counts(&mut self, offsets: &[i64], entries: Range<usize>) -> Result<()> {
-        let (starts, ends) = (&offsets[entries.clone()], &offsets[entries.start + 1..=entries.end]);
+        let starts = &offsets[entries.clone()];
+        let ends = &offsets[entries.start + 1..=entries.end];
         let counts = || starts.iter().zip(ends).map(|(start, end)| end - start);
         let longest = counts().max().unwrap_or(0);
         i32::try_from(longest).map_err(|_| Error::limit(format!("a list of {longest} items")))?;
@@ -185,11 +188,14 @@ impl ContentWriter<'_> {
         offsets: &[i64],
         all: &[T],
     ) -> Result<()> {
-        let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
-        let (mut at, count) = (self.to.len(), offsets.len() - 1);
+        let first = offsets[0] as usize;
+        let last = offsets[offsets.len() - 1] as usize;
+        let mut at = self.to.len();
+        let count = offsets.len() - 1;
         self.to.resize(at + (last - first) * SIZE + count * FRAME_LEN + BLOCK_LEN, 0);
         for pair in offsets.windows(2) {
-            let (start, end) = (pair[0] as usize, pair[1] as usize);
+            let start = pair[0] as usize;
+            let end = pair[1] as usize;
             let len = (end - start) * SIZE;
             self.starts.push((self.key_len + at) as u32);
             let frame = frame_of(FRAME_LEN - 4 + len, end - start)?;

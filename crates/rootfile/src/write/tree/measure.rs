@@ -52,7 +52,8 @@ impl<'a> Measure<'a> {
 /// The greatest number from `start` to `end` for which `holds`, which is so up to some number;
 /// `start` where it never is.
 pub(super) fn last(start: usize, end: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut sure, mut open) = (start, end + 1);
+    let mut sure = start;
+    let mut open = end + 1;
     while sure + 1 < open {
         let middle = sure + (open - sure) / 2;
         if holds(middle) { sure = middle } else { open = middle }
@@ -67,7 +68,8 @@ pub(super) fn basket_ends(measure: &Measure<'_>, entries: usize, bytes_max: u64)
     // Baskets end between entries: without room for that there would be a small one left.
     let baskets = total.div_ceil((bytes_max - bytes_max / 16).max(1)).max(1);
     let mut ends = Vec::new();
-    let (mut start, mut done) = (0, 0);
+    let mut start = 0;
+    let mut done = 0;
     while start < entries {
         let share = u128::from(total) * (ends.len() as u128 + 1) / u128::from(baskets);
         let bytes = (share as u64).saturating_sub(done).clamp(1, bytes_max);
@@ -111,7 +113,8 @@ mod tests {
     #[test]
     fn baskets_of_about_equal_size() {
         let kind = PlannedKind::Counted { number: Number::I8, shape: vec![], counter: 0 };
-        let (branch, run) = (branch(kind), run(&[6; 100]));
+        let branch = branch(kind);
+        let run = run(&[6; 100]);
         let measure = Measure::new(&branch, &run);
         assert_eq!(measure.bytes(0..100), 1000);
         assert_eq!(measure.bytes(2..5), 30);
@@ -124,7 +127,8 @@ mod tests {
     #[test]
     fn an_entry_of_many_bytes_is_a_basket_of_its_own() {
         let kind = PlannedKind::Counted { number: Number::I8, shape: vec![], counter: 0 };
-        let (branch, run) = (branch(kind), run(&[6, 6, 600, 6, 6, 6, 6]));
+        let branch = branch(kind);
+        let run = run(&[6, 6, 600, 6, 6, 6, 6]);
         let measure = Measure::new(&branch, &run);
         let ends = basket_ends(&measure, 7, 100);
         assert!(ends.contains(&2) && ends.contains(&3), "{ends:?}");

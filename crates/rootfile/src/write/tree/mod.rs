@@ -128,7 +128,8 @@ impl TreeWriter {
     /// That all lists that one branch counts have the same lengths.
     fn check_counts(&self, columns: &[Arc<Array>]) -> Result<()> {
         for SameCounts { branch, as_branch } in &self.agreeing {
-            let (one, other) = (&self.branches[*branch].plan, &self.branches[*as_branch].plan);
+            let one = &self.branches[*branch].plan;
+            let other = &self.branches[*as_branch].plan;
             if (one.column, &one.path) == (other.column, &other.path) {
                 continue;
             }
@@ -286,7 +287,8 @@ impl TableWriter for TreeWriter {
         let Some(BasketFacts { number, content }) = encoded.facts.downcast_ref() else {
             return Err(Error::unsupported("the result of another table's work"));
         };
-        let (number, content) = (*number, *content);
+        let number = *number;
+        let content = *content;
         self.branches[number].place(&self.name, encoded, &content, place)
     }
 

@@ -193,7 +193,8 @@ impl TreePlan {
         content: &EntryType,
         options: &TreeOptions,
     ) -> Result<()> {
-        let (mut lists, mut inmost) = (1, content);
+        let mut lists = 1;
+        let mut inmost = content;
         while let EntryType::List(content) = inmost {
             (lists, inmost) = (lists + 1, content);
         }
@@ -272,7 +273,8 @@ impl TreePlan {
 
 /// A type without the fixed dimensions around it, and these.
 fn fixed(mut entry: &EntryType) -> Result<(Vec<usize>, &EntryType)> {
-    let (whole, mut shape) = (entry, Vec::new());
+    let whole = entry;
+    let mut shape = Vec::new();
     while let EntryType::Regular { length, content } = entry {
         shape.push(*length);
         entry = content;

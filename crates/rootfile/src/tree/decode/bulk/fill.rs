@@ -51,7 +51,8 @@ impl Fill {
         match (self, plain(column)) {
             (Fill::Numbers { slot, before, size, scalar }, Array::Numbers { numbers, .. }) => {
                 let piece = |(at, count): &Span| {
-                    let (at, count) = (*at as usize, *count as usize);
+                    let at = *at as usize;
+                    let count = *count as usize;
                     at + before * count..at + (before + size) * count
                 };
                 extend_pieces(*scalar, numbers, data, found[*slot].iter().map(piece))?;

@@ -79,7 +79,8 @@ pub struct Members {
 pub fn layout(layout: &Layout, slots: &mut usize) -> Option<(Step, Fill)> {
     match layout {
         Layout::Scalars { scalar, .. } if *scalar != Scalar::Bits => {
-            let (slot, size) = (next(slots), size_of(layout)?);
+            let slot = next(slots);
+            let size = size_of(layout)?;
             let fill = Fill::Numbers { slot, before: 0, size, scalar: *scalar };
             Some((Step::Block { slot, size }, fill))
         }

@@ -31,7 +31,8 @@ fn class(name: &str, version: i32, members: Vec<(&str, Layout)>) -> Record {
 fn hit() -> Record {
     let text = Layout::Text(Text::Standard { framed: true });
     let cells = vector(numbers(Number::I16));
-    let (x, layer) = (numbers(Number::F32), numbers(Number::I16));
+    let x = numbers(Number::F32);
+    let layer = numbers(Number::I16);
     class("Hit", 3, vec![("x", x), ("layer", layer), ("cells", cells), ("name", text)])
 }
 

@@ -20,7 +20,8 @@ fn numbers() -> Array {
 /// The first bytes of a file, and those far behind them; nothing lies between.
 fn head_and_tail() -> (Vec<u8>, Vec<u8>) {
     let mut file = FileWriter::new(options()).unwrap();
-    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    let mut head = Vec::new();
+    let mut tail = Vec::new();
     let mut write = |file: &mut FileWriter| {
         while let Some(mut write) = file.poll_write().unwrap() {
             let place = if write.offset < FAR { &mut head } else { &mut tail };
@@ -59,7 +60,9 @@ fn a_tree_on_both_sides_of_two_gigabytes() {
     let Progress::Ready(tree) = file.tree(&known, "t").unwrap() else { panic!("all is there") };
     let id = BranchId(0);
     let interpretation = Interpretation::of(&tree, id, &file.classes).unwrap();
-    let (mut column, mut before, mut codecs) = (interpretation.empty(), 0, Codecs::new());
+    let mut column = interpretation.empty();
+    let mut before = 0;
+    let mut codecs = Codecs::new();
     for reference in &tree.branches[0].baskets {
         let BasketPlace::Stored(range) = &reference.place else { panic!("it is in the file") };
         let record = &tail[(range.start - FAR) as usize..(range.end - FAR) as usize];

@@ -44,7 +44,8 @@ fn table_columns() -> Vec<TableColumn> {
 /// All writes of a file with a table in a directory and objects: its entries come in steps, and
 /// the last work is done first or last.
 fn writes(table: Box<dyn TableWriter>, step: u64, is_last_first: bool) -> Vec<Write> {
-    let (mut writes, mut encoders) = (Vec::new(), Encoders::default());
+    let mut writes = Vec::new();
+    let mut encoders = Encoders::default();
     let mut drive = |file: &mut FileWriter| loop {
         let mut works: Vec<_> = std::iter::from_fn(|| file.poll_work()).collect();
         if is_last_first {
@@ -102,9 +103,11 @@ fn entries(bytes: &Bytes, is_tree: bool) -> Option<u64> {
 fn checkpoints(writes: &[Write], is_tree: bool) -> usize {
     let mut bytes = Vec::new();
     let mut announced: Vec<Range<u64>> = Vec::new();
-    let (mut count, mut seen) = (0, None);
+    let mut count = 0;
+    let mut seen = None;
     for (at, write) in writes.iter().enumerate() {
-        let (range, behind) = (write.offset..write.offset + write.bytes.len() as u64, bytes.len());
+        let range = write.offset..write.offset + write.bytes.len() as u64;
+        let behind = bytes.len();
         let is_patch = range.start < behind as u64;
         if is_patch {
             let holds = |place: &&Range<u64>| place.start <= range.start && range.end <= place.end;

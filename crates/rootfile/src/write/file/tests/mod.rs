@@ -19,7 +19,8 @@ pub fn written(mut file: FileWriter) -> Bytes {
     let mut bytes = Vec::new();
     file.close();
     while let Some(write) = file.poll_write().unwrap() {
-        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        let start = write.offset as usize;
+        let end = write.offset as usize + write.bytes.len();
         assert!(start <= bytes.len(), "forward only");
         bytes.resize(bytes.len().max(end), 0);
         bytes[start..end].copy_from_slice(&write.bytes);

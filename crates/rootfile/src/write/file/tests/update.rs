@@ -37,7 +37,8 @@ fn writes(mut file: FileWriter) -> Vec<Write> {
 }
 
 pub fn apply(bytes: &mut Vec<u8>, write: &Write) {
-    let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+    let start = write.offset as usize;
+    let end = write.offset as usize + write.bytes.len();
     assert!(start <= bytes.len(), "forward only");
     bytes.resize(bytes.len().max(end), 0);
     bytes[start..end].copy_from_slice(&write.bytes);
@@ -72,7 +73,8 @@ fn texts(bytes: &Bytes) -> BTreeMap<String, String> {
 fn an_update_adds_to_what_is_there() {
     let old = first();
     let mut file = reopened(&old);
-    let (below, new) = (file.directory("a/b").unwrap(), file.directory("a/c").unwrap());
+    let below = file.directory("a/b").unwrap();
+    let new = file.directory("a/c").unwrap();
     file.put(DirectoryId::TOP, "same", text("second"));
     file.put(below, "further", text("further"));
     file.put(new, "newest", text("newest"));
@@ -82,7 +84,8 @@ fn an_update_adds_to_what_is_there() {
     let expected = ["/same;1", "/same;2", "a/b/further;1", "a/b/inner;1", "a/c/newest;1"];
     assert!(texts.keys().eq(expected), "{texts:?}");
     assert_eq!((&*texts["/same;1"], &*texts["/same;2"]), ("first", "second"));
-    let (before, after) = (opened(&old).0, opened(&bytes).0);
+    let before = opened(&old).0;
+    let after = opened(&bytes).0;
     let key = |file: &File| -> Key { file.top.key("same", Some(1)).unwrap().clone() };
     assert_eq!(key(&before), key(&after), "its time stays");
     assert_eq!(before.header.uuid, after.header.uuid);
@@ -176,7 +179,8 @@ fn files_of_other_writers_are_updated() {
         let bytes = updated(&old, file);
         assert!(check(&bytes).len() <= check(&old).len(), "{name}: {:?}", check(&bytes));
         assert_eq!(texts(&bytes)["/added;1"], "added");
-        let (before, after) = (opened(&old).0, opened(&bytes).0);
+        let before = opened(&old).0;
+        let after = opened(&bytes).0;
         assert_eq!(before.top.keys.len() + 1, after.top.keys.len());
         assert_eq!(before.header.version, after.header.version);
     }
@@ -204,7 +208,8 @@ fn an_update_beyond_two_gigabytes() {
     file.end = far;
     file.put(DirectoryId::TOP, "same", text("far away"));
     file.put(DirectoryId::TOP, "farther", text("farther"));
-    let (mut head, mut tail) = (old.to_vec(), Vec::new());
+    let mut head = old.to_vec();
+    let mut tail = Vec::new();
     for mut write in writes(file) {
         if write.offset < far {
             apply(&mut head, &write);
