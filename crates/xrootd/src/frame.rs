@@ -246,7 +246,8 @@ mod tests {
     fn a_body_over_its_limit_is_refused_before_it_arrives() {
         let mut input = Bytes::from_static(&[0, 1, 0, 0, 0x7f, 0xff, 0xff, 0xff]);
         let error = FrameReader::<ResponseHeader>::new().next(&mut input, data_is_stream_2);
-        let (bytes, limit) = (0x7fff_ffff, 3);
+        let bytes = 0x7fff_ffff;
+        let limit = 3;
         assert_eq!(error, Err(ProtocolError::TooLarge { what: "test", bytes, limit }));
     }
 }

@@ -36,7 +36,8 @@ pub fn encode(offset: u64, mut bytes: &[u8]) -> Vec<u8> {
 /// their checksums. `None` where the last page would have no byte, or the range would end behind
 /// the largest offset.
 pub fn decode(offset: u64, mut wire: &[u8]) -> Option<(Vec<u8>, Vec<Range<u64>>)> {
-    let (mut bytes, mut damaged) = (Vec::with_capacity(wire.len()), Vec::new());
+    let mut bytes = Vec::with_capacity(wire.len());
+    let mut damaged = Vec::new();
     offset.checked_add(wire.len() as u64)?;
     let mut at = offset;
     while !wire.is_empty() {
@@ -101,7 +102,8 @@ pub struct PageReader {
 impl PageReader {
     /// Of a part that begins at `offset` of the file and takes `wire` bytes.
     pub fn new(offset: u64, wire: u32) -> PageReader {
-        let (checksum, page) = ([0; CHECKSUM_BYTES as usize], BytesMut::new());
+        let checksum = [0; CHECKSUM_BYTES as usize];
+        let page = BytesMut::new();
         PageReader { offset, left: wire.into(), checksum, filled: 0, page }
     }
 
@@ -167,9 +169,11 @@ mod tests {
     /// left.
     fn read(offset: u64, wire: &[u8], part: u32, size: usize) -> (Vec<Checked>, usize) {
         let mut reader = PageReader::new(offset, part);
-        let (mut all, mut left): (Vec<Checked>, usize) = (Vec::new(), 0);
+        let mut all: Vec<Checked> = Vec::new();
+        let mut left: usize = 0;
         for piece in wire.chunks(size) {
-            let (mut input, mut out) = (Bytes::copy_from_slice(piece), Vec::new());
+            let mut input = Bytes::copy_from_slice(piece);
+            let mut out = Vec::new();
             reader.read(&mut input, &mut out);
             left += input.len();
             for checked in out {

@@ -48,8 +48,8 @@ impl Redirect {
     /// Sends to a host.
     pub fn to_host(host: &str, port: u16, opaque: Option<&str>) -> Redirect {
         let opaque = opaque.map(str::to_owned);
-        let (url, login_token, collapse) = (None, None, false);
-        Redirect { host: host.to_owned(), port, url, opaque, login_token, collapse }
+        let host = host.to_owned();
+        Redirect { host, port, url: None, opaque, login_token: None, collapse: false }
     }
 
     /// Reads the body of a kXR_redirect.

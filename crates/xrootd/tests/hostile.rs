@@ -249,7 +249,8 @@ fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Ve
 /// A part of pages under the stream of that read.
 fn part(offset: u64, bytes: &[u8], last: bool) -> Vec<u8> {
     let pages = farroot_xrootd::pages::encode(offset, bytes);
-    let (stream, length) = (StreamId(READ + 1), pages.len() as u32);
+    let stream = StreamId(READ + 1);
+    let length = pages.len() as u32;
     let head = PartHead { stream, last, offset, length }.encode(PGREAD);
     [frame(READ + 1, Status::Status, &head), pages].concat()
 }
@@ -324,7 +325,9 @@ fn bytes_by_a_wrong_handle_are_never_passed_on() {
     assert_eq!(header.parameters[..4], [5, 0, 0, 0], "asked again, by the real handle");
     let right = frame(header.stream.0, Status::Ok, b"right byte");
     client.handle_bytes(NOW, right.into()).unwrap();
-    let (file, offset, bytes) = (FileId(0), 100, Bytes::from_static(b"right byte"));
+    let file = FileId(0);
+    let offset = 100;
+    let bytes = Bytes::from_static(b"right byte");
     let seen = events(&mut client);
     assert_eq!(
         seen,
@@ -536,7 +539,8 @@ fn what_would_change_a_file_is_refused_and_its_data_dropped() {
 }
 
 fn login() -> Login {
-    let (pid, user) = (1, Login::user_field("again"));
+    let pid = 1;
+    let user = Login::user_field("again");
     let ability = farroot_xrootd::message::login::Ability::FULL_URL;
     Login { pid, user, ability_2: 0, ability, version: 5, about: String::new() }
 }

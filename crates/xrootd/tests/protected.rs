@@ -32,8 +32,9 @@ fn config(tls: Tls) -> ClientConfig {
 
 /// A session that opens a file and reads of it, with a user who has a token and a ticket.
 fn session(config: ClientConfig, profile: Profile, server: ServerConfig) -> (Pair, RequestId) {
-    let (early_hello, start) = (config.early_hello, profile.start());
-    let mut pair = Pair::with(Client::new(config, profile, start), server);
+    let early_hello = config.early_hello;
+    let now = profile.start();
+    let mut pair = Pair::with(Client::new(config, profile, now), server);
     pair.early_hello = early_hello;
     pair.wallet = Box::new(|method, _| match method {
         Method::Ztn => Ok(Credential::Ztn(TOKEN.to_owned().into())),

@@ -588,7 +588,8 @@ fn a_small_file_is_written_in_one_flight(server: &Xrootd) {
     assert_eq!(wire.flights, 2);
     assert_eq!(server.bytes(path), bytes);
     let now = wire.now();
-    let (moved, other) = ("/store/new/folder/moved.bin", "/store/numbers.bin");
+    let moved = "/store/new/folder/moved.bin";
+    let other = "/store/numbers.bin";
     let mv = wire.client.mv(now, path, moved);
     let rm = wire.client.rm(now, moved);
     let mkdir = wire.client.mkdir(now, "/store/a/b", 0o755);
@@ -631,7 +632,8 @@ fn what_left_in_any_order_makes_the_file(server: &Xrootd) {
 }
 
 fn a_second_writer_is_refused(server: &Xrootd) {
-    let (mut first, mut second) = (server.burst(), server.burst());
+    let mut first = server.burst();
+    let mut second = server.burst();
     let update = OpenOptions::UPDATE;
     let (file, _) = first.open_to_write(NUMBERS, update);
     let now = first.now();

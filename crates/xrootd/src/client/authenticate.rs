@@ -221,7 +221,8 @@ impl Client {
             }
         }
         if let Some(Current { method, .. }) = self.authenticating.current.take() {
-            let (name, why) = (method.name().to_owned(), error.to_string());
+            let name = method.name().to_owned();
+            let why = error.to_string();
             self.authenticating.skipped.push(Skipped { name, why, by_server: true });
         }
         self.go_on();
@@ -252,8 +253,8 @@ impl Client {
                     true => "is excluded by what was asked for",
                     false => "is not spoken here",
                 };
-                let (why, by_server) = (why.to_owned(), false);
-                self.authenticating.skipped.push(Skipped { name, why, by_server });
+                let why = why.to_owned();
+                self.authenticating.skipped.push(Skipped { name, why, by_server: false });
             }
         }
     }
@@ -265,7 +266,8 @@ impl Client {
         }
         if self.machine.state() == ClientState::Authenticating {
             let Authenticating { offered, skipped, .. } = &self.authenticating;
-            let (offered, skipped) = (offered.clone(), skipped.clone());
+            let offered = offered.clone();
+            let skipped = skipped.clone();
             self.end(SessionError::NoAuthentication { offered, skipped }, HowToRetry::No);
         } else {
             // None of the remembered offers can be used. The server lists its present ones.
@@ -289,11 +291,12 @@ impl Client {
             }
             let exchange = method.exchange();
             if exchange.is_none() {
-                let (method, arguments) = (method.clone(), arguments.clone());
+                let method = method.clone();
+                let arguments = arguments.clone();
                 self.events.push_back(Event::CredentialWanted { method, arguments });
             }
-            let (stream, last) = (None, false);
-            let current = Current { method, arguments, exchange, stream, last, unasked };
+            let last = false;
+            let current = Current { method, arguments, exchange, stream: None, last, unasked };
             self.authenticating.current = Some(current);
             self.begin_exchange();
             return true;
@@ -339,7 +342,8 @@ impl Client {
     }
 
     fn skip(&mut self, method: &Method, why: String) {
-        let (name, by_server) = (method.name().to_owned(), false);
+        let name = method.name().to_owned();
+        let by_server = false;
         self.authenticating.skipped.push(Skipped { name, why, by_server });
     }
 }

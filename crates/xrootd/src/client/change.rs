@@ -129,7 +129,8 @@ impl Client {
         bytes: Bytes,
         checked: bool,
     ) -> RequestId {
-        let (bad, said) = (VecDeque::new(), Vec::new());
+        let bad = VecDeque::new();
+        let said = Vec::new();
         let piece = WritePart { offset, bytes, checked, bad, retries: 0, said };
         self.change(now, file, Change::Write(piece))
     }
@@ -162,7 +163,8 @@ impl Client {
         change: &Change,
         handle: Handle,
     ) -> Option<StreamId> {
-        let (mut parameters, mut none) = ([0; 16], Vec::new());
+        let mut parameters = [0; 16];
+        let mut none = Vec::new();
         let (code, body) = match change {
             Change::Sync => {
                 Sync { handle }.encode(&mut parameters, &mut none);
@@ -187,7 +189,8 @@ impl Client {
                 (Pgwrite::CODE, pages::encode(offset, &bytes).into())
             }
             Change::Write(piece) => {
-                let (offset, bytes) = (piece.offset, Bytes::new());
+                let offset = piece.offset;
+                let bytes = Bytes::new();
                 Write { handle, offset, path: 0, bytes }.encode(&mut parameters, &mut none);
                 (Write::CODE, piece.bytes.clone())
             }

@@ -98,8 +98,8 @@ impl Receiving {
 
     fn new(shape: Shape, unconfirmed: BTreeSet<FileId>) -> Self {
         let speculative = !unconfirmed.is_empty();
-        let (delivered, held, outcome) = (false, Vec::new(), None);
-        Receiving { shape, unconfirmed, speculative, delivered, held, outcome }
+        let held = Vec::new();
+        Receiving { shape, unconfirmed, speculative, delivered: false, held, outcome: None }
     }
 
     /// The parts of an answer that comes in parts.

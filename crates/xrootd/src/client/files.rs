@@ -273,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_handle_is_guessed_again_when_its_close_has_been_answered() {
-        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let mut files = Files::new();
+        let mut order = HandleOrder::Unknown;
         let first = Handle::from_slot(0);
         let mut open = |files: &mut Files| {
             let id = files.add(false);
@@ -299,8 +300,10 @@ mod tests {
 
     #[test]
     fn a_strange_handle_is_learnt_from_only_if_all_went_as_foreseen() {
-        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
-        let (lost, found) = (files.add(false), files.add(false));
+        let mut files = Files::new();
+        let mut order = HandleOrder::Unknown;
+        let lost = files.add(false);
+        let found = files.add(false);
         files.opening(lost, order, false);
         files.opening(found, order, false);
         files.unguess(lost);
@@ -310,7 +313,8 @@ mod tests {
         files.opening(next, order, false);
         assert_eq!(guess(&files, next), Some(Handle::from_slot(1)));
 
-        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let mut files = Files::new();
+        let mut order = HandleOrder::Unknown;
         let file = files.add(false);
         files.opening(file, order, false);
         let verdict = files.opened(file, Handle([9, 8, 7, 6]), None, &mut order);
@@ -319,7 +323,8 @@ mod tests {
 
     #[test]
     fn a_server_in_network_order_is_recognised() {
-        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let mut files = Files::new();
+        let mut order = HandleOrder::Unknown;
         for (slot, verdict) in
             [(0, HandleGuess::Right), (1, HandleGuess::Wrong), (2, HandleGuess::Right)]
         {

@@ -100,7 +100,8 @@ impl Client {
         else {
             return Sent::Yes;
         };
-        let (file, again) = (*file, *tries > 0);
+        let file = *file;
+        let again = *tries > 0;
         if again {
             // The server has been asked once to look again.
             request.options = request.options.without(OpenOptions::REFRESH);
@@ -203,7 +204,8 @@ impl Client {
     fn send_change(&mut self, id: RequestId) -> Sent {
         let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
         let What::Change { file, change, .. } = &task.what else { return Sent::Yes };
-        let (file, change) = (*file, change.clone());
+        let file = *file;
+        let change = change.clone();
         let careful = task.careful || !self.files.is_alone(file);
         let known = match self.known(file, careful) {
             Ok(known) => known,

@@ -58,7 +58,8 @@ impl Client {
 
     /// Asks for an answer that is not needed.
     fn warm_up(&mut self) {
-        let (flags, expect) = (ClientFlags::SECURITY_REQUIREMENTS, Expect::LOGIN);
+        let flags = ClientFlags::SECURITY_REQUIREMENTS;
+        let expect = Expect::LOGIN;
         let protocol = Protocol { version: CLIENT_VERSION, flags, expect };
         self.put(Owner::None, BodyKind::Control, |stream| protocol.frame(stream));
     }

@@ -172,7 +172,8 @@ mod tests {
     fn the_flag_of_a_retry_goes_behind_the_header() {
         let arguments = Some(PgreadArguments::retry());
         let pgread = Pgread { handle: Handle([2; 4]), offset: 1 << 40, length: 7, arguments };
-        let (mut parameters, mut body) = ([0; 16], Vec::new());
+        let mut parameters = [0; 16];
+        let mut body = Vec::new();
         pgread.encode(&mut parameters, &mut body);
         assert_eq!(body, [0, 1]);
         assert_eq!(Pgread::decode(&parameters, &Bytes::from(body)), Ok(pgread));

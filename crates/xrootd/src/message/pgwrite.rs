@@ -49,7 +49,8 @@ impl Message for Pgwrite {
         let mut fields = Fields::new(Self::NAME, parameters);
         let handle = Handle(fields.array()?);
         let offset = fields.offset()?;
-        let (path, flags) = (fields.u8()?, fields.u8()?);
+        let path = fields.u8()?;
+        let flags = fields.u8()?;
         if offset.saturating_add(body.len() as u64) > i64::MAX as u64 {
             let why = "a range behind the largest offset";
             return Err(DecodeError::Invalid { what: Self::NAME, why });
@@ -108,7 +109,8 @@ impl BadPages {
             let why = "its checksum is wrong";
             return Err(DecodeError::Invalid { what: Self::NAME, why });
         }
-        let (first, last) = (fields.u16()?, fields.u16()?);
+        let first = fields.u16()?;
+        let last = fields.u16()?;
         let mut offsets = vec![fields.offset()?];
         while !fields.is_empty() {
             offsets.push(fields.offset()?);

@@ -82,7 +82,8 @@ mod tests {
             length: 0,
             arguments: Some(ReadArguments { path: 3, soon }),
         };
-        let (mut parameters, mut body) = ([0; 16], Vec::new());
+        let mut parameters = [0; 16];
+        let mut body = Vec::new();
         read.encode(&mut parameters, &mut body);
         assert_eq!(body.len(), 8 + 16);
         assert_eq!(Read::decode(&parameters, &Bytes::from(body)), Ok(read));

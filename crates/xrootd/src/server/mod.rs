@@ -319,7 +319,8 @@ impl Server {
     /// Answers [`Request::Readv`]: all the records, or some of them if there is `more` to come.
     /// Each is a segment's handle, its offset, and exactly its bytes.
     pub fn answer_readv(&mut self, tag: Tag, records: &[(Handle, u64, Bytes)], more: bool) {
-        let (mut frame, mut frame_bytes) = (Vec::new(), 0);
+        let mut frame = Vec::new();
+        let mut frame_bytes = 0;
         for (handle, offset, bytes) in records {
             let record_bytes = Segment::BYTES + bytes.len();
             if !frame.is_empty() && frame_bytes + record_bytes > READV_FRAME_BYTES {
@@ -514,7 +515,8 @@ impl Server {
         let missing = handshake::REQUEST.len() - self.greeting.len();
         self.greeting.extend_from_slice(&input.split_to(missing.min(input.len())));
         if !handshake::REQUEST.starts_with(&self.greeting) {
-            let (what, why) = ("handshake", "not the handshake of this protocol");
+            let what = "handshake";
+            let why = "not the handshake of this protocol";
             return Err(crate::error::DecodeError::Invalid { what, why }.into());
         }
         if self.greeting.len() == handshake::REQUEST.len() {

@@ -15,7 +15,8 @@ pub fn request(stream: u16, code: u16, body: &[u8]) -> Vec<u8> {
 pub fn answers(server: &mut Server) -> Vec<(u16, Status, Vec<u8>)> {
     let sent: Vec<Bytes> = std::iter::from_fn(|| server.poll_transmit()).collect();
     let bytes = sent.concat();
-    let (mut found, mut rest) = (Vec::new(), &bytes[..]);
+    let mut found = Vec::new();
+    let mut rest = &bytes[..];
     while let Some((head, body)) = rest.split_first_chunk() {
         let head = ResponseHeader::decode(head).unwrap();
         let (body, next) = body.split_at(head.length as usize);

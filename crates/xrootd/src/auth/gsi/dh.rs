@@ -128,8 +128,8 @@ impl Part {
 
     /// Writes the part anew from its numbers: nothing of the other side's text is repeated.
     pub fn encode(&self) -> String {
-        let (prime, generator) =
-            (self.group.prime.to_bytes_be(), self.group.generator.to_bytes_be());
+        let prime = self.group.prime.to_bytes_be();
+        let generator = self.group.generator.to_bytes_be();
         let mut numbers = SequenceOf::<UintRef<'_>, 2>::new();
         for number in [&prime, &generator] {
             let number = UintRef::new(number).expect("at most 8192 bits");
@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn both_sides_have_one_secret_as_long_as_the_prime() {
         let group = Part::decode(RECORDED.as_bytes()).unwrap().group;
-        let (ours, theirs) = ([7; PRIVATE_BYTES], [9; PRIVATE_BYTES]);
+        let ours = [7; PRIVATE_BYTES];
+        let theirs = [9; PRIVATE_BYTES];
         let secret = group.part(&ours).secret(&theirs);
         assert_eq!(secret, group.part(&theirs).secret(&ours));
         assert_eq!(secret.len(), 64);
