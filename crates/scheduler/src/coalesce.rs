@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_region_that_is_wanted_nearly_whole_becomes_one_range() {
-        let (want, hole) = ("Q".repeat(160), "....");
+        let want = "Q".repeat(160);
+        let hole = "....";
         let region = Limits { bytes: 1000, gap: 0, region_gap: 4, ..WIDE };
         let nearly = [&want[..], hole, &want].concat();
         assert_eq!(request(&nearly, region), (strings(&[&nearly]), 4));

@@ -272,9 +272,8 @@ mod tests {
     const WINDOW: u64 = 1000;
 
     fn ticket(file: u32, urgency: Urgency, order: u64, cost: u64) -> Ticket {
-        let (admitted, handed_over) = (false, false);
-        let (file, bytes) = (FileId(file), cost);
-        Ticket { file, urgency, order, bytes, cost, admitted, handed_over }
+        let file = FileId(file);
+        Ticket { file, urgency, order, bytes: cost, cost, admitted: false, handed_over: false }
     }
 
     fn demand(admission: &mut Admission, want: u64, file: u32, order: u64, cost: u64) {

@@ -194,7 +194,8 @@ impl Scheduler {
             share.bytes >= room.least / 2 || room.pipe.in_flight <= room.pipe.window
         });
         let Some(share) = share else {
-            let (rtt, rate) = (server.rtt_or_guess(), server.meter.rate());
+            let rtt = server.rtt_or_guess();
+            let rate = server.meter.rate();
             let most = server.connections_max(&self.budgets);
             let server = self.servers.get_mut(&id)?;
             server.growth.consider(self.now, rtt, rate, queued, most);
@@ -233,7 +234,8 @@ impl Scheduler {
         let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
         let crowded = urgency == Urgency::Hint && in_flight > server.hints_max();
-        let (in_flight_max, is_filled) = (server.in_flight_max(), server.fills_link());
+        let in_flight_max = server.in_flight_max();
+        let is_filled = server.fills_link();
         let count = all.clone().count().max(1) as u64;
         let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
         let room = |(connection, state): (ConnectionId, &Connection)| {

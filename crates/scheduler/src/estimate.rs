@@ -322,7 +322,8 @@ mod tests {
                 (waves.bytes(), waves.grow())
             })
             .collect();
-        let (no, yes) = (false, true);
+        let no = false;
+        let yes = true;
         let expected = [(10, yes), (20, yes), (40, yes), (80, yes), (80, yes), (80, no), (80, no)];
         assert_eq!(brought, expected);
         waves.add(ms(900), 1, Some(ms(100)));
@@ -342,7 +343,8 @@ mod tests {
                 plateau.is_reached()
             })
             .collect();
-        let (no, yes) = (false, true);
+        let no = false;
+        let yes = true;
         assert_eq!(stands, [no, no, no, no, no, yes, no, no, no, yes]);
         plateau.disturb(ms(1000));
         assert!(!plateau.is_reached());

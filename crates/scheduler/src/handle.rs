@@ -107,7 +107,9 @@ impl Scheduler {
         let bytes = range.end - range.start;
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.left = request.left.saturating_sub(bytes);
-        let (file, joins, on) = (request.file, request.joins, request.connection);
+        let file = request.file;
+        let joins = request.joins;
+        let on = request.connection;
         self.measure(id, bytes);
         self.credit(on, file, bytes);
         self.counters.delivered_bytes += bytes;
@@ -137,7 +139,8 @@ impl Scheduler {
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.left = request.left.saturating_sub(bytes);
         request.is_damaged = true;
-        let (on, file) = (request.connection, request.file);
+        let on = request.connection;
+        let file = request.file;
         self.measure(id, bytes);
         self.credit(on, file, bytes);
         self.note_heard(Some(on));
@@ -152,7 +155,8 @@ impl Scheduler {
         let less = request.bytes.saturating_sub(bytes);
         request.bytes -= less;
         request.left = request.left.saturating_sub(less);
-        let (file, source) = (request.file, request.source);
+        let file = request.file;
+        let source = request.source;
         let all = std::mem::replace(&mut request.segments, parts.clone());
         self.counters.asked_bytes -= less.min(self.counters.asked_bytes);
         if let Some(connection) = self.connections.get_mut(&request.connection) {
@@ -285,7 +289,8 @@ impl Scheduler {
     /// A server has asked for patience: an answer will come, but not before this.
     pub fn handle_wait(&mut self, now: Time, id: ConnectionId, time: Time) {
         self.advance(now);
-        let (now, most) = (self.now, self.budgets.wait_max);
+        let now = self.now;
+        let most = self.budgets.wait_max;
         self.owed_on(id).into_iter().for_each(|file| self.ask_patience(file, time));
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.heard = self.now;

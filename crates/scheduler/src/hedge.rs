@@ -78,7 +78,8 @@ impl Scheduler {
             return;
         }
         let mut left: Vec<SourceId> = Vec::new();
-        let (now, mut idle) = (self.now, Vec::new());
+        let now = self.now;
+        let mut idle = Vec::new();
         for (id, request) in &self.requests {
             if !self.has_rivals(request) || due(request) > now {
                 continue;
@@ -182,7 +183,8 @@ impl Scheduler {
         let source = self.source_at(request, server).unwrap_or(request.source);
         let file = request.file;
         let traits = &self.servers.get(&server)?.traits;
-        let (segments_max, segment_max) = (traits.segments_max.max(1), traits.segment_bytes_max);
+        let segments_max = traits.segments_max.max(1);
+        let segment_max = traits.segment_bytes_max;
         let state = self.files.get_mut(&file)?;
         let mut left = bytes_max;
         let mut segments: Vec<Range<u64>> = Vec::new();

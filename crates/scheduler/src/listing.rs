@@ -8,9 +8,8 @@ impl Scheduler {
     /// Leaves the tail of an open to others where the server cannot give a suffix.
     fn drop_tail(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        let (Some(opening), Some((_, server))) = (&mut file.opening, file.sources.best()) else {
-            return;
-        };
+        let Some(opening) = &mut file.opening else { return };
+        let Some((_, server)) = file.sources.best() else { return };
         if self.servers.get(&server).is_some_and(|server| !server.traits.suffix) {
             opening.todo.retain(|part| matches!(part, FileEnd::Head(_)));
             self.conclude_open(id, WantFailure::NoSource);

@@ -123,7 +123,8 @@ impl Scheduler {
     pub fn handle_progress(&mut self, now: Time, id: RequestId, bytes: u64) {
         self.advance(now);
         let Some(request) = self.requests.get(&id) else { return };
-        let (on, file) = (request.connection, request.file);
+        let on = request.connection;
+        let file = request.file;
         if let Some(connection) = self.connections.get_mut(&on) {
             connection.heard = self.now;
         }
@@ -152,7 +153,8 @@ impl Scheduler {
 
     /// A server has asked for time for the bytes that it owes to a file.
     pub(crate) fn ask_patience(&mut self, file: FileId, pause: Time) {
-        let (now, most) = (self.now, self.budgets.wait_max);
+        let now = self.now;
+        let most = self.budgets.wait_max;
         if let Some(watch) = self.watches.get_mut(&file) {
             watch.ask(now, pause, most);
         }

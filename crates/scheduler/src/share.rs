@@ -41,7 +41,8 @@ pub(crate) fn shares(loads: &[Load], queued: u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..loads.len()).filter(|at| loads[*at].rate > 0).collect();
     order.sort_by_key(|at| loads[*at].free_at());
     // Bytes x nanoseconds a second: those of the loads that take part, and the time they lose.
-    let (mut rate, mut lost) = (0u128, 0u128);
+    let mut rate = 0u128;
+    let mut lost = 0u128;
     let mut end = 0;
     for (taken, at) in order.iter().enumerate() {
         let load = &loads[*at];

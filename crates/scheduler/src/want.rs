@@ -100,7 +100,8 @@ impl Scheduler {
         self.wants.insert(id, want);
         self.enlist(file, id);
         let cost = cost.max(bytes);
-        let (admitted, handed_over) = (false, false);
+        let admitted = false;
+        let handed_over = false;
         let ticket = Ticket { file, urgency, order, bytes, cost, admitted, handed_over };
         self.admission.submit(id, ticket);
         self.admit();
@@ -124,7 +125,9 @@ impl Scheduler {
         let old = want.waiter(id);
         want.urgency = Urgency::Demand;
         want.hinted = false;
-        let (new, range, file) = (want.waiter(id), want.range.clone(), want.file);
+        let new = want.waiter(id);
+        let range = want.range.clone();
+        let file = want.file;
         self.counters.demands_unready += u64::from(want.is_awaited());
         self.readahead.used(want.bytes());
         if matches!(want.stage, Stage::Admitted { .. }) {
@@ -190,7 +193,8 @@ impl Scheduler {
             return;
         };
         want.stage = Stage::Taken;
-        let (file, range) = (want.file, want.range.clone());
+        let file = want.file;
+        let range = want.range.clone();
         if let Some(state) = self.files.get_mut(&file) {
             let detached = state.chunks.detach(&range, id);
             self.forget(file, detached.forget);
@@ -243,7 +247,9 @@ impl Scheduler {
     /// A want has been admitted.
     fn start(&mut self, id: WantId) {
         let Some(want) = self.wants.get_mut(&id) else { return };
-        let (file, range, waiter) = (want.file, want.range.clone(), want.waiter(id));
+        let file = want.file;
+        let range = want.range.clone();
+        let waiter = want.waiter(id);
         let Some(state) = self.files.get_mut(&file) else { return };
         let attached = state.chunks.attach(&range, waiter);
         self.counters.wanted_bytes += attached.fresh;
@@ -260,7 +266,8 @@ impl Scheduler {
     fn send_hint_back(&mut self) -> bool {
         let Some(id) = self.admission.last_hint() else { return false };
         let Some(want) = self.wants.get_mut(&id) else { return false };
-        let (file, range) = (want.file, want.range.clone());
+        let file = want.file;
+        let range = want.range.clone();
         let Some(state) = self.files.get_mut(&file) else { return false };
         let untouched = state.chunks.within(&range).all(|(_, chunk)| chunk.state == State::Queued);
         if !untouched || !matches!(want.stage, Stage::Admitted { .. }) {

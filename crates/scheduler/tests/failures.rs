@@ -269,7 +269,8 @@ fn an_idle_connection_is_closed_and_made_anew_when_there_is_work() {
     let mut hand = Hand::single();
     hand.demand(0..1000);
     let out = hand.drain();
-    let (first, request) = (out.connects[0].0, out.fetches[0].0);
+    let first = out.connects[0].0;
+    let request = out.fetches[0].0;
     hand.scheduler.handle_connected(ms(100), first);
     hand.scheduler.handle_data(ms(200), request, 0..1000);
     hand.scheduler.handle_done(ms(200), request);
@@ -344,7 +345,8 @@ fn nonsense_is_ignored() {
     let want = hand.demand(10..20);
     let request = hand.drain().fetches[0].0;
     let now = hand.now;
-    let (no_request, no_connection) = (RequestId(999), ConnectionId(999));
+    let no_request = RequestId(999);
+    let no_connection = ConnectionId(999);
     hand.scheduler.handle_data(now, no_request, 0..100);
     hand.scheduler.handle_done(now, no_request);
     hand.scheduler.handle_opened(now, no_request, 5);

@@ -162,7 +162,8 @@ impl Model {
         match *op {
             Op::Want { file, start, length, hint, order, cost } => {
                 let urgency = if hint { Urgency::Hint } else { Urgency::Demand };
-                let (file, range) = (self.files[file], start..start + length);
+                let file = self.files[file];
+                let range = start..start + length;
                 let want =
                     self.scheduler.want(now, file, range.clone(), urgency, order, length.max(cost));
                 self.wants.insert(want, (file, range, Fate::Waiting));

@@ -60,7 +60,8 @@ fn a_long_read_keeps_the_pipe_full() {
         world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
     }
     world.run_while(|world| world.ready.len() < 60);
-    let (start, ready) = (world.now, world.ready.len());
+    let start = world.now;
+    let ready = world.ready.len();
     world.run();
     let bytes = (world.ready.len() - ready) as f64 * 1e6;
     let rate = bytes / (world.now - start).as_secs_f64();
@@ -99,7 +100,8 @@ fn one_request_at_a_time_keeps_the_pipe_full_as_well() {
         world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
     }
     world.run_while(|world| world.ready.len() < 80);
-    let (start, ready) = (world.now, world.ready.len());
+    let start = world.now;
+    let ready = world.ready.len();
     world.run();
     let bytes = (world.ready.len() - ready) as f64 * 1e6;
     let rate = bytes / (world.now - start).as_secs_f64();
@@ -356,7 +358,9 @@ fn a_thousand_files_open_side_by_side() {
         scheduler.add_source(now, file, server);
         scheduler.open(now, file, 4_000, 0);
     }
-    let (mut trips, mut opened, mut connections) = (0, 0, 0);
+    let mut trips = 0;
+    let mut opened = 0;
+    let mut connections = 0;
     while opened < 1_576 {
         let mut sent = Vec::new();
         while let Some(action) = scheduler.poll_action(now) {

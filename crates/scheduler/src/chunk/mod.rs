@@ -443,10 +443,8 @@ impl Chunks {
     /// Joins a ready chunk with its ready left neighbour of the same waiters, so that data in
     /// small pieces does not make many chunks.
     fn join_left(&mut self, start: u64) {
-        let (Some((left_start, left)), Some(right)) = (self.previous(start), self.get(start))
-        else {
-            return;
-        };
+        let Some((left_start, left)) = self.previous(start) else { return };
+        let Some(right) = self.get(start) else { return };
         let alike = left.end == start
             && left.state == State::Ready
             && right.state == State::Ready

@@ -363,12 +363,15 @@ impl Scheduler {
         let Some(request) = self.requests.get_mut(&id) else { return };
         let was_owed = request.is_owed();
         request.cancelled = true;
-        let (file, part, connection) = (request.file, request.part, request.connection);
+        let file = request.file;
+        let part = request.part;
+        let connection = request.connection;
         if was_owed {
             self.owe_less(file);
         }
         let Some(request) = self.requests.get(&id) else { return };
-        let (source, joins) = (request.source, request.joins);
+        let source = request.source;
+        let joins = request.joins;
         let segments = request.segments.clone();
         self.actions.push_back(Action::Cancel { request: id, connection });
         self.give_back(file, source, id, &segments, Return::Now);

@@ -104,7 +104,9 @@ fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
     let file = scheduler.add_file(now);
     scheduler.add_source(now, file, server);
     let read = |scheduler: &mut Scheduler, from: u64| {
-        let (mut made, mut asked, mut closed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut made = Vec::new();
+        let mut asked = Vec::new();
+        let mut closed = Vec::new();
         for part in from..from + 40 {
             let range = part * 100_000..part * 100_000 + 50_000;
             scheduler.want(now, file, range, Urgency::Demand, 0, 50_000);
@@ -150,7 +152,8 @@ fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
     scheduler.allow_connections(now, server, None);
     let (made, ..) = read(&mut scheduler, 200);
     assert!(!made.is_empty());
-    let (before, last) = (scheduler.snapshot().counters.retries, *made.last().unwrap());
+    let before = scheduler.snapshot().counters.retries;
+    let last = *made.last().unwrap();
     scheduler.withhold_connection(now, last);
     assert_eq!(scheduler.servers[&server].failures, 0);
     assert!(scheduler.snapshot().counters.retries >= before);

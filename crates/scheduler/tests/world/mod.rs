@@ -348,7 +348,8 @@ impl World {
             let Some(job) = flow.jobs.front_mut() else { return };
             if !job.started {
                 job.started = true;
-                let (request, open) = (job.request, job.open);
+                let request = job.request;
+                let open = job.open;
                 flow.busy_until = self.now + self.link.overhead;
                 let busy_until = flow.busy_until;
                 if open {
@@ -373,7 +374,8 @@ impl World {
             if segment.start == segment.end {
                 job.segments.pop_front();
             }
-            let (request, last) = (job.request, job.segments.is_empty());
+            let request = job.request;
+            let last = job.segments.is_empty();
             let bytes = range.end - range.start;
             flow.unacknowledged += bytes;
             let mut departs = self.now;
@@ -505,7 +507,8 @@ impl World {
             }
             Action::Fetch { connection, segments, .. } => {
                 let bytes: u64 = segments.iter().map(|segment| segment.end - segment.start).sum();
-                let (first, last) = (segments[0].start, segments[segments.len() - 1].end);
+                let first = segments[0].start;
+                let last = segments[segments.len() - 1].end;
                 let count = segments.len();
                 format!(
                     "{at:.0} ms  c{} fetch {bytes} bytes in {count} of {first}..{last}",

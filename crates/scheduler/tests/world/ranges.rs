@@ -8,7 +8,8 @@ pub struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
     pub fn insert(&mut self, range: Range<u64>) {
-        let (mut start, mut end) = (range.start, range.end);
+        let mut start = range.start;
+        let mut end = range.end;
         for (other_start, other_end) in self.touching(&range) {
             self.0.remove(&other_start);
             start = start.min(other_start);
