@@ -298,9 +298,8 @@ impl Reading {
 fn may_have_one(path: &Path) -> bool {
     let text =
         |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).map(str::to_owned);
-    let (Some(stem), Some(extension)) = (text(path.file_stem()), text(path.extension())) else {
-        return false;
-    };
+    let Some(stem) = text(path.file_stem()) else { return false };
+    let Some(extension) = text(path.extension()) else { return false };
     let numbered = extension.bytes().all(|byte| byte.is_ascii_digit());
     let hashed = stem.len() == 8 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     (numbered && hashed) || matches!(extension.as_str(), "pem" | "crt" | "cer" | "der")

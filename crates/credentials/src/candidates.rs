@@ -114,7 +114,8 @@ impl Candidate {
 
     fn new(kind: Kind, place: Place) -> Self {
         let mode = place.path().and_then(files::mode);
-        let (state, notes) = (State::Absent, Vec::new());
+        let state = State::Absent;
+        let notes = Vec::new();
         Candidate { kind, place, state, owner: None, left: None, mode, notes }
     }
 }

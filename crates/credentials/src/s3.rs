@@ -257,7 +257,8 @@ impl Loaded {
 /// `None` where the section is not there. Lines that are not understood are left out.
 pub fn values(text: &str, section: &str) -> Option<Vec<(String, Zeroizing<String>)>> {
     let mut values: Option<Vec<(String, Zeroizing<String>)>> = None;
-    let (mut inside, mut part) = (false, String::new());
+    let mut inside = false;
+    let mut part = String::new();
     for line in text.lines() {
         let nested = line.starts_with([' ', '\t']);
         let line = line.trim();

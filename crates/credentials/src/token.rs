@@ -134,7 +134,8 @@ pub(crate) fn find(
     choice: &Choice,
     now: SystemTime,
 ) -> Result<Vec<Token>, Unusable> {
-    let (mut tokens, mut unusable) = (Vec::new(), None);
+    let mut tokens = Vec::new();
+    let mut unusable = None;
     for lookup in lookups(surroundings, choice) {
         let is_among_others = matches!(lookup, Lookup::Among(_));
         if !tokens.is_empty() && !is_among_others {
@@ -218,7 +219,8 @@ fn covered(word: &str, wanted: &TokenUse) -> Option<usize> {
     let parts = |path: &str| -> Vec<String> {
         path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
-    let (path_parts, wanted_parts) = (parts(path), parts(&wanted.path));
+    let path_parts = parts(path);
+    let wanted_parts = parts(&wanted.path);
     let begins = (0..=wanted_parts.len()).any(|at| wanted_parts[at..].starts_with(&path_parts));
     begins.then_some(path.len())
 }
@@ -343,7 +345,9 @@ impl Claims {
     /// Those of a JSON Web Token; `None` where it is another thing.
     pub fn of(token: &str) -> Option<Self> {
         let mut parts = token.split('.');
-        let (_, payload, _) = (parts.next()?, parts.next()?, parts.next()?);
+        let _header = parts.next()?;
+        let payload = parts.next()?;
+        let _signature = parts.next()?;
         let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
         let value: Value = serde_json::from_slice(&payload).ok()?;
         let claims = value.as_object()?;
@@ -405,7 +409,8 @@ mod tests {
         let token = |audience: &[&str]| {
             let audience = audience.iter().map(|one| (*one).to_owned()).collect();
             let claims = Some(Claims { audience, ..Claims::default() });
-            let (secret, place) = ("a.b.c".into(), Place::Argument);
+            let secret = "a.b.c".into();
+            let place = Place::Argument;
             Token { secret, place, mode: None, claims, is_among_others: false }
         };
         for (audience, is_fit) in [
@@ -438,9 +443,11 @@ mod tests {
     fn of_several_tokens_that_for_the_server_and_the_path_is_chosen() {
         let token = |name: &'static str, audience: &[&str], scope: &[&str], among: bool| {
             let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
-            let (audience, scope) = (words(audience), words(scope));
+            let audience = words(audience);
+            let scope = words(scope);
             let claims = Some(Claims { audience, scope, ..Claims::default() });
-            let (secret, place) = ("a.b.c".into(), Place::Variable(name));
+            let secret = "a.b.c".into();
+            let place = Place::Variable(name);
             Token { secret, place, mode: None, claims, is_among_others: among }
         };
         let tokens = [

@@ -160,7 +160,9 @@ pub struct Span(pub Duration);
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
-        let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+        let days = seconds / 86_400;
+        let hours = seconds / 3_600 % 24;
+        let minutes = seconds / 60 % 60;
         match (days, hours, minutes) {
             (0, 0, 0) => write!(f, "{seconds} s"),
             (0, 0, _) => write!(f, "{minutes} min"),

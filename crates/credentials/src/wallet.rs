@@ -40,7 +40,8 @@ impl Wallet {
     /// The same surroundings with the choice of another caller.
     #[must_use]
     pub fn with(&self, choice: Choice) -> Self {
-        let (surroundings, wanted) = (self.surroundings.clone(), self.wanted.clone());
+        let surroundings = self.surroundings.clone();
+        let wanted = self.wanted.clone();
         Wallet { surroundings, choice: Arc::new(choice), wanted }
     }
 

@@ -245,7 +245,8 @@ impl Library {
 
     /// A copy of the bytes of the library, whose own are wiped and given back.
     fn take(&self, mut buffer: Buffer) -> Secret {
-        let (length, value) = (buffer.length, buffer.value);
+        let length = buffer.length;
+        let value = buffer.value;
         if value.is_null() {
             return Secret::default();
         }
@@ -281,7 +282,8 @@ impl Library {
         if code == 0 {
             return None;
         }
-        let (mut minor, mut more) = (0, 0);
+        let mut minor = 0;
+        let mut more = 0;
         let mut text = Buffer { length: 0, value: null_mut() };
         // SAFETY: all pointers are to live values of the types that the function takes.
         unsafe { (self.display_status)(&mut minor, code, kind, &KERBEROS, &mut more, &mut text) };

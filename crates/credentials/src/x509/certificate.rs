@@ -45,8 +45,11 @@ impl Certificate {
         let (_, parsed) = parsed.map_err(|_| "it is no X.509 certificate".to_owned())?;
         let subject = parsed.subject().as_raw().to_vec();
         let issuer = parsed.issuer().as_raw().to_vec();
-        let (mut hosts, mut addresses, mut authority) = (Vec::new(), Vec::new(), None);
-        let (mut is_proxy, mut voms) = (false, false);
+        let mut hosts = Vec::new();
+        let mut addresses = Vec::new();
+        let mut authority = None;
+        let mut is_proxy = false;
+        let mut voms = false;
         for extension in parsed.extensions() {
             let kind = extension.oid.to_id_string();
             is_proxy |= PROXY.contains(&kind.as_str());

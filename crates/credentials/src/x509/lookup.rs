@@ -102,7 +102,8 @@ pub(crate) fn take(
             read => read.map_err(|reason| fail(place, reason)),
         },
     };
-    let (place, key_place) = (source.place(), source.key());
+    let place = source.place();
+    let key_place = source.key();
     let (certificates, key) = match source {
         Source::Proxy(place) => (None, read(place, Access::Secret)?),
         Source::Pair(certificate, key) => {

@@ -39,7 +39,8 @@ fn places_are_looked_at_in_order() {
     home.write(&format!("run/{name}"), "of-session", 0o600);
     home.write(&format!("tmp/{name}"), "of-tmp", 0o600);
     home.write("condor/scitokens.use", "of-job", 0o600);
-    let (file, run, condor) = (file, home.path("run"), home.path("condor"));
+    let run = home.path("run");
+    let condor = home.path("condor");
     let all = [
         ("BEARER_TOKEN", "of-variable"),
         ("BEARER_TOKEN_FILE", file.to_str().unwrap()),
