@@ -31,7 +31,8 @@ impl<T: Send + Sync + 'static> Appended<T> {
         loop {
             node.older = self.newest();
             let before = node.older.map_or(null_mut(), |older| ptr::from_ref(older).cast_mut());
-            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+            let success = Ordering::AcqRel;
+            let failure = Ordering::Acquire;
             if self.newest.compare_exchange(before, node, success, failure).is_ok() {
                 return;
             }

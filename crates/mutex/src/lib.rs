@@ -105,7 +105,8 @@ mod tests {
         drop(held);
         assert!(value.try_lock().is_some());
         let several = RwLock::new(1);
-        let (one, other) = (several.read(), several.read());
+        let one = several.read();
+        let other = several.read();
         assert_eq!(*one, *other);
         drop((one, other));
         *several.write() = 2;
