@@ -489,9 +489,8 @@ def _pruned(place: Place, fields: list[ColumnInfo]) -> list[Chosen]:
 
 def _readable(place: Place, fields: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
     columns = _pruned(place, [info for _, info in fields])
-    readable = [column for column in columns if column.leaf.is_readable]
-    _warn(place, [column.leaf.info for column in columns if column not in readable])
-    return readable
+    _warn(place, [column.leaf.info for column in columns if not column.leaf.is_readable])
+    return [column for column in columns if column.leaf.is_readable]
 
 
 def _warn(place: Place, unreadable: list[ColumnInfo]) -> None:
