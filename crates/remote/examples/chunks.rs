@@ -16,7 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("usage: chunks URL COUNT BYTES STRIDE");
         return Ok(());
     };
-    let (count, bytes, stride): (u64, u64, u64) = (count.parse()?, bytes.parse()?, stride.parse()?);
+    let count: u64 = count.parse()?;
+    let bytes: u64 = bytes.parse()?;
+    let stride: u64 = stride.parse()?;
     let config = Config::from_env()?;
     let network = Arc::new(Tcp::new(config.connect_timeout));
     let file = Remote::start(config, network).open_bytes(address).await?;

@@ -92,7 +92,8 @@ impl Remote {
     /// `Unsupported` where the two are in different places, or the server renames nothing; as
     /// [`Remote::remove`].
     pub async fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (only(from)?, only(to)?);
+        let from = only(from)?;
+        let to = only(to)?;
         if from.server_key() != to.server_key() {
             let text = "the two names are in different places";
             let error = Error::new(ErrorKind::Unsupported, text);
@@ -127,7 +128,8 @@ impl Remote {
         url: &Address,
         request: impl Fn(String) -> FileRequest,
     ) -> Result<()> {
-        let (settings, mut there) = (self.settings(), url.clone());
+        let settings = self.settings();
+        let mut there = url.clone();
         for _ in 0..REDIRECTIONS_MAX {
             let config = config_for(&there, &settings.config);
             let server = XrootdServer::new(&there, &config, settings.network.clone())?;
@@ -147,7 +149,8 @@ impl Remote {
     /// Servers make one directory at a time.
     async fn make_http_folder(&self, url: &Address) -> Result<()> {
         let changer = self.changer();
-        let (mut missing, mut there) = (vec![url.clone()], url.clone());
+        let mut missing = vec![url.clone()];
+        let mut there = url.clone();
         loop {
             match changer.make_folder(&there).await {
                 Err(error) if error.kind() == ErrorKind::NotFound => match there.parent() {

@@ -207,7 +207,8 @@ const CRC32: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        let (mut sum, mut bit) = (byte as u32, 0);
+        let mut sum = byte as u32;
+        let mut bit = 0;
         while bit < 8 {
             sum = (sum >> 1) ^ (0xedb8_8320 * (sum & 1));
             bit += 1;
@@ -269,7 +270,8 @@ impl Hasher {
 /// # Errors
 /// An error of the file system.
 pub fn of_file(file: &File, algorithm: Algorithm) -> io::Result<Checksum> {
-    let (mut hasher, mut at) = (Hasher::new(algorithm), 0);
+    let mut hasher = Hasher::new(algorithm);
+    let mut at = 0;
     let mut buffer = vec![0; HASH_BYTES];
     loop {
         match file.read_at(&mut buffer, at) {

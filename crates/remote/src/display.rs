@@ -156,7 +156,8 @@ fn hide_tokens(text: &str) -> Option<String> {
 
 /// With dots for so many bytes at each of these places, ascending.
 fn replaced(text: &str, places: &[usize], length: impl Fn(&str) -> usize) -> Option<String> {
-    let (mut out, mut done) = (String::new(), 0);
+    let mut out = String::new();
+    let mut done = 0;
     for at in places.iter().copied() {
         let length = if at < done { 0 } else { length(&text[at..]) };
         if length > 0 {

@@ -239,7 +239,8 @@ impl Error {
     /// The same error for a later open: it came `ago` before now, and opens get it without a
     /// request for `left` more.
     pub(crate) fn remembered(mut self, ago: Duration, left: Duration) -> Self {
-        let (ago, more) = (ago.as_secs_f64(), left.as_secs_f64());
+        let ago = ago.as_secs_f64();
+        let more = left.as_secs_f64();
         let text = format!(
             "; this answer came {ago:.1} s ago and is remembered for {more:.1} s more, in this process"
         );
@@ -294,7 +295,8 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (inner, reader) = (&self.0.0, self.1);
+        let inner = &self.0.0;
+        let reader = self.1;
         write!(f, "{}", shown(&inner.message))?;
         if let Some(range) = &inner.range {
             write!(f, "; bytes {}-{}", range.start, range.end)?;

@@ -40,7 +40,8 @@ impl Remote {
     /// As [`Remote::locations`]; for the first file for which no server is named, `NotFound`, the
     /// error of the request, or `LimitReached` where more than 32 redirectors are named for it.
     pub async fn servers(&self, addresses: &[String]) -> Result<Vec<Vec<String>>> {
-        let (mut numbers, mut urls) = (Vec::new(), Vec::new());
+        let mut numbers = Vec::new();
+        let mut urls = Vec::new();
         for (number, address) in addresses.iter().enumerate() {
             let locations = self.locations(address).await?.urls.into_iter();
             for url in locations.filter(|url| url.to_xrootd().is_some()) {

@@ -126,7 +126,8 @@ mod tests {
             let mut options = File::options();
             options.read(true).write(true).create(true).truncate(false).open(&path).unwrap()
         };
-        let (one, two) = (open(), open());
+        let one = open();
+        let two = open();
         assert!(lock(&one, 5..6) && lock(&one, 1000..1001));
         assert_eq!(first_locked(&one, 0..2000), None, "its own");
         assert_eq!(first_locked(&two, 0..2000), Some(5));

@@ -198,7 +198,8 @@ mod tests {
             assert_ne!(origin.exposed(true).key(None), origin.key(None));
             assert_eq!(origin.exposed(false).key(None), origin.key(None));
         }
-        let (exposure, wallet) = (Exposure::default(), Wallet::default());
+        let exposure = Exposure::default();
+        let wallet = Wallet::default();
         exposure.note(&url("https://a/f"), &wallet);
         assert!(!exposure.is_exposed());
         exposure.note(&url("http://a/f"), &wallet);

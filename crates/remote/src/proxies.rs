@@ -119,9 +119,8 @@ fn is_in_network(network: &str, number: IpAddr) -> bool {
         Some((base, bits)) => (base, bits.parse::<u32>().ok()),
         None => (network, Some(128)),
     };
-    let (Ok(base), Some(bits)) = (base.trim_matches(['[', ']']).parse::<IpAddr>(), bits) else {
-        return false;
-    };
+    let Ok(base) = base.trim_matches(['[', ']']).parse::<IpAddr>() else { return false };
+    let Some(bits) = bits else { return false };
     let shifted = |number: u128, width: u32| number.checked_shr(width - bits.min(width));
     match (base, number) {
         (IpAddr::V4(base), IpAddr::V4(number)) => {

@@ -258,7 +258,8 @@ mod tests {
     use super::*;
 
     fn access(token: Option<TokenFrom>) -> CallAccess {
-        let (proxy, order) = (Some("/tmp/a proxy&".into()), Some(vec![Kind::X509, Kind::Token]));
+        let proxy = Some("/tmp/a proxy&".into());
+        let order = Some(vec![Kind::X509, Kind::Token]);
         let ccache = Some("FILE:/tmp/cc".to_owned());
         CallAccess {
             choice: Choice { token, proxy, ccache, order, ..Choice::default() },

@@ -405,7 +405,9 @@ impl Address {
                 Self::pelican(url)
             }
             Target::Xrootd(url) => {
-                let (user, cgi, login_token) = (None, None, None);
+                let user = None;
+                let cgi = None;
+                let login_token = None;
                 Self::xrootd(xrootd::url::Url { user, cgi, login_token, ..url.clone() })
             }
             Target::Http(url) => {
@@ -577,7 +579,8 @@ impl Address {
         // A server that the caller has not named does not get the caller's credentials.
         let is_shown = self.is_named() || self.scheme() != Scheme::Https;
         let named = if is_shown { "" } else { " by another" };
-        let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
+        let host = self.host().unwrap_or_default();
+        let port = self.port().unwrap_or(0);
         // A file that comes with a token is read inside TLS, and others need not be.
         let token = match &self.target {
             Target::Xrootd(url) if url.has_token() => "+token",

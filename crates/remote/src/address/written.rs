@@ -52,7 +52,8 @@ pub(super) fn parts(address: &str) -> Vec<&str> {
     if !address.contains("://") {
         return vec![address];
     }
-    let (mut parts, mut start) = (Vec::new(), 0);
+    let mut parts = Vec::new();
+    let mut start = 0;
     for (at, _) in address.match_indices(SEPARATOR) {
         if begins_address(&address[at + 1..]) {
             parts.push(&address[start..at]);

@@ -216,13 +216,16 @@ impl Cache {
             return lines;
         }
         let config = &self.inner.config;
-        let (mode, check) = (config.mode.name(), config.check.shown());
+        let mode = config.mode.name();
+        let check = config.check.shown();
         lines.push(format!("the mode is {mode}, the check {check}"));
         let Ok(name) = self.name(url) else {
             lines.push("nothing is known of this address: all of it is fetched, and kept".into());
             return lines;
         };
-        let (info, checked, is_chosen) = (name.info, name.checked, true);
+        let info = name.info;
+        let checked = name.checked;
+        let is_chosen = true;
         let content = self.content(name.content);
         let entry = CacheEntry { info, checked, is_chosen, content };
         let age = seconds_since_1970().saturating_sub(entry.checked);
@@ -230,7 +233,8 @@ impl Cache {
             true => format!("its server was asked {age} s ago: it is not asked again"),
             false => format!("its server was asked {age} s ago, and is asked in the next open"),
         });
-        let (held, size) = (entry.content.bytes(), entry.info.size);
+        let held = entry.content.bytes();
+        let size = entry.info.size;
         let ranges = entry.content.ranges().len();
         lines.push(format!("{held} of its {size} bytes are held, in {ranges} ranges"));
         if held == 0 {

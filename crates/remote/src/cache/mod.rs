@@ -194,7 +194,8 @@ impl Cache {
                 .and_then(|uuid| shared_content(origin, uuid, info.size, head))
                 .unwrap_or_else(own),
         };
-        let (checked, query) = (seconds_since_1970(), origin.query());
+        let checked = seconds_since_1970();
+        let query = origin.query();
         let is_fresh = |name: Name| {
             let is_same = name.content == id && name.info == *info && name.query == query;
             is_same && checked.saturating_sub(name.checked) < CHECKED_AGAIN
@@ -203,12 +204,15 @@ impl Cache {
         let asked = (!is_only).then(|| (origin.key(None), origin.shown()));
         for (key, address) in [Some(named), asked].into_iter().flatten() {
             if !self.inner.names.find(&key).is_some_and(is_fresh) {
-                let (key, query, info) = (hex(&key), query.clone(), info.clone());
+                let key = hex(&key);
+                let query = query.clone();
+                let info = info.clone();
                 let name = Name { key, query, address, info, content: id, checked };
                 self.inner.writer.name(name);
             }
         }
-        let (info, content) = (info.clone(), self.content(id));
+        let info = info.clone();
+        let content = self.content(id);
         Some(CacheEntry { info, checked, is_chosen: true, content })
     }
 
@@ -223,7 +227,8 @@ impl Cache {
     /// Whether the cached part begins as the file does now, as far as both are known: a server may
     /// give two files the same description.
     fn begins(&self, name: &Name, head: &[u8]) -> bool {
-        let (info, checked) = (name.info.clone(), name.checked);
+        let info = name.info.clone();
+        let checked = name.checked;
         let content = self.content(name.content);
         let entry = CacheEntry { info, checked, is_chosen: true, content };
         let held = self.head(&entry, head.len() as u64);

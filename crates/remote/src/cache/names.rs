@@ -192,9 +192,12 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let names = Names::new(parent.path());
         let place = "root://alice:secret@host:1094//data/f.root?authz=token";
-        let (key, address) = (origin(place).key(None), url(place).anonymous().as_str().to_owned());
+        let key = origin(place).key(None);
+        let address = url(place).anonymous().as_str().to_owned();
         assert_eq!(names.find(&key), None);
-        let (info, content, query) = (info(1, "a"), [3; 16], String::new());
+        let info = info(1, "a");
+        let content = [3; 16];
+        let query = String::new();
         let name = Name { key: hex(&key), query, address, info, content, checked: 5 };
         names.keep(&name);
         assert_eq!(names.find(&key), Some(name.clone()));

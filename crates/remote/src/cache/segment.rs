@@ -59,8 +59,8 @@ impl Segment {
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(&encode_header(&Header { content, begun: now, usage }))?;
         let file = file.persist_noclobber(path).map_err(|error| error.error)?;
-        let (path, known) = (path.to_owned(), HEADER_BYTES);
-        Ok(Segment { file, path, content, known, indexed: known })
+        let path = path.to_owned();
+        Ok(Segment { file, path, content, known: HEADER_BYTES, indexed: HEADER_BYTES })
     }
 
     /// Opens a segment with the records that can be read from it.
@@ -131,7 +131,8 @@ impl Segment {
         if self.known < metadata.len() {
             self.file.set_len(self.known)?;
         }
-        let (mut bytes, mut new) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
+        let mut new = Vec::new();
         for (offset, data) in records {
             let position = self.known + bytes.len() as u64;
             if position >= SEGMENT_BYTES {
@@ -234,7 +235,9 @@ pub fn read_header(file: &File) -> io::Result<Header> {
 pub fn verify(path: &Path) -> io::Result<(u64, u64)> {
     let file = FolderEntry::at(path)?.open_regular(false)?;
     let content = read_header(&file)?.content;
-    let (end, mut at, mut whole) = (file.metadata()?.len(), HEADER_BYTES, 0);
+    let end = file.metadata()?.len();
+    let mut at = HEADER_BYTES;
+    let mut whole = 0;
     while at < end {
         let bytes = read_at(&file, at, (end - at).min(RECORD_BYTES + DATA_BYTES_MAX))?;
         let Some(length) = record_length(&bytes) else { break };

@@ -134,8 +134,8 @@ fn places_of_one_origin_share_what_comes_alike_from_all() {
         cache.adopt(&manager, &url(place), &info(version), head, Some(IDENTIFY)).unwrap()
     };
     let head = [7; 1100];
-    let (here, there) =
-        (at("root://one//f.root", "a", &head), at("root://two//f.root", "b", &head));
+    let here = at("root://one//f.root", "a", &head);
+    let there = at("root://two//f.root", "b", &head);
     assert_eq!(here.content.id(), there.content.id());
     cache.flush();
     assert_eq!(cache.find(&manager).unwrap().content.id(), here.content.id());

@@ -212,7 +212,8 @@ impl Remote {
             }
         };
         let ((file, partial, resumed), said) = future::try_join(content, said).await?;
-        let (source, size) = (file.url().to_owned(), file.info().size);
+        let source = file.url().to_owned();
+        let size = file.info().size;
         if let Some(said) = &said {
             let compared = partial.compare(said.clone(), "the server").await;
             compared.map_err(|error| error.with_url(&*source))?;
@@ -223,8 +224,8 @@ impl Remote {
         }
         job.check(options.overwrite)?;
         partial.finish(&target).await?;
-        let (target, is_same) = (job.target.clone(), false);
-        Ok(Copied { source, target, size, resumed, checksum: said, is_same })
+        let target = job.target.clone();
+        Ok(Copied { source, target, size, resumed, checksum: said, is_same: false })
     }
 
     /// The checksum that the server likes best, or any that is known here.

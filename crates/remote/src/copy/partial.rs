@@ -91,7 +91,8 @@ impl Partial {
             let emptied = file.set_len(0).and_then(|()| file.set_len(of.size));
             emptied.map_err(|error| wrong(&error))?;
         }
-        let (file, recorded) = (Arc::new(file), Instant::now());
+        let file = Arc::new(file);
+        let recorded = Instant::now();
         Ok(Partial { part, record, file, of: of.clone(), done, recorded, is_over: false })
     }
 
@@ -116,7 +117,9 @@ impl Partial {
         come.into_iter().for_each(|range| self.done.insert(range));
         if self.recorded.elapsed() >= RECORD_EVERY {
             self.recorded = Instant::now();
-            let (file, record, text) = (self.file.clone(), self.record.clone(), self.text());
+            let file = self.file.clone();
+            let record = self.record.clone();
+            let text = self.text();
             self.on_disk(move || keep(&file, &record, &text)).await?;
         }
         Ok(())
@@ -127,7 +130,8 @@ impl Partial {
     /// # Errors
     /// `Corrupt` where they differ; the copy is then thrown away.
     pub async fn compare(&self, said: Checksum, by: &str) -> Result<()> {
-        let (file, algorithm) = (self.file.clone(), said.algorithm());
+        let file = self.file.clone();
+        let algorithm = said.algorithm();
         let found = self.on_disk(move || checksum::of_file(&file, algorithm)).await?;
         if found == said {
             return Ok(());

@@ -91,7 +91,8 @@ impl Remote {
             let advice = "it is made where its name ends with a /";
             return Err(error.with_url(shown(target)).with_advice(advice));
         }
-        let (mut jobs, mut failed) = (Vec::new(), Vec::new());
+        let mut jobs = Vec::new();
+        let mut failed = Vec::new();
         for named in sources {
             let tree = self.tree(&named.source).await?;
             let place = match is_into {

@@ -127,10 +127,12 @@ impl Remote {
             false => None,
         };
         let mut hasher = said.as_ref().map(|said| Hasher::new(said.algorithm()));
-        let (special, mut done) = (Arc::new(special), 0);
+        let special = Arc::new(special);
+        let mut done = 0;
         let mut claimed = Claimed::new(claims);
         let file = self.open_bytes_at(locations).await?;
-        let (source, size) = (file.url().to_owned(), file.info().size);
+        let source = file.url().to_owned();
+        let size = file.info().size;
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);
         while let Some((bytes, _reservation)) = bytes.next().await? {
             done += bytes.len() as u64;
@@ -153,8 +155,8 @@ impl Remote {
                 return Err(Error::new(ErrorKind::Corrupt, text).with_url(source));
             }
         }
-        let (target, is_same) = (job.target.clone(), false);
-        Ok(Copied { source, target, size, resumed: 0, checksum: said, is_same })
+        let target = job.target.clone();
+        Ok(Copied { source, target, size, resumed: 0, checksum: said, is_same: false })
     }
 
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many

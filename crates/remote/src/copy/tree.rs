@@ -125,7 +125,8 @@ pub fn is_file(error: &Error) -> bool {
 impl Tree {
     /// Takes the names in a directory; those that are directories, or may be.
     fn add(&mut self, folder: &Address, below: &Path, listed: Vec<Listed>) -> Vec<Folder> {
-        let (mut folders, mut names) = (Vec::new(), BTreeSet::new());
+        let mut folders = Vec::new();
+        let mut names = BTreeSet::new();
         for Listed { name, size, is_directory, modified, .. } in listed {
             let is_deep = below.components().count() >= DEPTH_MAX;
             if !is_name(&name) || is_deep {
@@ -193,7 +194,9 @@ fn on_disk(top: &Path) -> Result<Tree> {
     let mut tree = Tree::default();
     let identity = |there: &Metadata| (there.dev(), there.ino());
     let there = fs::metadata(top).map_err(|error| failed(top, &error))?;
-    let (path, below, above) = (top.to_owned(), PathBuf::new(), vec![identity(&there)]);
+    let path = top.to_owned();
+    let below = PathBuf::new();
+    let above = vec![identity(&there)];
     let mut folders = vec![DiskFolder { path, below, above }];
     while let Some(DiskFolder { path, below, above }) = folders.pop() {
         let names = match names_in(&path) {
@@ -205,7 +208,8 @@ fn on_disk(top: &Path) -> Result<Tree> {
             }
         };
         for name in names {
-            let (path, below) = (path.join(&name), below.join(&name));
+            let path = path.join(&name);
+            let below = below.join(&name);
             let there = match fs::metadata(&path) {
                 Ok(there) => there,
                 Err(error) => {
@@ -280,7 +284,8 @@ mod tests {
     use super::*;
 
     fn listed(name: &str, is_directory: Option<bool>) -> Listed {
-        let (name, address) = (name.to_owned(), String::new());
+        let name = name.to_owned();
+        let address = String::new();
         Listed { name, address, size: None, is_directory, modified: None }
     }
 
@@ -292,7 +297,8 @@ mod tests {
         for right in ["a", "a b", "..a", ".a", "a\\b", "-", "~"] {
             assert!(is_name(right), "{right}");
         }
-        let (mut tree, folder) = (Tree::default(), Address::parse("root://h//d").unwrap());
+        let mut tree = Tree::default();
+        let folder = Address::parse("root://h//d").unwrap();
         let names = ["..", "f", "f", "sub", "a|", "x?y", "what"];
         let kind = |name: &str| match name {
             "sub" => Some(true),

@@ -104,7 +104,8 @@ impl Remote {
             true => Some(self.verified(&target, &written).await?),
             false => None,
         };
-        let (source, target) = (file.url().to_owned(), PathBuf::from(written.address));
+        let source = file.url().to_owned();
+        let target = PathBuf::from(written.address);
         Ok(Copied { source, target, size, resumed: 0, checksum, is_same: false })
     }
 
@@ -188,7 +189,8 @@ mod tests {
             hasher.finish()
         };
         let ours = sum(Algorithm::Adler32, b"bytes");
-        let (same, wrong) = (ours.clone(), sum(Algorithm::Adler32, b"other"));
+        let same = ours.clone();
+        let wrong = sum(Algorithm::Adler32, b"other");
         let of_another_kind = sum(Algorithm::Md5, b"bytes");
         let kind = |theirs| compared(&ours, theirs).map_err(|error| error.kind());
         assert_eq!(kind(&same), Ok(()));

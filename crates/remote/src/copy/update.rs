@@ -46,7 +46,7 @@ impl Remote {
         if here.size.is_none() || here.modified.is_none() {
             here = of_info(self.open_bytes_at(locations).await?.info());
         }
-        let (Some(size), true) = (here.size, here.size == there.size) else { return Ok(None) };
+        let Some(size) = here.size.filter(|_| here.size == there.size) else { return Ok(None) };
         let target = self.target_urls(&job.target)?;
         for claim in &claims {
             // The caller's word counts more than that of the source.
@@ -124,7 +124,8 @@ impl Remote {
         copying: &Copying,
     ) -> Result<Option<Checksum>> {
         if let Some(path) = urls.iter().find_map(Address::to_local) {
-            let (path, algorithm) = (path.to_owned(), algorithm.unwrap_or(Algorithm::Sha256));
+            let path = path.to_owned();
+            let algorithm = algorithm.unwrap_or(Algorithm::Sha256);
             let made = spawn_blocking(move || of_file(&File::open(path)?, algorithm)).await;
             let made = made.map_err(std::io::Error::other).flatten();
             return made.map(Some).map_err(|error| Error::from_io(&error).retryable(false));

@@ -216,7 +216,8 @@ impl FolderEntry {
     /// # Errors
     /// `AlreadyExists` where one has; those of a file system that has no such call.
     pub fn rename_new(&self, to: &FolderEntry) -> io::Result<()> {
-        let (from, name) = (&self.folder, &self.name);
+        let from = &self.folder;
+        let name = &self.name;
         let flags = RenameFlags::NOREPLACE;
         let renamed = rustix::fs::renameat_with(from, name, &to.folder, &to.name, flags);
         match renamed.map_err(io::Error::from) {

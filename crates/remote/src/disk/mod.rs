@@ -91,10 +91,11 @@ fn cannot_open_folder(path: &Path, error: &io::Error) -> Error {
 /// The rule of Linux (`fs.protected_symlinks`), wherever it is in force: in a folder where all may
 /// write and none may remove, links count that this user or the folder's owner has made.
 fn may_follow(link: &FolderEntry) -> bool {
-    let (Ok(link), Ok(folder)) = (link.metadata(), link.folder_metadata()) else { return false };
+    let Ok(own) = link.metadata() else { return false };
+    let Ok(folder) = link.folder_metadata() else { return false };
     let is_shared = folder.mode() & 0o1002 == 0o1002;
     let user = rustix::process::geteuid().as_raw();
-    !is_shared || link.uid() == user || link.uid() == folder.uid()
+    !is_shared || own.uid() == user || own.uid() == folder.uid()
 }
 
 /// Whether a file system refuses a call that it does not have: EOPNOTSUPP, ENOSYS, EINVAL, EPERM.

@@ -96,7 +96,8 @@ impl Ahead {
     }
 
     fn those_of(&mut self, positions: &Range<usize>) -> impl Iterator<Item = &mut Want> {
-        let (sent, waiting) = (self.sent.len(), self.later.len());
+        let sent = self.sent.len();
+        let waiting = self.later.len();
         let from = positions.start.saturating_sub(sent).min(waiting);
         let to = positions.end.saturating_sub(sent).clamp(from, waiting);
         self.later.range_mut(from..to)

@@ -158,7 +158,8 @@ impl Cached {
     /// The next piece of the rest of the file, if it is to be fetched, one of so many.
     pub fn next_fill(&mut self) -> Option<Range<u64>> {
         let entry = self.entry.as_ref().filter(|_| self.is_confirmed && self.fills < FILLS_MAX)?;
-        let (size, content) = (entry.info.size, &entry.content);
+        let size = entry.info.size;
+        let content = &entry.content;
         let rest = match &mut self.rest {
             Some(rest) => rest,
             None => {
@@ -254,7 +255,8 @@ impl Cached {
             }
             return None;
         }
-        let (cache, origin) = (&self.cache, &self.origin);
+        let cache = &self.cache;
+        let origin = &self.origin;
         self.notices.get_or_insert_with(|| cache.notices(origin, now)).clone()
     }
 }

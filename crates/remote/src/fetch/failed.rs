@@ -51,7 +51,8 @@ struct Failure {
 impl FailedOpens {
     /// Without failures.
     pub fn new(clock: Clock) -> Self {
-        let (hashes, failures) = (RandomState::new(), Mutex::default());
+        let hashes = RandomState::new();
+        let failures = Mutex::default();
         FailedOpens { inner: Arc::new(Inner { clock, hashes, failures }) }
     }
 
@@ -67,7 +68,8 @@ impl FailedOpens {
         let now = self.inner.clock.now();
         let failures = self.inner.failures.lock();
         let failure = failures.get(&key).filter(|failure| now < failure.until)?;
-        let (ago, left) = (now.saturating_sub(failure.since), failure.until - now);
+        let ago = now.saturating_sub(failure.since);
+        let left = failure.until - now;
         Some(failure.error.clone().remembered(ago, left))
     }
 
@@ -129,7 +131,8 @@ mod tests {
                 noted,
                 pause.map_or(error(kind), |pause| error(kind).with_retry_after(pause))
             );
-            let (time, is_kept) = (Duration::from_secs(seconds), seconds > 0);
+            let time = Duration::from_secs(seconds);
+            let is_kept = seconds > 0;
             tokio::time::advance(time.saturating_sub(Duration::from_secs(1))).await;
             let remembered = failed.recent(key);
             assert_eq!(remembered.as_ref().map(Error::kind), is_kept.then_some(kind), "{kind:?}");

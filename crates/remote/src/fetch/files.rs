@@ -124,7 +124,8 @@ impl FileState {
                 return Error::new(ErrorKind::Corrupt, text);
             }
             WantFailure::TooSlow { waited, bytes } => {
-                let (came, seconds) = (count(*bytes, "byte"), waited.as_secs());
+                let came = count(*bytes, "byte");
+                let seconds = waited.as_secs();
                 let places = match self.sources.len() {
                     0 | 1 => String::new(),
                     several => format!(" from {several} servers"),

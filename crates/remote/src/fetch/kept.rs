@@ -77,7 +77,8 @@ impl Keeping {
 
     pub fn arrived(&self, position: usize, bytes: &Bytes, fetcher: &Fetcher) {
         let Some(start) = self.starts.get(position).copied() else { return };
-        let (mut store, len) = (self.store.lock(), bytes.len() as u64);
+        let mut store = self.store.lock();
+        let len = bytes.len() as u64;
         if store.bytes + len > store.bytes_max || store.kept.contains_key(&start) {
             return;
         }

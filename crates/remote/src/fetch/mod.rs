@@ -146,7 +146,8 @@ impl Fetcher {
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
-        let (groups, failed) = (Arc::default(), FailedOpens::new(clock));
+        let groups = Arc::default();
+        let failed = FailedOpens::new(clock);
         let wallet = Arc::new(RwLock::new(config.wallet.clone()));
         Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, trace }
     }
@@ -208,7 +209,8 @@ impl Fetcher {
         activity: &Activity,
     ) -> Result<RemoteFile> {
         let urls: Arc<[Address]> = locations.urls.clone().into();
-        let (shown, local) = (shown(&urls), are_local(&urls));
+        let shown = shown(&urls);
+        let local = are_local(&urls);
         self.trace().say(Level::Info, || format!("opening {shown}"));
         let cached = self.cached(&locations, head, None);
         let opening = self.send_open(locations, head, tail, None, cached, activity);
@@ -241,7 +243,8 @@ impl Fetcher {
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
         let urls: Arc<[Address]> = locations.urls.clone().into();
-        let (shown, local) = (shown(&urls), are_local(&urls));
+        let shown = shown(&urls);
+        let local = are_local(&urls);
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
         let cached = self.cached(&locations, head, Some(&info));
         let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
@@ -712,7 +715,8 @@ impl Wants {
         for at in first.saturating_sub(1)..self.groups.len() {
             let (start, group) = self.groups[at];
             let end = self.groups.get(at + 1).map_or(self.total, |(next, _)| *next);
-            let (from, to) = (positions.start.max(start), positions.end.min(end));
+            let from = positions.start.max(start);
+            let to = positions.end.min(end);
             if from < to {
                 let _ = self.fetcher.commands.send(command(group, from - start..to - start));
             }
@@ -736,7 +740,8 @@ impl Stream for GroupDeliveries {
         mut self: std::pin::Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Self::Item>> {
-        let (first, group) = (self.first, self.group);
+        let first = self.first;
+        let group = self.group;
         self.receiver.poll_recv(context).map(|delivery| Some((first, group, delivery?)))
     }
 }
@@ -777,7 +782,8 @@ impl Stream for Wants {
             let reservation =
                 MemoryReservation { group, index, commands: self.fetcher.commands.clone() };
             let delivery = Delivery { index: first + index, bytes, from, reservation };
-            let (wanted, fetched) = (delivery.bytes.len() as u64, delivery.fetched());
+            let wanted = delivery.bytes.len() as u64;
+            let fetched = delivery.fetched();
             self.fetcher.trace.wanted(self.file.0, wanted, fetched, self.metadata);
             Some(Ok(delivery))
         })

@@ -258,7 +258,8 @@ mod tests {
         let mut tallies = Tallies::default();
         let servers: [Arc<str>; 2] = ["a".into(), "b".into()];
         let second = Duration::from_secs(1);
-        let (mut folded, mut kept_most) = (0, 0);
+        let mut folded = 0;
+        let mut kept_most = 0;
         for file in 0..10_000 {
             tallies.opens(file);
             for source in &servers {

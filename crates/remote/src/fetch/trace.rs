@@ -57,7 +57,9 @@ pub struct RequestRecord {
 impl RequestRecord {
     /// The request in a line.
     fn line(&self) -> String {
-        let (request, source, connection) = (self.request, &self.source, self.connection);
+        let request = self.request;
+        let source = &self.source;
+        let connection = self.connection;
         let bytes: u64 = self.segments.iter().map(|range| range.end - range.start).sum();
         let what = match self.kind {
             RequestKind::Open => "open".to_owned(),
@@ -289,7 +291,8 @@ impl Trace {
         let now = self.now();
         self.with_connection(connection, |record| {
             record.usable = Some(now);
-            let (source, took) = (&record.source, (now - record.started).as_secs_f64());
+            let source = &record.source;
+            let took = (now - record.started).as_secs_f64();
             let text =
                 || format!("connection {connection} to {source} is usable after {took:.3} s");
             self.say(Level::Debug, text);
@@ -318,8 +321,9 @@ impl Trace {
         record.sent = self.now();
         self.say(Level::Debug, || record.line());
         let mut records = self.records.lock();
-        let (sent, file, segments) = (record.sent, record.file, record.segments.len());
-        let wave = records.tallies.sent(sent, file, &record.source, segments);
+        let sent = record.sent;
+        let segments = record.segments.len();
+        let wave = records.tallies.sent(sent, record.file, &record.source, segments);
         records.waves += u64::from(wave);
         records.ranges += segments;
         records.requests.push_back(record);
@@ -354,7 +358,8 @@ impl Trace {
     pub(super) fn asked(&self, request: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let (file, source) = (record.file, record.source.clone());
+        let file = record.file;
+        let source = record.source.clone();
         records.tallies.of_requests(file, &source).requests += 1;
     }
 
@@ -368,8 +373,11 @@ impl Trace {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
         record.received += bytes;
-        let (file, source, sent) = (record.file, record.source.clone(), record.sent);
-        let (connection, is_first) = (record.connection, record.first_byte.is_none());
+        let file = record.file;
+        let source = record.source.clone();
+        let sent = record.sent;
+        let connection = record.connection;
+        let is_first = record.first_byte.is_none();
         record.first_byte.get_or_insert(now);
         let first = is_first.then(|| records.answered_after(connection, sent, now));
         records.tallies.received(file, &source, bytes, first);
@@ -379,7 +387,8 @@ impl Trace {
     pub(super) fn damaged(&self, request: u64, pages: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let (file, source) = (record.file, record.source.clone());
+        let file = record.file;
+        let source = record.source.clone();
         records.tallies.of_requests(file, &source).damaged += pages;
     }
 
@@ -387,7 +396,8 @@ impl Trace {
     pub(super) fn hedge(&self, request: u64, requests: u64, bytes: u64) {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
-        let (file, source) = (record.file, record.source.clone());
+        let file = record.file;
+        let source = record.source.clone();
         let tally = records.tallies.of_requests(file, &source);
         tally.hedges += requests;
         tally.hedge_bytes += bytes;
@@ -401,7 +411,8 @@ impl Trace {
         };
         record.done = Some(now);
         record.failed = failed;
-        let (file, source) = (record.file, record.source.clone());
+        let file = record.file;
+        let source = record.source.clone();
         if failed {
             let took = (now - record.sent).as_secs_f64();
             let text = || format!("{source}: request {request} failed after {took:.3} s");

@@ -85,7 +85,8 @@ impl<'a> Walk<'a> {
 
     /// The directories themselves, and all below them.
     async fn below(&self, start: Vec<Found>) -> Result<Vec<Found>> {
-        let (mut found, mut level) = (Vec::new(), start);
+        let mut found = Vec::new();
+        let mut level = start;
         while !level.is_empty() {
             let listed = self.list(level, true).await?;
             let mut next = Vec::new();
@@ -111,7 +112,8 @@ impl<'a> Walk<'a> {
 
     /// Places of this name. Whether the last one of a path is there, a server's listing says.
     async fn named(&self, found: Vec<Found>, name: &str, is_last: bool) -> Result<Vec<Found>> {
-        let (mut there, mut unknown) = (Vec::new(), Vec::new());
+        let mut there = Vec::new();
+        let mut unknown = Vec::new();
         for folder in found {
             if folder.is_directory == Some(false) && !matches!(folder.place, MatchedPlace::Disk(_))
             {

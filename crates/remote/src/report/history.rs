@@ -73,7 +73,8 @@ fn name(state: SourceState) -> &'static str {
 
 /// Adds an amount that is spread evenly over a time to columns of this width.
 pub fn spread(columns: &mut [f64], width: f64, time: std::ops::Range<f64>, amount: f64) {
-    let (from, to) = (time.start, time.end.max(time.start + 1e-6));
+    let from = time.start;
+    let to = time.end.max(time.start + 1e-6);
     let most = columns.len().saturating_sub(1);
     let first = ((from / width) as usize).min(most);
     let last = ((to / width) as usize).min(most);

@@ -235,8 +235,7 @@ impl Times {
 
 /// The sums over all files; overlapping times count once.
 fn all_files(records: &Records) -> FileTally {
-    let (busy, waves) = (records.tallies.all, records.waves);
-    FileTally { busy, waves, ..records.tallies.all_files() }
+    FileTally { busy: records.tallies.all, waves: records.waves, ..records.tallies.all_files() }
 }
 
 /// The names of the sources from which bytes of a file have been requested, as in
@@ -374,8 +373,8 @@ impl fmt::Display for SourceReport {
             self.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
         )?;
         if self.one_range {
-            let (ranges, requests) =
-                (count(self.segments, "range"), count(self.requests, "request"));
+            let ranges = count(self.segments, "range");
+            let requests = count(self.requests, "request");
             writeln!(
                 f,
                 "    it serves one range a request: {ranges} took {requests}, which is why it is slow"

@@ -23,7 +23,8 @@ pub fn colour(at: usize, count: usize) -> String {
     let low = (place as usize).min(RAMP.len() - 2);
     let part = place - low as f64;
     let mix = |channel: usize| {
-        let (from, to) = (RAMP[low][channel], RAMP[low + 1][channel]);
+        let from = RAMP[low][channel];
+        let to = RAMP[low + 1][channel];
         (from + part * (to - from)).round() as u8
     };
     format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))

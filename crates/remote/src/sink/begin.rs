@@ -42,14 +42,15 @@ impl Remote {
             }
             (Scheme::Http | Scheme::Https, _) => {
                 let settings = self.settings();
-                let (config, network) = (&settings.config, settings.network.clone());
+                let config = &settings.config;
+                let network = settings.network.clone();
                 let file = http::HttpFile::create(url, options, config, network, self.notes());
                 Ok(Box::new(file.await?))
             }
             (Scheme::S3, _) => {
                 let settings = self.settings();
-                let (config, network) = (&settings.config, settings.network.clone());
-                Ok(Box::new(s3::S3File::create(url, options, config, network).await?))
+                let network = settings.network.clone();
+                Ok(Box::new(s3::S3File::create(url, options, &settings.config, network).await?))
             }
             _ => Err(not_written(url)),
         }

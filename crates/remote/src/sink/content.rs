@@ -105,7 +105,8 @@ impl Content {
 
     /// The byte at `i` of `n` counts once in the first sum, and `n - i` times in the second.
     fn with_replaced_adler32(&self, passed: u32) -> u32 {
-        let (mut first, mut second) = (u64::from(passed & 0xffff), u64::from(passed >> 16));
+        let mut first = u64::from(passed & 0xffff);
+        let mut second = u64::from(passed >> 16);
         for (start, announced) in &self.announced {
             for (at, (old, new)) in announced.first.iter().zip(&announced.now).enumerate() {
                 let more = ADLER_BASE + u64::from(*new) - u64::from(*old);
@@ -143,7 +144,8 @@ mod tests {
     #[test]
     fn checksums_are_those_of_the_bytes_that_stay() {
         let parts = [(100, true), (65_600, false), (60, true), (70_001, false), (1, true)];
-        let (mut content, mut file) = (Content::behind(0, &BOTH), Vec::new());
+        let mut content = Content::behind(0, &BOTH);
+        let mut file = Vec::new();
         for (at, (len, is_replaced)) in parts.into_iter().enumerate() {
             let part = bytes(len, at as u8);
             content.add(file.len() as u64, &part, is_replaced).unwrap();

@@ -54,12 +54,15 @@ impl HttpFile {
         network: Arc<dyn Network>,
         notes: Arc<dyn Fn(String) + Send + Sync>,
     ) -> Result<Self> {
-        let (url, config) = (url.clone(), config.clone());
+        let url = url.clone();
+        let config = config.clone();
         let changer = HttpChanger::new(&config, network.clone());
         if !options.overwrite && changer.is_there(&url).await? {
             return Err(Error::target_is_there());
         }
-        let (memory, memory_at, disk) = (Vec::new(), 0, None);
+        let memory = Vec::new();
+        let memory_at = 0;
+        let disk = None;
         Ok(HttpFile { url, options, config, network, notes, memory, memory_at, disk })
     }
 
@@ -67,7 +70,8 @@ impl HttpFile {
         let most = if self.disk.is_some() { RUN_BYTES } else { MEMORY_BYTES_MAX };
         // `Content` has checked that the bytes follow earlier ones or replace some of them.
         if let Some(at) = offset.checked_sub(self.memory_at) {
-            let (at, end) = (at as usize, at as usize + bytes.len());
+            let at = at as usize;
+            let end = at + bytes.len();
             if end <= most.max(self.memory.len()) {
                 self.memory.resize(self.memory.len().max(end), 0);
                 self.memory[at..end].copy_from_slice(&bytes);
@@ -264,8 +268,9 @@ impl Put {
 impl Drop for Put {
     fn drop(&mut self) {
         if let (false, Ok(runtime)) = (self.is_over, tokio::runtime::Handle::try_current()) {
-            let (changer, at, before) =
-                (self.changer.clone(), self.at.clone(), self.before.clone());
+            let changer = self.changer.clone();
+            let at = self.at.clone();
+            let before = self.before.clone();
             let why = Error::new(ErrorKind::Cancelled, "writing was given up");
             runtime.spawn(async move { drop(undone(&changer, &at, &before, why).await) });
         }

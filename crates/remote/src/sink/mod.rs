@@ -98,8 +98,7 @@ impl Upload {
     /// Of an address without secrets, of whose file so many bytes are there already.
     pub fn new(address: String, sink: Box<dyn Sink>, before: u64) -> Self {
         let content = Content::behind(before, sink.checksums());
-        let (sink, failed, trace, failed_opens) = (Some(sink), None, None, None);
-        Upload { address, content, sink, failed, trace, failed_opens }
+        Upload { address, content, sink: Some(sink), failed: None, trace: None, failed_opens: None }
     }
 
     /// The file's address, without secrets.

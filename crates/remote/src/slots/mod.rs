@@ -155,7 +155,9 @@ impl Slots {
         if !file.metadata()?.is_file() {
             return Err(foreign(&path, "it is no regular file"));
         }
-        let (most, taken, waiting) = (places.end as u32, Mutex::default(), Mutex::default());
+        let most = places.end as u32;
+        let taken = Mutex::default();
+        let waiting = Mutex::default();
         Ok(Slots { file, most, places, number: None, queue, taken, waiting })
     }
 

@@ -21,7 +21,8 @@ fn open(folder: &Path, most: u32) -> Arc<Slots> {
 #[test]
 fn no_more_places_are_taken_than_there_are() {
     let (_parent, folder) = private();
-    let (one, two) = (open(&folder, 4), open(&folder, 4));
+    let one = open(&folder, 4);
+    let two = open(&folder, 4);
     let other = Slots::open(&folder, ("other", 1094), 4).unwrap();
     let mut ones: Vec<Slot> = (0..3).map(|_| one.take(NOW).unwrap()).collect();
     assert_eq!(ones.iter().map(|slot| slot.number).collect::<Vec<_>>(), [0, 1, 2]);
@@ -120,7 +121,8 @@ fn a_process_beyond_those_that_are_counted_is_refused_with_the_reason() {
 fn errors_of_the_file_system_keep_their_cause() {
     let of = |kind: ErrorKind| of_path(Path::new("/run/x"), kind.into());
     for kind in [ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem, ErrorKind::NotFound] {
-        let (error, cause) = (of(kind), io::Error::from(kind));
+        let error = of(kind);
+        let cause = io::Error::from(kind);
         assert_eq!((error.kind(), error.to_string()), (kind, format!("/run/x: {cause}")));
     }
     for kind in [ErrorKind::AlreadyExists, ErrorKind::NotADirectory, ErrorKind::IsADirectory] {
@@ -135,7 +137,8 @@ fn one_server_has_one_file_however_its_name_is_spelt() {
     let (_parent, folder) = private();
     let of = |host: &str| Slots::open(&folder, (host, 443), 1).unwrap();
     for (host, same) in [("Host.org", "host.ORG"), ("[::1]", "::1")] {
-        let (one, two) = (of(host), of(same));
+        let one = of(host);
+        let two = of(same);
         let _slot = one.take(NOW).unwrap();
         assert!(two.take(NOW).is_none(), "{host}");
     }
@@ -162,7 +165,8 @@ fn the_share_follows_from_how_many_there_are() {
 #[test]
 fn the_others_see_who_waits() {
     let (_parent, folder) = private();
-    let (one, two) = (open(&folder, 4), open(&folder, 4));
+    let one = open(&folder, 4);
+    let two = open(&folder, 4);
     for waits in [Waits::ForMore, Waits::ForFirst] {
         one.set_waiting(waits);
         assert!(two.is_another_waiting() && !one.is_another_waiting());

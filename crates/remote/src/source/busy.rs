@@ -36,7 +36,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_busy_server_is_asked_again_and_not_for_ever() {
-        let (other, mut pauses) = (Error::new(ErrorKind::Io, "no"), Pauses::default());
+        let other = Error::new(ErrorKind::Io, "no");
+        let mut pauses = Pauses::default();
         assert!(!pauses.after(&other).await);
         let busy = other.busy(true).with_retry_after(Duration::from_secs(3));
         let begun = tokio::time::Instant::now();

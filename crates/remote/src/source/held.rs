@@ -96,8 +96,9 @@ impl HeldServer {
         let Some(held) = self.files.lock().get(&file.tag).cloned() else {
             return ConnectionEvent::Failed { request, error: not_held(file) };
         };
-        let (buffers, events, connection) =
-            (self.buffers.clone(), link.events.clone(), link.connection);
+        let buffers = self.buffers.clone();
+        let events = link.events.clone();
+        let connection = link.connection;
         let read = tokio::task::spawn_blocking(move || {
             held.read(&segments, &buffers, &mut |offset, bytes| {
                 let _ = events.send((connection, ConnectionEvent::Data { request, offset, bytes }));

@@ -187,7 +187,8 @@ impl Server for LocalServer {
     }
 
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {
-        let (connection, events) = (link.connection, link.events.clone());
+        let connection = link.connection;
+        let events = link.events.clone();
         let (alive, ended) = oneshot::channel::<()>();
         let reader =
             Reader { server: self, link, queue: VecDeque::new(), cancelled: BTreeSet::new() };

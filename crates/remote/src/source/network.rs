@@ -77,7 +77,8 @@ fn in_turn(found: Vec<SocketAddr>, first: Option<SocketAddr>) -> Vec<SocketAddr>
     let others = found.into_iter().filter(|address| *address != first);
     let (same, other): (Vec<_>, Vec<_>) =
         others.partition(|address| address.is_ipv6() == first.is_ipv6());
-    let (mut same, mut other) = (same.into_iter(), other.into_iter());
+    let mut same = same.into_iter();
+    let mut other = other.into_iter();
     let mut order = vec![first];
     loop {
         let before = order.len();
@@ -223,7 +224,8 @@ fn open_window(_: &TcpStream) {}
 #[expect(unsafe_code, reason = "rustix and socket2 do not know this option")]
 fn set_low_watermark(stream: &TcpStream, bytes: libc::c_int) -> io::Result<()> {
     use std::os::fd::AsRawFd;
-    let (value, length) = (std::ptr::from_ref(&bytes).cast(), size_of_val(&bytes));
+    let value = std::ptr::from_ref(&bytes).cast();
+    let length = size_of_val(&bytes);
     // SAFETY: the descriptor is open as long as the stream is borrowed, and `value` points at
     // `length` bytes of an integer that outlives the call.
     let failed = unsafe {

@@ -92,7 +92,9 @@ fn joined(
     answers: Vec<Result<(Address, Vec<ConnectionEvent>)>>,
     failure: Option<Error>,
 ) -> Result<Vec<ListedName>> {
-    let (mut names, mut failure, mut is_there) = (BTreeMap::new(), failure, false);
+    let mut names = BTreeMap::new();
+    let mut failure = failure;
+    let mut is_there = false;
     for answer in answers {
         match answer {
             Ok((_, events)) => {
@@ -162,8 +164,10 @@ pub async fn follow(
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<FileLocations> {
-    let (mut found, mut failure) = (FileLocations::default(), None);
-    let (mut locations, mut asked) = (VecDeque::from(locations), Vec::new());
+    let mut found = FileLocations::default();
+    let mut failure = None;
+    let mut locations = VecDeque::from(locations);
+    let mut asked = Vec::new();
     while let Some(FileLocation { url, role }) = locations.pop_front() {
         if role == Role::Server {
             if !is_metalink(&url) && !found.urls.contains(&url) {
@@ -288,7 +292,8 @@ async fn ask(
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
 ) -> Result<(Address, Vec<ConnectionEvent>)> {
-    let (mut at, mut pauses) = (url.clone(), Pauses::default());
+    let mut at = url.clone();
+    let mut pauses = Pauses::default();
     for _ in 0..REDIRECTIONS_MAX {
         match ask_one(&at, config, network.clone(), &question).await {
             Ok(Answer::Events(events)) => return Ok((at, events)),
@@ -363,7 +368,8 @@ impl Conversation {
         let server = server_for(url, config, network)?;
         let first: Vec<Command> = first.into_iter().collect();
         let (commands, events) = connection(&server, first.clone());
-        let (url, unanswered) = (url.to_string(), first);
+        let url = url.to_string();
+        let unanswered = first;
         Ok(Conversation { commands, events, patience, url, server, unanswered, restarts: 0 })
     }
 
@@ -461,7 +467,8 @@ struct Counting {
 
 impl Network for Counting {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
-        let (connecting, come) = (self.network.connect(host, port), self.come.clone());
+        let connecting = self.network.connect(host, port);
+        let come = self.come.clone();
         Box::pin(async move { Ok(counted(connecting.await?, come)) })
     }
 }
@@ -478,7 +485,8 @@ struct Patience {
 
 impl Patience {
     fn new(config: &Config, come: Arc<AtomicU64>) -> Self {
-        let (now, silence_timeout) = (Instant::now(), config.silence_timeout);
+        let now = Instant::now();
+        let silence_timeout = config.silence_timeout;
         let least = config.least_rate as f64 * silence_timeout.as_secs_f64();
         Patience {
             ends: now + silence_timeout,

@@ -18,7 +18,8 @@ use credentials::Choice;
 pub fn config_for<'a>(url: &Address, config: &'a Config) -> Cow<'a, Config> {
     let Some(access) = url.access() else { return Cow::Borrowed(config) };
     // Credentials that the call names go before all that the settings name.
-    let (said, set) = (access.choice.clone(), config.wallet.choice().clone());
+    let said = access.choice.clone();
+    let set = config.wallet.choice().clone();
     let says_who = said.token.is_some()
         || said.proxy.is_some()
         || said.ccache.is_some()

@@ -111,7 +111,8 @@ impl Folder {
     pub fn trim(&self, mut is_too_much: impl FnMut(usize, u64) -> bool) {
         let mut kept = self.kept();
         kept.sort();
-        let (mut count, mut bytes) = (kept.len(), kept.iter().map(|kept| kept.size).sum::<u64>());
+        let mut count = kept.len();
+        let mut bytes = kept.iter().map(|kept| kept.size).sum::<u64>();
         for oldest in kept {
             if !is_too_much(count, bytes) {
                 break;
@@ -134,7 +135,8 @@ impl Folder {
             // Of the entry itself: links are not followed.
             let Ok(metadata) = entry.metadata() else { continue };
             let Ok(modified) = metadata.modified() else { continue };
-            let (name, path) = (entry.file_name(), entry.path());
+            let name = entry.file_name();
+            let path = entry.path();
             if metadata.is_file() && is_number(&name) {
                 kept.push(Kept { modified, size: metadata.len(), path });
             } else if name.to_string_lossy().starts_with(UNFINISHED)

@@ -401,7 +401,8 @@ impl Client {
     ) -> RequestTag {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let request = RequestTag(NEXT.fetch_add(1, Ordering::Relaxed));
-        let (data, file) = (BTreeMap::new(), file.tag);
+        let data = BTreeMap::new();
+        let file = file.tag;
         let answer = Answer { file, open, asked, info: None, data, end: None };
         self.answers.insert(request, answer);
         request

@@ -79,7 +79,8 @@ async fn xrootd_s_files_are_copied_resumed_and_verified() {
     for origin in
         [format!("root://127.0.0.1:{}//", ports[0]), format!("http://127.0.0.1:{}/", ports[1])]
     {
-        let (source, path) = (format!("{origin}file.bin"), target.path().join("whole"));
+        let source = format!("{origin}file.bin");
+        let path = target.path().join("whole");
         let copied = copy(&source, &path, &|_| {}).await.unwrap();
         assert_eq!((copied.size, copied.resumed), (SIZE as u64, 0));
         assert_eq!(copied.checksum.as_ref(), Some(&adler32), "{source}");

@@ -137,8 +137,8 @@ async fn on_a_protected_server_credential_tls_and_clock_are_looked_at() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_nobody_vouches_for_is_refused_at_tls() {
-    let (authority, other) = (Authority::new(), Authority::new());
-    let url = refusing(&other, "today").await.join("f").unwrap();
+    let authority = Authority::new();
+    let url = refusing(&Authority::new(), "today").await.join("f").unwrap();
     let findings =
         examine_with(url.as_str(), authority.with_token("marker-of-a-secret.token")).await;
     let last = findings.last().unwrap();

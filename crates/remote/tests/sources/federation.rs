@@ -29,7 +29,8 @@ fn node(root: &Path, role: &str, name: &str, cluster: u16) -> Option<Node> {
     fs::create_dir(&own).unwrap();
     let port = free_port();
     let config = own.join("node.cfg");
-    let (own_shown, data) = (own.display(), root.join("data"));
+    let own_shown = own.display();
+    let data = root.join("data");
     let listen =
         if role == "manager" { format!("xrd.port {cluster} if exec cmsd\n") } else { "".into() };
     // On the same port: that is where a redirector of XRootD sends requests by HTTP.

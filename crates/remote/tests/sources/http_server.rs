@@ -261,7 +261,9 @@ pub async fn scripted_within(
     tokio::spawn(async move {
         let mut connection = 0;
         while let Ok((stream, _)) = listener.accept().await {
-            let (script, count, tls) = (script.clone(), count.clone(), tls.clone());
+            let script = script.clone();
+            let count = count.clone();
+            let tls = tls.clone();
             connection += 1;
             tokio::spawn(async move {
                 let Some(mut stream) = within(tls, stream).await else { return };

@@ -251,7 +251,8 @@ async fn one_credential_is_shown_and_the_address_has_the_first_word() {
 async fn taking(name: &'static str, tls: Option<tokio_rustls::TlsAcceptor>, log: &Log) -> url::Url {
     let log = log.clone();
     scripted_within(tls, move |_, _, head| {
-        let (method, path) = (head.split(' ').next().unwrap(), path(head));
+        let method = head.split(' ').next().unwrap();
+        let path = path(head);
         log.lock().push((
             name,
             method.to_owned(),
@@ -401,7 +402,8 @@ async fn a_stale_token_is_named_only_where_one_is_wanted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_is_shown_and_a_refused_one_is_not_tried_again() {
-    let (authority, strangers) = (Authority::new(), Authority::named("Other CA"));
+    let authority = Authority::new();
+    let strangers = Authority::named("Other CA");
     let asking = |users: &Authority| Some(authority.asking(users));
     let good = Good::start_within(asking(&authority), PLAIN).await;
     let proxy = |path| Choice { proxy: Some(path), ..Choice::default() };
@@ -422,7 +424,8 @@ async fn a_certificate_is_shown_and_a_refused_one_is_not_tried_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_of_no_known_authority_is_not_asked() {
-    let (authority, strangers) = (Authority::new(), Authority::named("Other CA"));
+    let authority = Authority::new();
+    let strangers = Authority::named("Other CA");
     let log = Log::default();
     let a = noting("a", Some(authority.server()), &log).await;
     let url = a.join("f").unwrap();
@@ -452,7 +455,8 @@ async fn dcache(
 ) -> (url::Url, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let door = Arc::<Mutex<Option<url::Url>>>::default();
-    let (back, used) = (door.clone(), Mutex::new(std::collections::BTreeMap::new()));
+    let back = door.clone();
+    let used = Mutex::new(std::collections::BTreeMap::new());
     let tls = within.then(|| authority.server());
     let log = asked.clone();
     let content =

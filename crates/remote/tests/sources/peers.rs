@@ -268,7 +268,8 @@ async fn serves_ranges(port: u16) {
 }
 
 fn configuration(root: &Path, ports: [u16; 2], library: &Path, checksums: &str) -> String {
-    let (root, library) = (root.display(), library.display());
+    let root = root.display();
+    let library = library.display();
     let [xrootd, http] = ports;
     format!(
         "xrd.port {xrootd}\nxrd.allow host localhost\nxrd.allow host 127.0.0.1\nall.export /\n\

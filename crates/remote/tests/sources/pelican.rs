@@ -81,11 +81,14 @@ fn served(head: &str, content: &str, requires_token: bool) -> Say {
 impl Federation {
     async fn start(manner: Manner) -> Self {
         let authority = Authority::new();
-        let (log, content) = (Log::default(), Arc::new(String::from_utf8(content()).unwrap()));
+        let log = Log::default();
+        let content = Arc::new(String::from_utf8(content()).unwrap());
         let first_is_dead = Arc::new(AtomicBool::new(false));
         let mut caches = Vec::new();
         for who in ["first", "second"] {
-            let (log, content, dead) = (log.clone(), content.clone(), first_is_dead.clone());
+            let log = log.clone();
+            let content = content.clone();
+            let dead = first_is_dead.clone();
             let serve = move |_, _, head: &str| {
                 note(&log, who, head);
                 match who == "first" && dead.load(Ordering::Relaxed) {
@@ -125,13 +128,15 @@ impl Federation {
             )
         })
         .await;
-        let (inner, documents) = (log.clone(), Arc::new(AtomicUsize::new(0)));
+        let inner = log.clone();
+        let documents = Arc::new(AtomicUsize::new(0));
         let asked = documents.clone();
         let origin = scripted_within(Some(authority.server()), move |_, _, head| {
             note(&inner, "federation", head);
             asked.fetch_add(1, Ordering::Relaxed);
             let document = format!(r#"{{"director_endpoint": "{}"}}"#, director.as_str());
-            let (all, size) = (document.len() - 1, document.len());
+            let all = document.len() - 1;
+            let size = document.len();
             let place = format!("Content-Range: bytes 0-{all}/{size}");
             say("206 Partial Content", &[&place], &document)
         })

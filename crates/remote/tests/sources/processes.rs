@@ -163,16 +163,19 @@ impl Drop for Reader {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start it as a process"]
 async fn a_reader() {
-    let (url, folder) = (std::env::var("READER_URL"), std::env::var("READER_FOLDER"));
-    let (url, folder) = (url.expect("an address"), folder.expect("a folder"));
+    let url = std::env::var("READER_URL");
+    let folder = std::env::var("READER_FOLDER");
+    let url = url.expect("an address");
+    let folder = folder.expect("a folder");
     let config = match std::env::var("READER_CONNECTIONS") {
         Ok(connections) => {
-            let (runtime_folder, connections_shared) =
-                (Some(Path::new(&folder).join("farroot")), connections.parse().unwrap());
+            let runtime_folder = Some(Path::new(&folder).join("farroot"));
+            let connections_shared = connections.parse().unwrap();
             Config { runtime_folder, connections_shared, ..Config::default() }
         }
         Err(_) => {
-            let (bytes_max, folder) = (1 << 30, Some(folder.into()));
+            let bytes_max = 1 << 30;
+            let folder = Some(folder.into());
             let cache =
                 CacheConfig { bytes_max, free_bytes_min: 0, folder, ..CacheConfig::default() };
             Config { cache, ..Config::default() }

@@ -48,7 +48,8 @@ fn has_changed(error: &Error) {
 #[tokio::test]
 async fn a_local_file_whose_name_another_one_takes_is_read_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, new) = (folder.path().join("f"), folder.path().join("new"));
+    let path = folder.path().join("f");
+    let new = folder.path().join("new");
     write(&path, &content(0), 0);
     write(&new, &content(1), 60);
     let remote = remote();

@@ -27,7 +27,8 @@ fn forms() -> Vec<Vec<u8>> {
     for before in 0..3 {
         // The letters that stand for nothing but the secret when so many bytes go before it.
         let text = STANDARD.encode([&vec![0; before], MARKER.as_bytes()].concat());
-        let (from, to) = ((before * 8).div_ceil(6), (before + MARKER.len()) * 8 / 6);
+        let from = (before * 8).div_ceil(6);
+        let to = (before + MARKER.len()) * 8 / 6;
         forms.push(text[from..to].into());
         forms.push(text[from..to].replace('+', "-").replace('/', "_").into());
     }
@@ -77,7 +78,8 @@ pub struct Searched {
 
 impl Searched {
     pub fn new(config: Config, start: impl FnOnce(Config) -> Remote) -> Searched {
-        let (settings, store) = (format!("{config:?}"), config.store_folder.clone());
+        let settings = format!("{config:?}");
+        let store = config.store_folder.clone();
         let cache = tempfile::tempdir().expect("a folder");
         let folder = Some(cache.path().to_owned());
         let in_use = CacheConfig { bytes_max: 1 << 30, folder, free_bytes_min: 0, ..config.cache };
@@ -89,7 +91,8 @@ impl Searched {
 
     fn search(&self) {
         search("the settings", &self.settings);
-        let (trace, report) = (self.remote.trace(), self.remote.report());
+        let trace = self.remote.trace();
+        let report = self.remote.report();
         search("the log", format!("{:?}", trace.log().take()));
         search("the report", format!("{report} {report:?}"));
         search("the report", serde_json::to_vec(&report).unwrap());

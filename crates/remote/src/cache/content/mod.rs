@@ -131,9 +131,8 @@ impl HeldContent {
         buffers: &Arc<Buffers>,
         take: &mut dyn FnMut(u64, Bytes),
     ) -> io::Result<()> {
-        let (Some((_, first)), Some((_, last))) = (run.first(), run.last()) else {
-            return Ok(());
-        };
+        let Some((_, first)) = run.first() else { return Ok(()) };
+        let Some((_, last)) = run.last() else { return Ok(()) };
         let reader = self.readers.lock().get(&first.segment).cloned();
         let reader = reader.ok_or(ErrorKind::NotFound)?;
         let begin = first.record.position;

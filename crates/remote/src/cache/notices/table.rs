@@ -184,7 +184,8 @@ mod tests {
     /// arrived.
     #[test]
     fn a_range_is_waited_for_only_so_long_while_others_come() {
-        let (mut table, one) = (with(&[(1, 0..100)]), BTreeSet::from([1]));
+        let mut table = with(&[(1, 0..100)]);
+        let one = BTreeSet::from([1]);
         for ms in (0..30_000).step_by(500) {
             table.wait_for(&one, after(ms));
             table.arrived(Some(1), &(1000 + ms..1100 + ms), after(ms));

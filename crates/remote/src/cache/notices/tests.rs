@@ -17,7 +17,9 @@ fn number(notices: &Notices) -> u64 {
 #[test]
 fn the_first_to_announce_a_range_fetches_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, two, three) = (opened(folder.path()), opened(folder.path()), opened(folder.path()));
+    let one = opened(folder.path());
+    let two = opened(folder.path());
+    let three = opened(folder.path());
     assert_eq!(one.announce(&[0..100, 200..300], NOW), [None, None]);
     let first = Some(number(&one));
     assert_eq!(two.announce(&[0..100, 100..200], NOW), [first, None]);
@@ -28,7 +30,8 @@ fn the_first_to_announce_a_range_fetches_it() {
 #[test]
 fn what_is_withdrawn_is_the_next_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, two) = (opened(folder.path()), opened(folder.path()));
+    let one = opened(folder.path());
+    let two = opened(folder.path());
     one.announce(&[0..100], NOW);
     let waited = BTreeSet::from([number(&one)]);
     two.refresh(&waited, NOW);
@@ -44,7 +47,8 @@ fn what_is_withdrawn_is_the_next_ones() {
 #[test]
 fn a_process_that_has_ended_fetches_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, two) = (opened(folder.path()), opened(folder.path()));
+    let one = opened(folder.path());
+    let two = opened(folder.path());
     one.announce(&[0..100, 100..200], NOW);
     let waited = BTreeSet::from([number(&one)]);
     drop(one);
@@ -60,7 +64,8 @@ fn a_process_that_has_ended_fetches_nothing() {
 #[test]
 fn the_last_to_leave_removes_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, two) = (opened(folder.path()), opened(folder.path()));
+    let one = opened(folder.path());
+    let two = opened(folder.path());
     drop(one);
     assert_eq!(logs(folder.path()), 1);
     drop(two);

@@ -122,7 +122,8 @@ impl Driver {
             notices.refresh(&processes.collect::<BTreeSet<u64>>(), now);
         }
         let is_looked_for = content.as_ref().is_some_and(|content| content.is_looked_for());
-        let (mut held, mut left_alone) = (Vec::new(), Vec::new());
+        let mut held = Vec::new();
+        let mut left_alone = Vec::new();
         cached.awaited.retain_mut(|one| {
             let range = &groups[&one.group].members[one.index].asked.range;
             if content.as_ref().is_some_and(|content| content.holds(range)) {
@@ -167,7 +168,8 @@ impl Driver {
     fn awaited_came_not(&mut self, file: FileId, key: u64, index: usize) {
         let Some(group) = self.groups.get(&key) else { return };
         let member = &group.members[index];
-        let (range, is_fill) = (member.asked.range.clone(), member.via == Via::Filling);
+        let range = member.asked.range.clone();
+        let is_fill = member.via == Via::Filling;
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };

@@ -94,8 +94,10 @@ impl Driver {
     /// fetched for another want.
     pub(super) fn came(&mut self, (key, index): (u64, usize), bytes: &Bytes, joined: u64) {
         let Some(group) = self.groups.get(&key) else { return };
-        let (file, member) = (group.file, &group.members[index]);
-        let (via, range) = (member.via, member.asked.range.clone());
+        let file = group.file;
+        let member = &group.members[index];
+        let via = member.via;
+        let range = member.asked.range.clone();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };
@@ -133,7 +135,8 @@ impl Driver {
             if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
                 cached.leave(&range, self.last_fill, 0);
             }
-            let (cost, order) = (range.end - range.start, u64::MAX);
+            let cost = range.end - range.start;
+            let order = u64::MAX;
             let asked = Want { range: range.clone(), cost, urgency: Urgency::Hint, order };
             let want = self.scheduler.want(now, file, range, scheduler::Urgency::Hint, order, cost);
             self.wants.insert(want, (self.last_fill, 0));
@@ -169,12 +172,14 @@ impl Driver {
     /// from there.
     pub(super) fn want_of_origin(&mut self, key: u64, index: usize) -> bool {
         let Some(group) = self.groups.get(&key) else { return false };
-        let (file, member) = (group.file, &group.members[index]);
+        let file = group.file;
+        let member = &group.members[index];
         let is_of_cache = matches!(member.via, Via::Cache | Via::Awaited);
         if !is_of_cache || member.state != MemberState::Waiting {
             return false;
         }
-        let (place, range) = (member.place, member.asked.range.clone());
+        let place = member.place;
+        let range = member.asked.range.clone();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return false;
         };
@@ -213,7 +218,8 @@ impl Driver {
         let file = self.files.get_mut(&id)?;
         let at = file.sources.values().find(|(server, _)| Some(*server) == file.first);
         let at = at.map(|(_, file)| file.url.clone());
-        let (cached, at) = (file.cached.as_mut()?, at?);
+        let cached = file.cached.as_mut()?;
+        let at = at?;
         let head = brought.iter().find(|(offset, _)| *offset == 0);
         let head = head.map(|(_, bytes)| &bytes[..]).unwrap_or_default();
         cached.origin = cached.origin.exposed(file.exposure.is_exposed());
@@ -253,7 +259,8 @@ impl Driver {
         let Some(opening) = file.opening.take() else { return };
         opening.activity.enter(crate::fetch::ledger::Phase::Metadata);
         let delivered = if head.is_empty() { Vec::new() } else { vec![(0, head)] };
-        let (info, source) = (entry.info.clone(), CACHE.to_owned());
+        let info = entry.info.clone();
+        let source = CACHE.to_owned();
         let kept = Some(KeptEntry { entry, had_bytes: true });
         let exposure = file.exposure.clone();
         let opened = Opened { file: id, info, delivered, source, kept, exposure };

@@ -229,7 +229,8 @@ impl Driver {
                 .collect(),
             known,
         };
-        let (config, network) = (self.config.clone(), shared(self.network.clone(), &self.config));
+        let config = self.config.clone();
+        let network = shared(self.network.clone(), &self.config);
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
             let found = question.ask(config, network);

@@ -157,7 +157,9 @@ impl Driver {
 
     fn opened(&mut self, request: RequestId, info: FileInfo) {
         let Some(state) = self.requests.get(&request) else { return };
-        let (file, source, size) = (state.file, state.source, info.size);
+        let file = state.file;
+        let source = state.source;
+        let size = info.size;
         let is_first = !state.joins;
         if !self.recognise(file, source, info) {
             return;
@@ -339,6 +341,7 @@ impl Driver {
 }
 
 fn failure_of(error: &Error) -> Failure {
-    let (retryable, after) = (error.is_retryable(), error.retry_after());
+    let retryable = error.is_retryable();
+    let after = error.retry_after();
     Failure { retryable, after, busy: error.is_busy() }
 }

@@ -508,11 +508,8 @@ impl Driver {
         command: impl FnOnce(FileRef) -> Command,
     ) {
         let Some(state) = self.files.get_mut(&file) else { return };
-        let (Some(there), Some(file_ref)) =
-            (self.connections.get(&connection), state.file_ref(source).cloned())
-        else {
-            return;
-        };
+        let Some(there) = self.connections.get(&connection) else { return };
+        let Some(file_ref) = state.file_ref(source).cloned() else { return };
         if !state.touched.contains(&connection) {
             state.touched.push(connection);
         }
@@ -543,7 +540,8 @@ impl Driver {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let member = &group.members[index];
-                let (via, range) = (member.via, member.asked.range.clone());
+                let via = member.via;
+                let range = member.asked.range.clone();
                 let Some(file) = self.files.get_mut(&member.place) else { return };
                 let bytes = file.store.get(range.clone()).ok_or_else(|| {
                     let error = match file.store.has(&range) {
@@ -578,10 +576,11 @@ impl Driver {
                     return;
                 }
                 let Some(group) = self.groups.get_mut(&key) else { return };
-                let (via, range) =
-                    (group.members[index].via, group.members[index].asked.range.clone());
+                let via = group.members[index].via;
+                let range = group.members[index].asked.range.clone();
                 let Some(file) = self.files.get(&group.file) else { return };
-                let (of, error) = (group.file, file.error_of(&why));
+                let of = group.file;
+                let error = file.error_of(&why);
                 group.deliver(index, Err(error.with_range(range.clone())));
                 self.end_member(key, index);
                 self.came_not(of, (key, index), via, &range);
@@ -628,7 +627,8 @@ impl Driver {
 
     fn answer_open(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        let (Some(info), Some(server)) = (file.info().cloned(), file.first) else { return };
+        let Some(info) = file.info().cloned() else { return };
+        let Some(server) = file.first else { return };
         let Some(opening) = file.opening.take() else { return };
         opening.activity.enter(Phase::Metadata);
         let source = self.servers.get(&server);

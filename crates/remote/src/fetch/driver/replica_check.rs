@@ -115,7 +115,8 @@ impl Driver {
         let new: Vec<(SourceId, Arc<Address>)> =
             new.map(|(source, (_, file))| (*source, file.url.clone())).collect();
         let known = file.replica_check.checksum.clone();
-        let (config, network) = (self.config.clone(), shared(self.network.clone(), &self.config));
+        let config = self.config.clone();
+        let network = shared(self.network.clone(), &self.config);
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
             let checksums = ask(new, known, config, network).await;

@@ -156,7 +156,8 @@ impl Driver {
         connection: ConnectionId,
         server: ServerId,
     ) -> Option<Permit> {
-        let (now, most) = (self.clock.now(), self.config.connections_shared);
+        let now = self.clock.now();
+        let most = self.config.connections_shared;
         let slots = match self.slots_of(server) {
             Ok(Some(slots)) => slots,
             Ok(None) => return Some(Permit::default()),
@@ -170,7 +171,8 @@ impl Driver {
         };
         if let Some(permit) = slots.let_connect(connection, now) {
             if permit.slot.is_none() {
-                let (name, waited) = (&self.servers[&server].name, WAIT_MAX.as_secs());
+                let name = &self.servers[&server].name;
+                let waited = WAIT_MAX.as_secs();
                 let text = format!(
                     "warning: other processes of this user have had all {most} connections to \
                      {name} for {waited} s (connections_shared): one more was made"
@@ -289,7 +291,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut processes = [(); 3].map(|()| process(&folder, 2));
         let mut permits: [Option<Permit>; 3] = Default::default();
-        let (mut now, mut turns, mut most) = (SECOND, [0; 3], 0);
+        let mut now = SECOND;
+        let mut turns = [0; 3];
+        let mut most = 0;
         for _ in 0..400 {
             for (number, process) in processes.iter_mut().enumerate() {
                 let allowed = process.review(now, false);
@@ -317,7 +321,8 @@ mod tests {
     #[test]
     fn a_process_connects_without_a_slot_after_a_while() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut stopped, mut waiting) = (process(&folder, 1), process(&folder, 1));
+        let mut stopped = process(&folder, 1);
+        let mut waiting = process(&folder, 1);
         let held = stopped.let_connect(ConnectionId(1), SECOND).unwrap();
         assert!(held.slot.is_some());
         assert!(waiting.let_connect(ConnectionId(2), SECOND).is_none());
@@ -368,7 +373,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runtime_folder = Some(folder.path().join("farroot"));
         let config = Config { runtime_folder, connections_shared: 1, ..Config::default() };
-        let (clock, network) = (Clock::start(), Arc::new(Tcp::new(SECOND)));
+        let clock = Clock::start();
+        let network = Arc::new(Tcp::new(SECOND));
         let mut driver = Driver::new(config, network, clock, Trace::new(clock), Arc::default());
         let named = Arc::new(Named::default());
         let traits = scheduler_traits(&named.traits());

@@ -155,7 +155,9 @@ impl<'a> Scene<'a> {
             let class = self.class(request);
             let done = request.done.unwrap_or(self.from + self.span());
             let first = request.first_byte.unwrap_or(done);
-            let (sent, first, done) = (self.x(request.sent), self.x(first), self.x(done));
+            let sent = self.x(request.sent);
+            let first = self.x(first);
+            let done = self.x(done);
             let done = done.max(first + 1.0);
             let runs = self.runs(request, runs_max);
             // Writing to a string cannot fail.

@@ -49,7 +49,8 @@ fn caller(drawing: &mut Drawing, scene: &Scene<'_>) {
         "fill=\"#fafafa\" stroke=\"#bbb\"",
     );
     for spell in &scene.spells {
-        let (from, to) = (scene.x(spell.time.start), scene.x(spell.time.end));
+        let from = scene.x(spell.time.start);
+        let to = scene.x(spell.time.end);
         if to - from >= 0.05 {
             drawing.rect((from, to), CALLER, phase_colour(spell.phase));
         }

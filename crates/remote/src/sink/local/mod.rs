@@ -211,7 +211,8 @@ impl LocalFile {
         self.wait().await?;
         self.write_behind().await?;
         if !self.gathered.is_empty() {
-            let (disk, pieces) = (self.disk.clone(), std::mem::take(&mut self.gathered));
+            let disk = self.disk.clone();
+            let pieces = std::mem::take(&mut self.gathered);
             self.written += std::mem::take(&mut self.gathered_bytes) as u64;
             self.running = Some(spawn_blocking(move || disk.write(&pieces)));
         }
@@ -251,7 +252,8 @@ impl LocalFile {
         self.wait().await?;
         // The system reports an error of the disk to one call only.
         self.wait_for_disk().await?;
-        let (disk, written) = (self.disk.clone(), self.written);
+        let disk = self.disk.clone();
+        let written = self.written;
         blocking(move || work(&disk).map_err(|error| disk.failed(&error, written))).await
     }
 }

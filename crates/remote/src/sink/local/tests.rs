@@ -253,7 +253,8 @@ async fn one_writer_has_a_file() {
 #[tokio::test]
 async fn links_are_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let (target, link) = (folder.path().join("d/f.root"), folder.path().join("link"));
+    let target = folder.path().join("d/f.root");
+    let link = folder.path().join("link");
     fs::create_dir(folder.path().join("d")).unwrap();
     symlink(&target, &link).unwrap();
     let error = begin(&link, OVER).await.unwrap_err();

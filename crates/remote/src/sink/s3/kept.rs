@@ -49,7 +49,8 @@ impl KeptParts {
             self.memory_bytes += len;
             Place::Memory(bytes)
         } else {
-            let (disk, at) = (self.disk()?, self.disk_bytes);
+            let disk = self.disk()?;
+            let at = self.disk_bytes;
             on_disk(move || disk.write_all_at(&bytes, at)).await?;
             self.disk_bytes += len as u64;
             Place::Disk(at)
@@ -72,7 +73,8 @@ impl KeptParts {
     /// # Errors
     /// As [`KeptParts::add`].
     pub async fn replace(&mut self, offset: u64, bytes: Bytes) -> Result<Option<(u64, Bytes)>> {
-        let (mut at, mut rest) = (offset, bytes);
+        let mut at = offset;
+        let mut rest = bytes;
         let disk = self.disk.clone();
         for part in self.parts.values_mut() {
             let end = part.offset + part.len as u64;
@@ -87,7 +89,8 @@ impl KeptParts {
                     bytes[start..start + now.len()].copy_from_slice(&now);
                 }
                 (Place::Disk(begin), Some(disk)) => {
-                    let (disk, at) = (disk.clone(), *begin + start as u64);
+                    let disk = disk.clone();
+                    let at = *begin + start as u64;
                     on_disk(move || disk.write_all_at(&now, at)).await?;
                 }
                 (Place::Disk(_), None) => {}

@@ -73,7 +73,8 @@ impl S3File {
         if !options.overwrite && writer.is_there().await? {
             return Err(Error::target_is_there());
         }
-        let (url, filling) = (url.clone(), ObjectPart::first());
+        let url = url.clone();
+        let filling = ObjectPart::first();
         Ok(S3File { url, options, writer, filling, kept: KeptParts::default(), begun: None })
     }
 
@@ -146,7 +147,9 @@ impl S3File {
 impl Begun {
     async fn new(writer: Arc<ObjectWriter>) -> Result<Self> {
         let upload = writer.begin().await?;
-        let (under_way, sent, runtime) = (JoinSet::new(), BTreeMap::new(), Handle::current());
+        let under_way = JoinSet::new();
+        let sent = BTreeMap::new();
+        let runtime = Handle::current();
         Ok(Begun { writer, upload, under_way, sent, is_over: false, runtime })
     }
 
@@ -156,7 +159,8 @@ impl Begun {
         while self.under_way.len() >= parts_max.clamp(1, PARTS_UNDER_WAY_MAX) {
             self.arrive().await?;
         }
-        let (writer, upload) = (self.writer.clone(), self.upload.clone());
+        let writer = self.writer.clone();
+        let upload = self.upload.clone();
         self.under_way.spawn(async move {
             let sent = writer.send(&upload, number, bytes).await?;
             Ok((number, sent))
@@ -212,7 +216,8 @@ impl Drop for Begun {
         if self.is_over {
             return;
         }
-        let (writer, upload) = (self.writer.clone(), self.upload.clone());
+        let writer = self.writer.clone();
+        let upload = self.upload.clone();
         let under_way = std::mem::take(&mut self.under_way);
         self.runtime.spawn(async move { abort(&writer, &upload, under_way).await });
     }

@@ -90,7 +90,8 @@ enum Opening {
 impl XrootdFile {
     /// Begins a file. Whether the server lets it be made shows with the first writes.
     pub fn create(mut place: UploadPlace, options: CreateOptions) -> Self {
-        let (update, make) = (OpenOptions::UPDATE, OpenOptions::MAKE_PATH);
+        let update = OpenOptions::UPDATE;
+        let make = OpenOptions::MAKE_PATH;
         let whole = OpenOptions::NEW | OpenOptions::PERSIST_ON_CLOSE;
         let open = match (options.overwrite, options.in_place) {
             (true, true) => update | make | OpenOptions::DELETE,
@@ -240,7 +241,8 @@ impl Writing {
             self.confirm_first().await?;
         }
         let question = FileRequest::Write { offset, bytes: bytes.clone() };
-        let (at, outlook) = (self.begun.elapsed(), self.asking.ask(question));
+        let at = self.begun.elapsed();
+        let outlook = self.asking.ask(question);
         self.sent.push_back(SentPiece { offset, bytes, at, outlook });
         self.in_flight += count;
         Ok(())

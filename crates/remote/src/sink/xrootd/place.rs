@@ -45,7 +45,9 @@ impl UploadPlace {
         notes: Notes,
     ) -> Result<Self> {
         let server = server(url, config, &network)?;
-        let (url, at, config) = (url.clone(), url.clone(), config.clone());
+        let at = url.clone();
+        let url = url.clone();
+        let config = config.clone();
         Ok(UploadPlace { url, at, server, part: None, config, network, notes })
     }
 
@@ -70,7 +72,8 @@ impl UploadPlace {
 
     /// A connection to where the file is written.
     pub fn connect(&self) -> Asking {
-        let (server, url) = (self.server.clone(), self.at.clone());
+        let server = self.server.clone();
+        let url = self.at.clone();
         Asking::start(server, url, self.config.checksums, self.notes.clone())
     }
 
@@ -146,7 +149,8 @@ impl UploadPlace {
         if self.part.is_none() {
             return Ok(());
         }
-        let (from, to) = (self.part_path(), path_of(&self.at, None));
+        let from = self.part_path();
+        let to = path_of(&self.at, None);
         let mut refusal = if self.at == self.url {
             match asking.reply(asking.ask(FileRequest::Move { from, to })).await {
                 Ok(_) => return Ok(()),
@@ -159,7 +163,8 @@ impl UploadPlace {
         };
         for _ in 0..REDIRECTIONS_MAX {
             let RequestFailure::Elsewhere(at) = refusal else { break };
-            let (from, to) = (path_of(&at, self.part.as_deref()), path_of(&at, None));
+            let from = path_of(&at, self.part.as_deref());
+            let to = path_of(&at, None);
             let server = server(&at, &self.config, &self.network)?;
             let checksums = self.config.checksums;
             let asking = Asking::start(server, at, checksums, self.notes.clone());

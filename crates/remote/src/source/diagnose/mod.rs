@@ -282,7 +282,8 @@ impl Visit {
 
     /// Sends the request that shows whether a step succeeds; false where none does.
     fn ask(&self, step: Step) -> bool {
-        let (request, file) = (RequestTag(step as u64), self.file.clone());
+        let request = RequestTag(step as u64);
+        let file = self.file.clone();
         let size = self.info.size;
         match step {
             Step::Credentials | Step::Name | Step::Connect | Step::Tls => {}
@@ -310,8 +311,13 @@ impl Visit {
         if !self.ask(step) {
             return Ok(Passed::Over);
         }
-        let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
-        let (mut wait, mut heard, mut note, mut clock) = (None, begun, None, None);
+        let begun = Instant::now();
+        let mut first = None;
+        let mut bytes = 0;
+        let mut wait = None;
+        let mut heard = begun;
+        let mut note = None;
+        let mut clock = None;
         loop {
             let left = patience.saturating_sub(begun.elapsed());
             let event = match timeout(left, self.next()).await {
@@ -406,8 +412,7 @@ pub fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
 }
 
 pub fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String) -> Finding {
-    let (place, advice) = (place.to_owned(), Some(advice));
-    Finding { step, place, seconds, text, is_fault: true, advice }
+    Finding { step, place: place.to_owned(), seconds, text, is_fault: true, advice: Some(advice) }
 }
 
 fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {

@@ -40,7 +40,8 @@ pub(super) async fn credentials(url: &Address, config: &Config, findings: &mut V
     // The Kerberos library may ask a service of the system.
     let found = tokio::task::spawn_blocking(move || wallet.candidates(SystemTime::now()));
     let Ok(Ok(candidates)) = timeout(config.silence_timeout, found).await else {
-        let (text, advice) = ("looking for them takes too long", "does klist answer?");
+        let text = "looking for them takes too long";
+        let advice = "does klist answer?";
         let seconds = begun.elapsed().as_secs_f64();
         let finding = fine(Step::Credentials, "this machine", seconds, text.into());
         return findings.push(Finding { advice: Some(advice.into()), ..finding });
@@ -86,7 +87,8 @@ pub(super) async fn encryption(
         return true;
     };
     let insecure = servers::config_for(url, config).insecure;
-    let (begun, name) = (Instant::now(), format!("{host}:{port}"));
+    let begun = Instant::now();
+    let name = format!("{host}:{port}");
     let seen = timeout(
         config.connect_timeout.saturating_add(config.silence_timeout),
         look(host, port, insecure, config, network),
@@ -99,7 +101,8 @@ pub(super) async fn encryption(
             return false;
         }
         Err(_) => {
-            let (text, advice) = ("no answer in the TLS handshake", "is it a port for https?");
+            let text = "no answer in the TLS handshake";
+            let advice = "is it a port for https?";
             findings.push(fault(Step::Tls, &name, seconds(begun), text.into(), advice.into()));
             return false;
         }

@@ -128,7 +128,9 @@ impl Access {
     }
 
     fn read(&self, server: &str) -> Result<Introduction> {
-        let (host, port, refused) = (self.host.clone(), self.port, self.refused.clone());
+        let host = self.host.clone();
+        let port = self.port;
+        let refused = self.refused.clone();
         let mut shown = Introduction { host, port, refused, ..Introduction::default() };
         if self.has_password {
             shown.what = What::Password;
@@ -189,7 +191,8 @@ impl Access {
     /// # Errors
     /// Why the first one may not be shown, where none may.
     fn fitting(&self, found: Vec<Token>) -> std::result::Result<Vec<Token>, Unusable> {
-        let (mut fit, mut unfit) = (Vec::new(), None);
+        let mut fit = Vec::new();
+        let mut unfit = None;
         for token in found {
             match token.for_server(&self.host, self.port) {
                 Ok(token) => fit.push(token),
@@ -369,7 +372,8 @@ fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
 
 fn of_certificate(identity: &Identity, now: SystemTime) -> (String, String) {
     let kind = if identity.is_proxy { "proxy" } else { "certificate" };
-    let (place, subject) = (&identity.place, &identity.subject);
+    let place = &identity.place;
+    let subject = &identity.subject;
     let sent = format!("it was shown the {kind} in {place} of {subject:?}");
     let make = remedy::MAKE_PROXY;
     match (now.duration_since(identity.not_after), identity.not_before.duration_since(now)) {

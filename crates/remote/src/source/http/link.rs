@@ -30,7 +30,8 @@ impl Exchange<'_> {
         let request = self.server.get(job.url(), Some("bytes=0-0"))?;
         let response = self.ask(job, &request).await?;
         let mut locations = locations(job.url(), response.headers());
-        let (judged, headers) = (judge(&response), response.headers().clone());
+        let judged = judge(&response);
+        let headers = response.headers().clone();
         self.discard(job.url(), response).await?;
         if let Head::Redirected(location) = judged?
             && let Ok(url) = self.server.led_to(job.url(), &location)

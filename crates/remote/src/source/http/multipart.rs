@@ -116,7 +116,8 @@ impl Multipart {
                 State::Part { rest, hold } => {
                     let left = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
                     let bytes = input.split_to(left.min(input.len()));
-                    let (offset, hold) = (rest.start, *hold);
+                    let offset = rest.start;
+                    let hold = *hold;
                     rest.start += bytes.len() as u64;
                     let end = rest.start;
                     if end == rest.end {
@@ -343,7 +344,9 @@ mod tests {
         for _ in 0..20_000 {
             let mut body = BODY.to_vec();
             for _ in 0..1 + next(3) {
-                let (from, to, byte) = (next(body.len()), next(body.len()), next(256) as u8);
+                let from = next(body.len());
+                let to = next(body.len());
+                let byte = next(256) as u8;
                 match next(3) {
                     0 => body[from] = byte,
                     1 => drop(body.drain(from..body.len().min(from + to % 9))),

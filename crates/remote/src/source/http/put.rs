@@ -158,7 +158,8 @@ impl HttpChanger {
         url: &Address,
         change: impl Fn(&mut Request<RequestBody>, &Transport) -> Result<()>,
     ) -> Result<HeaderMap> {
-        let (mut at, mut kept) = (url.clone(), None::<Arc<HttpServer>>);
+        let mut at = url.clone();
+        let mut kept = None::<Arc<HttpServer>>;
         let mut pauses = Pauses::default();
         for _ in 0..REDIRECTIONS_MAX {
             let config = config_for(&at, &self.config);

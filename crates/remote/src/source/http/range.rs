@@ -35,7 +35,8 @@ pub fn parse_content_range(text: &str) -> Option<ContentRange> {
         return Some(ContentRange { range: None, size: Some(size?) });
     }
     let (first, last) = range.split_once('-')?;
-    let (first, last) = (parse_digits(first.trim())?, parse_digits(last.trim())?);
+    let first = parse_digits(first.trim())?;
+    let last = parse_digits(last.trim())?;
     if first > last {
         return None;
     }

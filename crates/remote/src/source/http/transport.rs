@@ -166,7 +166,9 @@ impl Transport {
             None => self.new_connection().await?,
         };
         let live = guard.insert(live);
-        let (number, used, mut request) = (live.number, live.used, request.clone());
+        let number = live.number;
+        let used = live.used;
+        let mut request = request.clone();
         let handshake = live.handshake.clone();
         live.shown.sign(&mut request);
         if let Some(proxy) = &live.proxy {
@@ -336,7 +338,8 @@ impl Transport {
         if !proxy.is_encrypted {
             return Ok(None);
         }
-        let (wallet, place) = (self.server.config.wallet.clone(), proxy.place());
+        let wallet = self.server.config.wallet.clone();
+        let place = proxy.place();
         let made = tokio::task::spawn_blocking(move || {
             config_for(&place, &Trust::of(wallet.surroundings()), None, false)
         });

@@ -24,7 +24,8 @@ struct SlottedNetwork {
 pub fn shared(network: Arc<dyn Network>, config: &Config) -> Arc<dyn Network> {
     match &config.runtime_folder {
         Some(folder) if config.connections_shared > 0 => {
-            let (folder, most) = (folder.clone(), config.connections_shared);
+            let folder = folder.clone();
+            let most = config.connections_shared;
             Arc::new(SlottedNetwork { network, folder, most })
         }
         _ => network,

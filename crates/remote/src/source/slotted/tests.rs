@@ -25,7 +25,9 @@ struct Noting {
 impl Network for Noting {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         let reader = Slots::open(&self.folder, (host, port), self.most);
-        let (refuses, free, ends) = (self.refuses, self.free.clone(), self.ends.clone());
+        let refuses = self.refuses;
+        let free = self.free.clone();
+        let ends = self.ends.clone();
         Box::pin(async move {
             free.lock().push(reader?.take(Duration::ZERO).is_some());
             if refuses {
@@ -39,11 +41,13 @@ impl Network for Noting {
 }
 
 fn bed(folder: &TempDir, refuses: bool) -> (Arc<dyn Network>, Config, Free) {
-    let (free, most) = (Free::default(), 1);
-    let (path, ends) = (folder.path().join("farroot"), Arc::default());
+    let free = Free::default();
+    let most = 1;
+    let path = folder.path().join("farroot");
+    let ends = Arc::default();
     let noting = Noting { folder: path.clone(), most, refuses, free: free.clone(), ends };
-    let (runtime_folder, connections_shared) = (Some(path), most);
-    let config = Config { runtime_folder, connections_shared, ..Config::default() };
+    let config =
+        Config { runtime_folder: Some(path), connections_shared: most, ..Config::default() };
     (Arc::new(noting), config, free)
 }
 

@@ -61,7 +61,8 @@ impl TlsConfig {
 
 impl fmt::Debug for TlsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (subject, is_insecure) = (self.subject(), self.is_insecure);
+        let subject = self.subject();
+        let is_insecure = self.is_insecure;
         f.debug_struct("TlsConfig")
             .field("subject", &subject)
             .field("insecure", &is_insecure)

@@ -60,7 +60,8 @@ impl Failure {
         version: Option<ProtocolVersion>,
         config: &TlsConfig,
     ) -> Self {
-        let (is_asked, shown) = (config.is_asked(), config.subject().map(str::to_owned));
+        let is_asked = config.is_asked();
+        let shown = config.subject().map(str::to_owned);
         Failure(Arc::new(Inner { host: host.into(), stage, why, version, is_asked, shown }))
     }
 
@@ -236,12 +237,14 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
             failed(format!("{what}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
         }
         CertificateError::ExpiredContext { time, not_after } => {
-            let (when, ago) = (date(*not_after), span(*not_after, *time));
+            let when = date(*not_after);
+            let ago = span(*not_after, *time);
             failed(format!("the certificate of {host} expired {ago} ago, on {when}"))
                 .with_advice(format!("tell the site; or {}", remedy::SET_CLOCK))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
-            let (when, after) = (date(*not_before), span(*time, *not_before));
+            let when = date(*not_before);
+            let after = span(*time, *not_before);
             failed(format!("the certificate of {host} is valid from {when} on, in {after}"))
                 .with_advice(remedy::SET_CLOCK)
         }

@@ -367,7 +367,8 @@ async fn a_proxy_is_shown_to_who_asks() {
 #[tokio::test]
 async fn configurations_are_kept_for_a_server_and_an_identity() {
     let authority = Authority::new("Test CA");
-    let (trust, identity) = (authority.trust(), proxy(&authority));
+    let trust = authority.trust();
+    let identity = proxy(&authority);
     let config = |server, identity, insecure| config_for(server, &trust, identity, insecure);
     let first = config("a:1", None, false).unwrap();
     assert!(Arc::ptr_eq(&first, &config("a:1", None, false).unwrap()));
@@ -390,7 +391,8 @@ async fn a_certificate_without_names_is_taken_by_its_subject() {
 
 #[tokio::test]
 async fn only_the_insecure_take_anyone() {
-    let (own, other) = (Authority::new("Test CA"), Authority::new("Other CA"));
+    let own = Authority::new("Test CA");
+    let other = Authority::new("Other CA");
     let server = Arc::new(server(&own.sign(&params(&["else.where"])), BOTH));
     let config = client_config(&other.trust(), None, true).unwrap();
     assert!(config.is_insecure());
@@ -401,7 +403,8 @@ async fn only_the_insecure_take_anyone() {
 
 #[tokio::test]
 async fn a_server_that_is_not_believed_is_named_with_the_reason() {
-    let (authority, other) = (Authority::new("Test CA"), Authority::new("Other CA"));
+    let authority = Authority::new("Test CA");
+    let other = Authority::new("Other CA");
     assert_eq!(
         refused(&other.host(), &authority).await,
         "the certificate of dcache.example.org is from an authority that is not trusted: \
@@ -532,7 +535,8 @@ async fn a_certificate_that_was_taken_back_is_not_believed() {
     };
     let mine = list(&authority, 5, 2095);
     let forged = list(&Authority::new("Test CA"), 5, 2095).der().to_vec();
-    let (pem, der) = (mine.pem().unwrap().into_bytes(), mine.der().to_vec());
+    let pem = mine.pem().unwrap().into_bytes();
+    let der = mine.der().to_vec();
     let cut = der[..der.len() - 1].to_vec();
     for (name, content, is_revoked) in [
         ("PEM", pem, true),
@@ -547,7 +551,8 @@ async fn a_certificate_that_was_taken_back_is_not_believed() {
         let names = Certificate::parse(&authority.der).unwrap().names;
         let hash = credentials::x509::hashes(&names.0).0;
         std::fs::write(folder.path().join(format!("{hash}.r0")), content).unwrap();
-        let (anchors, places) = (vec![authority.der.to_vec()], vec![folder.path().to_owned()]);
+        let anchors = vec![authority.der.to_vec()];
+        let places = vec![folder.path().to_owned()];
         let trust =
             Arc::new(Trust::new(&Authorities { anchors, places, ..Authorities::default() }));
         let config = client_config(&trust, None, false).unwrap();
@@ -596,7 +601,8 @@ async fn a_server_without_tls_is_told_from_one_with_another() {
 
 #[tokio::test]
 async fn a_certificate_that_is_refused_shows_at_the_first_read() {
-    let (authority, other) = (Authority::new("Test CA"), Authority::new("Other CA"));
+    let authority = Authority::new("Test CA");
+    let other = Authority::new("Other CA");
     let mut roots = RootCertStore::empty();
     roots.add(other.der.clone()).unwrap();
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
@@ -661,12 +667,14 @@ async fn damage_on_the_way_is_an_error_wherever_it_is() {
     let config = client_config(&authority.trust(), None, false).unwrap();
     for version in BOTH {
         let server = Arc::new(server(&authority.host(), &[version]));
-        let (mut at, mut failed) = (0, 0);
+        let mut at = 0;
+        let mut failed = 0;
         loop {
             let (mut toward, near) = duplex(1 << 16);
             let mut from = answering(&server);
             let damaged = tokio::spawn(async move {
-                let (mut seen, mut bytes) = (0, [0; 4096]);
+                let mut seen = 0;
+                let mut bytes = [0; 4096];
                 let mut up = [0; 4096];
                 loop {
                     tokio::select! {

@@ -81,7 +81,8 @@ impl Trust {
         let directories = authorities.places.iter().filter(|place| place.is_dir()).cloned();
         let directories = directories.collect();
         let certificates = authorities.anchors.iter().chain(&authorities.own).cloned().collect();
-        let (anchors, revoked) = (Arc::new(anchors), Mutex::default());
+        let anchors = Arc::new(anchors);
+        let revoked = Mutex::default();
         Trust { anchors, certificates, said, directories, revoked }
     }
 

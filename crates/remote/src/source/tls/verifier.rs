@@ -69,7 +69,8 @@ impl Verifier {
             // The user, or the system, trusts this very certificate, whatever it says of itself.
             true => check_time(end, now)?,
             false => {
-                let (anchors, all) = (self.trust.anchors(), self.algorithms.all);
+                let anchors = self.trust.anchors();
+                let all = self.algorithms.all;
                 verify_server_cert_signed_by_trust_anchor(
                     &certificate,
                     anchors,

@@ -35,13 +35,15 @@ impl XrootdServer {
             }
             Event::Data { request, offset, bytes, .. } => {
                 if let Some(Purpose::Read { request, file, .. }) = session.requests.get(&request) {
-                    let (request, file) = (*request, file.tag);
+                    let request = *request;
+                    let file = file.tag;
                     session.send(link, file, ConnectionEvent::Data { request, offset, bytes });
                 }
             }
             Event::Damaged { request, range, .. } => {
                 if let Some(Purpose::Read { request, file, .. }) = session.requests.get(&request) {
-                    let (request, file) = (*request, file.tag);
+                    let request = *request;
+                    let file = file.tag;
                     self.pages.damaged(file, range.clone());
                     session.send(link, file, ConnectionEvent::Damaged { request, range });
                 }

@@ -168,7 +168,8 @@ struct OneFile {
 impl OneFile {
     fn ask(&mut self, question: FileRequest, sender: oneshot::Sender<Answered<Reply>>) {
         let now = self.clock.now();
-        let (client, file) = (&mut self.client, self.file);
+        let client = &mut self.client;
+        let file = self.file;
         let id = match (question, file) {
             (FileRequest::Open { path, options }, _) => {
                 let (file, id) = client.open_to_write(now, &path, options, MODE);

@@ -66,7 +66,8 @@ fn of_token(token: &Token, words: &str, now: SystemTime) -> Cause {
         let why = format!("the token in {place} is one that only servers can read");
         return Cause::new(why, remedy::FETCH_TOKEN);
     };
-    let (words, issuer) = (words.to_ascii_lowercase(), claims.issuer.as_deref());
+    let words = words.to_ascii_lowercase();
+    let issuer = claims.issuer.as_deref();
     let left = match claims.validity(now) {
         Validity::Early(wait) => {
             let why = format!(
@@ -152,7 +153,8 @@ mod tests {
     fn words_about_tickets_have_their_remedy() {
         let wallet = Wallet::empty();
         let of = |name: &str, why: &str, by_server| {
-            let (name, why) = (name.to_owned(), why.to_owned());
+            let name = name.to_owned();
+            let why = why.to_owned();
             of_login(&wallet, &Skipped { name, why, by_server }, SystemTime::UNIX_EPOCH)
         };
         for (words, remedy) in [

@@ -134,7 +134,9 @@ impl Session {
         else {
             return false;
         };
-        let (request, file, range) = (*request, file.clone(), range.clone());
+        let request = *request;
+        let file = file.clone();
+        let range = range.clone();
         let Some(id) = self.files.get(&file.tag).copied() else { return false };
         self.requests.remove(&refused);
         self.is_last(request, refused);

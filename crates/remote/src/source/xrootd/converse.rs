@@ -401,7 +401,8 @@ impl XrootdServer {
 
 impl Wire {
     fn new(stream: Box<dyn Stream>, tls: Option<Arc<TlsConfig>>) -> Self {
-        let (incoming, outgoing) = (BytesMut::new(), BytesMut::new());
+        let incoming = BytesMut::new();
+        let outgoing = BytesMut::new();
         Wire { stream, incoming, outgoing, tls, hello: None, handshake: None }
     }
 

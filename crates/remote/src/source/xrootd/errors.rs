@@ -108,7 +108,8 @@ impl XrootdServer {
         let SessionError::NoAuthentication { offered, skipped } = error else {
             return (error.to_string(), String::new());
         };
-        let (mut skipped, mut remedies) = (skipped.clone(), Vec::new());
+        let mut skipped = skipped.clone();
+        let mut remedies = Vec::new();
         for refused in &mut skipped {
             if let Some(cause) = causes::of_login(&self.wallet, refused, SystemTime::now()) {
                 refused.why.push_str(&format!(" ({})", cause.why));

@@ -57,7 +57,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connections_log_in_behind_the_first_and_a_few_at_a_time() {
         let logins = Logins::new();
-        let (mut second, mut third) = (pin!(logins.turn()), pin!(logins.turn()));
+        let mut second = pin!(logins.turn());
+        let mut third = pin!(logins.turn());
         let mut fourth = pin!(logins.turn());
         assert!(poll!(&mut second).is_pending(), "before the first login");
         logins.succeeded();

@@ -173,7 +173,9 @@ impl XrootdServer {
 
     /// The client's side of TLS with this server. No certificate is shown: none asks for it.
     pub(super) async fn tls_config(&self) -> Result<Arc<TlsConfig>> {
-        let (wallet, name, insecure) = (self.wallet.clone(), self.name.clone(), self.insecure);
+        let wallet = self.wallet.clone();
+        let name = self.name.clone();
+        let insecure = self.insecure;
         let made = spawn_blocking(move || {
             let trust = Trust::of(wallet.surroundings());
             tls::config_for(&name, &trust, None, insecure)
@@ -185,7 +187,8 @@ impl XrootdServer {
     /// nothing is known.
     async fn at_hand(&self) -> Option<Method> {
         let may = |method: &Method| self.config.authentication.contains(method);
-        let (token, identity) = (may(&Method::Ztn), may(&Method::Gsi));
+        let token = may(&Method::Ztn);
+        let identity = may(&Method::Gsi);
         if !token && !identity {
             return None;
         }
@@ -237,9 +240,11 @@ impl XrootdServer {
     /// Gets a credential for an offer.
     pub(super) fn fetch(&self, method: Method, arguments: String) -> BoxFuture<'static, Ready> {
         let wallet = self.wallet.clone();
-        let (host, port) = (self.host.clone(), self.port);
+        let host = self.host.clone();
+        let port = self.port;
         let to = ShownTo { host, port, is_entrusted: self.is_entrusted };
-        let (wanted, said) = (method.clone(), arguments.clone());
+        let wanted = method.clone();
+        let said = arguments.clone();
         Box::pin(async move {
             let work = spawn_blocking(move || credential(&wallet, &to, &wanted, &said));
             let outcome = match tokio::time::timeout(CREDENTIAL_TIME, work).await {

@@ -233,7 +233,8 @@ impl Session {
                 (file.clone(), None)
             }
             Some(Purpose::Check { file, id: of }) => {
-                let (file, of) = (file.clone(), *of);
+                let file = file.clone();
+                let of = *of;
                 self.requests.remove(&id);
                 self.checked(&file, of, None);
                 return true;
@@ -311,7 +312,8 @@ impl Session {
     /// The driver's request that has come to its end with this one, and the tag of its file.
     pub fn finish(&mut self, id: RequestId) -> Option<(RequestTag, u32)> {
         let Purpose::Read { request, file, .. } = self.requests.get(&id)? else { return None };
-        let (request, file) = (*request, file.tag);
+        let request = *request;
+        let file = file.tag;
         self.requests.remove(&id);
         let is_last = self.is_last(request, id);
         if is_last {

@@ -128,7 +128,8 @@ impl Bed {
         fs::write(own.join("host.pem"), certificate).unwrap();
         private(&own.join("host.key"), key.as_bytes());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (at, all) = (own.display(), self.folder.path().display());
+        let at = own.display();
+        let all = self.folder.path().display();
         let config = format!(
             "xrd.port {port}\nall.export /store\noss.localroot {all}/data\n\
              all.adminpath {at}\nall.pidpath {at}\n{}\n",

@@ -483,7 +483,8 @@ async fn start(world: &World, server: &Server) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_cause_is_named_with_what_to_type() {
     let Some(grid) = Grid::new() else { return };
-    let (web, strangers) = (Authority::new(), Authority::named("Other CA"));
+    let web = Authority::new();
+    let strangers = Authority::named("Other CA");
     let world = World { bed: Bed::new(), grid, web, strangers, endpoint: Default::default() };
     let cases = [
         of_proxies_and_tokens(),

@@ -62,7 +62,8 @@ fn kdc(folder: &Path) -> Option<Process> {
     }
     let mut command = Command::new("krb5kdc");
     let process = start(within(&mut command, folder).arg("-n"), Some(port))?;
-    let (keys, short) = (format!("{at}/alice"), format!("FILE:{at}/short"));
+    let keys = format!("{at}/alice");
+    let short = format!("FILE:{at}/short");
     assert!(run("kinit", &["-k", "-t", &keys, "alice"]), "no ticket");
     // One that has expired when it is used.
     assert!(run("kinit", &["-l", "1s", "-c", &short, "-k", "-t", &keys, "alice"]), "no ticket");

@@ -35,7 +35,8 @@ async fn objects_are_written_as_a_whole_or_in_parts() {
     let remote = gateway.remote(KEYS, Some(REGION));
     for (name, size) in [("w/tiny", 101), ("w/empty", 0), ("w/one", 8 << 20), ("w/a b+%", 40 << 20)]
     {
-        let (address, content) = (format!("s3://bucket/{name}"), content(size));
+        let address = format!("s3://bucket/{name}");
+        let content = content(size);
         let written = upload(&remote, &address, &content, 700_001, CreateOptions::default()).await;
         check(&written.unwrap(), &content);
         assert!(fs::read(gateway.bucket.join(name)).unwrap() == content, "{address}");
@@ -49,7 +50,8 @@ async fn objects_are_written_as_a_whole_or_in_parts() {
 async fn replaced_bytes_of_several_parts_leave_last() {
     let Some(gateway) = Gateway::start_writable() else { return };
     let remote = gateway.remote(KEYS, Some(REGION));
-    let (content, part) = (content(30 << 20), 8 << 20);
+    let content = content(30 << 20);
+    let part = 8 << 20;
     let replaced = [0..100, part - 50..part + 50, 3 * part + 7..3 * part + 60];
     let mut upload = remote.create("s3://bucket/patched", OVER).await.unwrap();
     let mut at = 0;
@@ -75,7 +77,8 @@ async fn replaced_bytes_of_several_parts_leave_last() {
 async fn an_object_that_is_there_is_replaced_only_when_that_is_wanted() {
     let Some(gateway) = Gateway::start_writable() else { return };
     let remote = gateway.remote(KEYS, Some(REGION));
-    let (there, address) = (gateway.bucket.join("medium.bin"), "s3://bucket/medium.bin");
+    let there = gateway.bucket.join("medium.bin");
+    let address = "s3://bucket/medium.bin";
     let before = fs::read(&there).unwrap();
     let error = remote.create(address, CreateOptions::default()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
@@ -131,10 +134,12 @@ async fn nothing_stays_of_an_object_that_is_given_up() {
 async fn files_are_copied_to_a_bucket_from_any_region() {
     let Some(gateway) = Gateway::start_writable() else { return };
     let remote = gateway.remote(KEYS, Some("us-west-2"));
-    let (folder, content) = (tempfile::tempdir().unwrap(), content(20 << 20));
+    let folder = tempfile::tempdir().unwrap();
+    let content = content(20 << 20);
     let source = folder.path().join("f.root");
     fs::write(&source, &content).unwrap();
-    let (sources, target) = ([source.to_string_lossy().into_owned()], Path::new("s3://bucket/d/"));
+    let sources = [source.to_string_lossy().into_owned()];
+    let target = Path::new("s3://bucket/d/");
     let copied = remote.copy(&sources, target, CopyOptions::default(), &|_| {}).await;
     assert_eq!(copied.unwrap().remove(0).unwrap().size, 20 << 20);
     assert!(fs::read(gateway.bucket.join("d/f.root")).unwrap() == content);

@@ -38,7 +38,8 @@ impl Cut {
 impl Network for Cut {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         self.connections.fetch_add(1, Ordering::Relaxed);
-        let (connecting, left) = (self.tcp.connect(host, port), self.left.clone());
+        let connecting = self.tcp.connect(host, port);
+        let left = self.left.clone();
         Box::pin(async move {
             Ok(Box::new(CutStream { stream: connecting.await?, left, is_cut: false })
                 as Box<dyn Stream>)

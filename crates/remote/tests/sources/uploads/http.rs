@@ -14,12 +14,14 @@ use crate::peers::{free_port, running_as_root, start, xrootd};
 async fn writes(origin: &str, data: &Path) {
     let remote = over_tcp(Config::default());
     for (name, size) in [("tiny", 101), ("empty", 0), ("small", 300_000), ("large", 30_000_000)] {
-        let (address, content) = (format!("{origin}{name}"), content(size));
+        let address = format!("{origin}{name}");
+        let content = content(size);
         let written = upload(&remote, &address, &content, 700_001, CreateOptions::default()).await;
         check(&written.unwrap(), &content);
         assert!(fs::read(data.join(name)).unwrap() == content, "{address}");
     }
-    let (address, second) = (format!("{origin}small"), content(200_001));
+    let address = format!("{origin}small");
+    let second = content(200_001);
     let refused = upload(&remote, &address, &second, 9_000, CreateOptions::default()).await;
     let error = refused.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
@@ -80,7 +82,8 @@ async fn files_are_written_to_nginx() {
 async fn a_server_that_renames_no_files_takes_them_under_their_names() {
     let directory = tempfile::tempdir().unwrap();
     let Some((_server, origin)) = nginx(directory.path(), "PUT DELETE") else { return };
-    let (remote, content) = (over_tcp(Config::default()), content(70_000));
+    let remote = over_tcp(Config::default());
+    let content = content(70_000);
     let address = format!("{origin}file");
     upload(&remote, &address, &content, 9_000, CreateOptions::default()).await.unwrap();
     let data = directory.path().join("data");

@@ -186,7 +186,8 @@ async fn a_damaged_file_that_cannot_be_removed_is_told_of() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_is_good_if_one_of_two_checksums_says_so() {
     let (odd, origin) = Odd::start(Faults { remembers: true, ..Faults::default() }).await;
-    let (remote, address) = (over_tcp(Config::default()), format!("{origin}there"));
+    let remote = over_tcp(Config::default());
+    let address = format!("{origin}there");
     let options = CreateOptions { in_place: true, ..OVER };
     upload(&remote, &address, &content(70_000), 9_000, options).await.unwrap();
     assert_eq!(odd.files(), [("/there".to_owned(), 70_000)]);
@@ -216,7 +217,8 @@ async fn a_part_of_a_file_does_not_keep_its_name() {
             let cut = Cut::behind(200_000);
             let address = format!("{origin}{name}");
             let options = CreateOptions { in_place: true, ..options };
-            let (remote, content) = (cut.remote(), content(1 << 20));
+            let remote = cut.remote();
+            let content = content(1 << 20);
             let error = upload(&remote, &address, &content, 99_000, options).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
             let old = ("/there".to_owned(), 3);

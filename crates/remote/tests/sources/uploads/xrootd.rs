@@ -62,7 +62,8 @@ async fn a_file_that_is_there_is_replaced_only_where_that_is_asked_for() {
     let Some(place) = Place::start() else { return };
     let remote = over_tcp(Config::default());
     let address = format!("{}file", place.origin);
-    let (first, second) = (content(300_000), content(200_001));
+    let first = content(300_000);
+    let second = content(200_001);
     upload(&remote, &address, &first, 9_000, CreateOptions::default()).await.unwrap();
     let refused = upload(&remote, &address, &second, 9_000, CreateOptions::default()).await;
     let error = refused.unwrap_err();
@@ -133,7 +134,8 @@ async fn a_file_is_appended_to_and_patched() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_anywhere_costs_nothing() {
     let Some(place) = Place::start() else { return };
-    let (before, content) = (content(5_000), content(120_000));
+    let before = content(5_000);
+    let content = content(120_000);
     let address = format!("{}file", place.origin);
     for options in [CreateOptions::default(), OVER] {
         let mut at = 0;

@@ -60,8 +60,11 @@ fn parts(path: &str) -> Vec<&str> {
 }
 
 fn read(document: &[u8]) -> std::result::Result<Vec<Properties>, String> {
-    let (mut all, mut is_multistatus) = (Vec::new(), false);
-    let (mut one, mut found, mut is_there) = (Properties::default(), Properties::default(), true);
+    let mut all = Vec::new();
+    let mut is_multistatus = false;
+    let mut one = Properties::default();
+    let mut found = Properties::default();
+    let mut is_there = true;
     elements(document, |path, text| match path {
         ["multistatus"] => is_multistatus = true,
         ["multistatus", "response", "href"] => one.path = path_of(text.trim()),

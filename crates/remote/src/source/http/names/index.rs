@@ -41,7 +41,9 @@ pub fn entries(page: &str, base: &Url) -> Option<Vec<ListedName>> {
     if !is_list(page, base) {
         return None;
     }
-    let (mut names, mut entries, mut rest) = (BTreeSet::new(), Vec::new(), page);
+    let mut names = BTreeSet::new();
+    let mut entries = Vec::new();
+    let mut rest = page;
     let mut leads_elsewhere = false;
     while let Some((tag, behind)) = next_tag(rest) {
         rest = behind;
@@ -156,7 +158,8 @@ fn name_of(link: &str, base: &Url) -> Option<(String, bool)> {
     let parts = |url: &Url| -> Vec<String> {
         url.path().split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
-    let (there_parts, base_parts) = (parts(&there), parts(base));
+    let there_parts = parts(&there);
+    let base_parts = parts(base);
     let [name] = there_parts.strip_prefix(&*base_parts)? else { return None };
     Some((decoded(name), there.path().ends_with('/')))
 }

@@ -254,7 +254,8 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     fn get(path: String, query: String, range: Option<&'a str>) -> Self {
-        let (method, headers) = (Method::GET, HeaderMap::new());
+        let method = Method::GET;
+        let headers = HeaderMap::new();
         Asking { method, path, query, range, headers, payload: UNSIGNED_PAYLOAD }
     }
 }

@@ -30,7 +30,8 @@ impl Exchange<'_> {
         };
         for _ in 0..QUESTIONS_MAX {
             job.stop_if_cancelled()?;
-            let (http2, now) = (self.server.http2, seconds_since_1970());
+            let http2 = self.server.http2;
+            let now = seconds_since_1970();
             let request = bucket.head(job.url(), http2, now)?;
             let response = self.ask(job, &request).await?;
             if response.status() == StatusCode::OK {

@@ -119,7 +119,8 @@ fn skewed(ahead: Option<i64>) -> Error {
 }
 
 fn denied(refusal: &Refusal, Asked { shown, purpose, .. }: Asked<'_>) -> Error {
-    let (denied, unknown) = (ErrorKind::PermissionDenied, ErrorKind::Unauthenticated);
+    let denied = ErrorKind::PermissionDenied;
+    let unknown = ErrorKind::Unauthenticated;
     match shown {
         Shown::Nothing => Error::new(unknown, "the server wants an access key; none was found")
             .with_advice("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or type: aws configure"),

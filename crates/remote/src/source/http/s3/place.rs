@@ -52,7 +52,8 @@ impl Place {
         // A name with a dot would be outside of Amazon's certificate, which has one `*`.
         let by_host = is_amazon && is_label(bucket);
         let path_style = configured.path_style.unwrap_or(!by_host);
-        let (bucket, region) = (bucket.to_owned(), region.to_owned());
+        let bucket = bucket.to_owned();
+        let region = region.to_owned();
         Ok(Place { bucket, region, service, is_amazon, path_style })
     }
 

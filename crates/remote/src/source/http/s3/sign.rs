@@ -133,9 +133,12 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A time, in seconds since 1970, as `X-Amz-Date` has it: `20130524T000000Z`.
 pub fn stamp(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let days = seconds / 86_400;
+    let second = seconds % 86_400;
     let (year, month, day) = date(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let hour = second / 3600;
+    let minute = second / 60 % 60;
+    let second = second % 60;
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
@@ -144,7 +147,8 @@ pub fn stamp(seconds: u64) -> String {
 fn date(days: u64) -> (u64, u64, u64) {
     // From 1 March 0000 on; 400 years have the same number of days always.
     let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
+    let era = days / 146_097;
+    let day = days % 146_097;
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
@@ -156,8 +160,12 @@ fn date(days: u64) -> (u64, u64, u64) {
 /// The time of a [`stamp`].
 pub fn seconds(stamp: &str) -> Option<u64> {
     let number = |range| stamp.get(range).and_then(|digits: &str| digits.parse::<u64>().ok());
-    let (year, month, day) = (number(0..4)?, number(4..6)?, number(6..8)?);
-    let (hour, minute, second) = (number(9..11)?, number(11..13)?, number(13..15)?);
+    let year = number(0..4)?;
+    let month = number(4..6)?;
+    let day = number(6..8)?;
+    let hour = number(9..11)?;
+    let minute = number(11..13)?;
+    let second = number(13..15)?;
     let is_date = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
     if !is_date || hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -189,7 +197,8 @@ mod tests {
     fn requests_to_s3_are_signed_as_its_documents_show() {
         let scope = Scope { stamp: "20130524T000000Z", region: "us-east-1", service: "s3" };
         let host = ("host", "examplebucket.s3.amazonaws.com");
-        let (hash, date) = (("x-amz-content-sha256", EMPTY), ("x-amz-date", scope.stamp));
+        let hash = ("x-amz-content-sha256", EMPTY);
+        let date = ("x-amz-date", scope.stamp);
         for (path, query, headers, expected) in [
             (
                 "/test.txt",
@@ -249,7 +258,8 @@ mod tests {
                        mUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXA\
                        kiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9K\
                        SYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";
-        let (host, date) = (("host", "example.amazonaws.com"), ("x-amz-date", "20150830T123600Z"));
+        let host = ("host", "example.amazonaws.com");
+        let date = ("x-amz-date", "20150830T123600Z");
         let plain = vec![host, date];
         for (method, query, headers, expected) in [
             (

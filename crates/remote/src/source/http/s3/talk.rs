@@ -31,7 +31,8 @@ const PAGES_MAX: u32 = 5000;
 impl Exchange<'_> {
     /// Whether an answer is a refusal with a document of S3.
     pub fn is_refused_by_s3(&self, job: &Job, response: &Response<Incoming>) -> bool {
-        let (status, headers) = (response.status(), response.headers());
+        let status = response.status();
+        let headers = response.headers();
         let is_refusal = match status {
             // It names the region, which is all that counts of it.
             _ if status.is_redirection() => {
@@ -73,7 +74,8 @@ impl Exchange<'_> {
         request: &Request<RequestBody>,
         response: Response<Incoming>,
     ) -> Outcome<Option<(Error, bool)>> {
-        let (status, headers) = (response.status(), response.headers().clone());
+        let status = response.status();
+        let headers = response.headers().clone();
         let plain = judge(&response).err().unwrap_or_else(|| {
             Error::new(ErrorKind::Io, format!("the server answers {status}, which S3 does not"))
         });
@@ -95,7 +97,8 @@ impl Exchange<'_> {
             Some(bucket) => bucket.explain(&refusal, status, plain, ahead, RequestPurpose::Read),
             None => {
                 let shown = Shown::Address(url.to_http().and_then(|url| expired(url, now)));
-                let (service, purpose) = ("the server", RequestPurpose::Read);
+                let service = "the server";
+                let purpose = RequestPurpose::Read;
                 explain(&refusal, status, plain, Asked { shown, service, ahead, purpose })
             }
         };
@@ -131,8 +134,10 @@ impl Exchange<'_> {
             key => format!("{key}/"),
         };
         let _turn = self.transport.turn().await?;
-        let (mut entries, mut token) = (Vec::new(), None::<String>);
-        let (mut pages, mut bytes) = (0u32, 0u64);
+        let mut entries = Vec::new();
+        let mut token = None::<String>;
+        let mut pages = 0u32;
+        let mut bytes = 0u64;
         loop {
             job.stop_if_cancelled()?;
             let request =

@@ -271,7 +271,8 @@ impl ObjectWriter {
     }
 
     async fn ask(&self, asking: &Asking, server: &Arc<HttpServer>) -> Result<Answer> {
-        let (mut attempt, mut pause) = (1, PAUSE);
+        let mut attempt = 1;
+        let mut pause = PAUSE;
         loop {
             match self.ask_once(asking, server).await {
                 Ok(Some(answer)) => return Ok(answer),
@@ -307,7 +308,8 @@ impl ObjectWriter {
         let document = self.document(&transport, response).await?;
         // Complete may be refused after an answer has begun that says that all is well.
         if let Some(refusal) = Refusal::parse(&document) {
-            let (bucket, status) = (self.bucket(server)?, StatusCode::INTERNAL_SERVER_ERROR);
+            let bucket = self.bucket(server)?;
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
             let plain = Error::new(ErrorKind::Io, "the server refuses the object").retryable(true);
             return Err(bucket.explain(&refusal, status, plain, None, RequestPurpose::Write));
         }
@@ -324,7 +326,8 @@ impl ObjectWriter {
         transport: &Transport,
     ) -> Result<Request<RequestBody>> {
         let Asking { method, query, headers, body, payload, expects } = asking;
-        let (asked, with) = ((method.clone(), &**query), (headers.clone(), &**payload));
+        let asked = (method.clone(), &**query);
+        let with = (headers.clone(), &**payload);
         let bucket = self.bucket(server)?;
         let mut request = bucket.change(&self.url, asked, with, seconds_since_1970())?;
         if *method != Method::DELETE {
@@ -342,7 +345,8 @@ impl ObjectWriter {
                 }
             });
         }
-        let (bytes, sent) = (UploadBytes::Memory(body.clone()), transport.uploaded.clone());
+        let bytes = UploadBytes::Memory(body.clone());
+        let sent = transport.uploaded.clone();
         *request.body_mut() = RequestBody::of(bytes, sent, asked);
         Ok(request)
     }
@@ -356,7 +360,8 @@ impl ObjectWriter {
         (request, purpose): (&Request<RequestBody>, RequestPurpose),
         response: Response<Incoming>,
     ) -> Result<Option<(Error, String)>> {
-        let (status, headers) = (response.status(), response.headers().clone());
+        let status = response.status();
+        let headers = response.headers().clone();
         let plain = judge(&response).err().unwrap_or_else(|| {
             Error::new(ErrorKind::Io, format!("the server answers {status}, which S3 does not"))
         });
@@ -435,7 +440,8 @@ fn list_of(parts: &[SentPart]) -> String {
     let part = |(at, SentPart { etag, crc32c }): (usize, &SentPart)| {
         let etag = quick_xml::escape::escape(&**etag);
         let checksum = crc32c.as_ref().map(|it| format!("<ChecksumCRC32C>{it}</ChecksumCRC32C>"));
-        let (number, checksum) = (at + 1, checksum.unwrap_or_default());
+        let number = at + 1;
+        let checksum = checksum.unwrap_or_default();
         format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag>{checksum}</Part>")
     };
     let parts: String = parts.iter().enumerate().map(part).collect();

@@ -80,7 +80,8 @@ impl Whole {
     /// # Errors
     /// `Corrupt` for anything else.
     pub fn parse(document: &[u8]) -> Result<Whole> {
-        let (mut whole, mut is_whole) = (Whole::default(), false);
+        let mut whole = Whole::default();
+        let mut is_whole = false;
         let read = elements(document, |path, text| {
             is_whole |= path.first() == Some(&"CompleteMultipartUploadResult");
             if path == ["CompleteMultipartUploadResult", "ChecksumCRC32C"] {
@@ -117,8 +118,12 @@ impl Page {
     /// # Errors
     /// `Corrupt` for anything else.
     pub fn parse(document: &[u8]) -> Result<Page> {
-        let (mut page, mut is_list, mut is_truncated) = (Page::default(), false, false);
-        let (mut is_encoded, mut next, mut object) = (false, None, ListedObject::default());
+        let mut page = Page::default();
+        let mut is_list = false;
+        let mut is_truncated = false;
+        let mut is_encoded = false;
+        let mut next = None;
+        let mut object = ListedObject::default();
         elements(document, |path, text| {
             match path {
                 ["ListBucketResult", "Contents", "Key"] => object.key = text,
@@ -200,7 +205,8 @@ pub fn elements(
     mut take: impl FnMut(&[&str], String),
 ) -> std::result::Result<(), String> {
     let mut reader = Reader::from_reader(document);
-    let (mut path, mut text) = (Vec::<String>::new(), String::new());
+    let mut path = Vec::<String>::new();
+    let mut text = String::new();
     loop {
         match reader.read_event().map_err(|error| error.to_string())? {
             Event::Start(element) => {
@@ -267,7 +273,9 @@ mod tests {
         let page = Page::parse(PAGE.as_bytes()).unwrap();
         let [a, b] = &*page.objects else { panic!("{page:?}") };
         let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
-        let (key, size, modified) = ("d/a +%&.root".to_owned(), Some(12), Some(day));
+        let key = "d/a +%&.root".to_owned();
+        let size = Some(12);
+        let modified = Some(day);
         assert_eq!(*a, ListedObject { key, size, modified });
         assert_eq!(*b, ListedObject { key: "d/b.root".to_owned(), ..ListedObject::default() });
         assert_eq!(page.prefixes, ["d/e/"]);

@@ -135,7 +135,8 @@ impl Grid {
         installed("openssl")?;
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        let (authority, stranger) = (Party::authority("The CA"), Party::authority("Another CA"));
+        let authority = Party::authority("The CA");
+        let stranger = Party::authority("Another CA");
         let keys = [rsa_key(), rsa_key()];
         let user = authority.user(&keys[0]);
         let grid = Grid { folder, authority, stranger, user, keys };
@@ -230,7 +231,8 @@ impl Xrootd {
         fs::set_permissions(folder.join("host.key"), Permissions::from_mode(0o400)).unwrap();
         fs::write(folder.join("gridmap"), "\"/C=XX/O=Farroot/CN=Ada Lovelace\" ada\n").unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (at, trusted) = (folder.display(), grid.path("certificates"));
+        let at = folder.display();
+        let trusted = grid.path("certificates");
         let tls = match tls {
             true => format!(
                 "xrd.tls {at}/host.pem {at}/host.key\nxrd.tlsca certdir {}\nxrootd.tls all\n",
