@@ -175,7 +175,8 @@ impl Clients {
         if let Some(id) = must_go {
             state.remove(id);
         }
-        let (phase, since) = (Phase::Opening, Instant::now());
+        let phase = Phase::Opening;
+        let since = Instant::now();
         let activity = Arc::new(Activity {
             now: Mutex::new(Doing { phase, since, taken: 0, blocked: false }),
             moves: Notify::new(),
@@ -193,7 +194,8 @@ impl Clients {
         there.connections += 1;
         let memories = [there.memory.clone(), self.memory.clone()];
         let of = |of: fn(&Memory) -> &Common| memories.each_ref().map(|memory| of(memory).clone());
-        let (far, far_long) = (of(|memory| &memory.far), of(|memory| &memory.far_long));
+        let far = of(|memory| &memory.far);
+        let far_long = of(|memory| &memory.far_long);
         Some(Client {
             id,
             address,
@@ -528,7 +530,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_ten_thousand_clients_as_many_stay_as_there_are_places() {
         let limits = Limits::default();
-        let (most, each) = (limits.connections, limits.connections_per_address);
+        let most = limits.connections;
+        let each = limits.connections_per_address;
         let clients = Clients::new(limits);
         let address = |number: usize| IpAddr::from([10, 1, 0, (number % 4) as u8]);
         let admitted: Vec<Client> = (0..10_000)
@@ -554,7 +557,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_its_answers_slowly_stays_and_one_that_takes_none_goes() {
         let clients = clients();
-        let (slow, none) = (clients.admit(A).unwrap(), clients.admit(B).unwrap());
+        let slow = clients.admit(A).unwrap();
+        let none = clients.admit(B).unwrap();
         for client in [&slow, &none] {
             client.works();
             client.stalls();
@@ -624,7 +628,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connections_that_never_log_in_and_idle_ones_go_in_time() {
         let clients = clients();
-        let (opening, idle) = (clients.admit(A).unwrap(), clients.admit(A).unwrap());
+        let opening = clients.admit(A).unwrap();
+        let idle = clients.admit(A).unwrap();
         let working = clients.admit(A).unwrap();
         idle.works();
         idle.rests();

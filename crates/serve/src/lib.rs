@@ -260,7 +260,8 @@ impl Shared {
         // Where this client has found the server, and others will.
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
-        let (files, guard) = (self.files.clone(), self.guard.clone());
+        let files = self.files.clone();
+        let guard = self.guard.clone();
         let serve = async {
             let (stream, first) = self.distant(stream).await;
             let stream = Watched::new(stream, client.clone());

@@ -186,7 +186,10 @@ mod tests {
         let shared = [Common::new(2 * LONG), Common::new(9 * LONG)];
         let long = [Common::new(2 * LONG + 5), Common::new(9 * LONG)];
         let room = || Room::for_far(&limits, shared.clone(), long.clone());
-        let (all, first, second, third) = (room(), room(), room(), room());
+        let all = room();
+        let first = room();
+        let second = room();
+        let third = room();
         let _held = all.reserve(2 * LONG).await;
         assert!(!shared[0].take_shortage());
         let pieces = [first.reserve(LONG).await, second.reserve(LONG).await];

@@ -92,7 +92,9 @@ fn found(is_it: impl Fn(&Socket<'_>) -> bool) -> Option<u32> {
 fn socket(line: &str) -> Option<Socket<'_>> {
     // "sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid ..."
     let mut fields = line.split_ascii_whitespace().skip(1);
-    let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+    let local = fields.next()?;
+    let remote = fields.next()?;
+    let state = fields.next()?;
     let user = fields.nth(3).and_then(|user| user.parse().ok());
     Some(Socket { local: address(local), remote: address(remote), state, user })
 }

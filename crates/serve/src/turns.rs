@@ -28,7 +28,8 @@ struct Turn(Option<Arc<Turns>>);
 
 impl Turns {
     pub fn new(threads: usize) -> Arc<Self> {
-        let (waiting, order) = (BTreeMap::new(), VecDeque::new());
+        let waiting = BTreeMap::new();
+        let order = VecDeque::new();
         Arc::new(Turns(Mutex::new(Queues { free: threads, waiting, order })))
     }
 
@@ -124,13 +125,15 @@ mod tests {
     #[tokio::test]
     async fn an_address_with_one_request_waits_for_one_of_another_s_thousand() {
         let turns = Turns::new(1);
-        let (many, one): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let many: IpAddr = [10, 0, 0, 1].into();
+        let one: IpAddr = [10, 0, 0, 2].into();
         let first = turns.take(many).await.unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for (address, count) in [(many, 1000), (one, 1)] {
             for _ in 0..count {
-                let (turns, order) = (turns.clone(), order.clone());
+                let turns = turns.clone();
+                let order = order.clone();
                 tasks.push(tokio::spawn(async move {
                     let _turn = turns.take(address).await.unwrap();
                     order.lock().push(address);

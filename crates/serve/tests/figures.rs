@@ -46,7 +46,8 @@ fn body_of(mut stream: TcpStream) -> u64 {
 
 /// One client: six reads of one range each; some it abandons, and some fail.
 fn client(proxy: &Server, origin: &str, seed: u64) -> u64 {
-    let (mut chance, mut taken) = (Chance(seed), 0);
+    let mut chance = Chance(seed);
+    let mut taken = 0;
     for _ in 0..6 {
         let start = chance.below(BYTES);
         let end = (start + 1 + chance.below(400_000)).min(BYTES);
@@ -97,7 +98,8 @@ fn sums_close_over_a_mix_of_reads_that_fail_and_clients_that_leave() {
             let taken: u64 = std::thread::scope(|scope| {
                 let clients: Vec<_> = (0..6)
                     .map(|number| {
-                        let (proxy, address) = (&proxy, &address);
+                        let proxy = &proxy;
+                        let address = &address;
                         scope.spawn(move || client(proxy, address, seed * 100 + number))
                     })
                     .collect();

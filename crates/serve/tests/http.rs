@@ -130,7 +130,8 @@ fn several_ranges_come_in_the_order_asked() {
     let boundary = kind.strip_prefix("multipart/byteranges; boundary=").unwrap();
     let mut expected = Vec::new();
     for range in [500..1000, 0..10, 999_995..1_000_000] {
-        let (first, last) = (range.start, range.end - 1);
+        let first = range.start;
+        let last = range.end - 1;
         write!(expected, "\r\n--{boundary}\r\nContent-Range: bytes {first}-{last}/1000000\r\n\r\n")
             .unwrap();
         expected.extend_from_slice(&served.content[range]);

@@ -99,7 +99,8 @@ impl Bed {
 
     /// Waits until the origin sends nothing for a second; returns the bytes received from it.
     fn settled(&self) -> u64 {
-        let (mut before, mut same) = (0, 0);
+        let mut before = 0;
+        let mut same = 0;
         for _ in 0..LOOKS {
             std::thread::sleep(Duration::from_millis(100));
             let now = self.proxy.figures().unwrap().origin_bytes;
@@ -155,7 +156,8 @@ fn logged_in() -> Vec<u8> {
 
 /// The number of bytes until the server ends the connection.
 fn drained(stream: &mut TcpStream) -> u64 {
-    let (mut total, mut buffer) = (0, vec![0; 1 << 20]);
+    let mut total = 0;
+    let mut buffer = vec![0; 1 << 20];
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => return total,
@@ -183,8 +185,8 @@ fn clients_that_do_not_read_hold_no_more_than_there_is_room_for_and_stop_no_othe
 fn clients_that_do_not_read_are_cut_soon_where_others_wait_for_their_memory() {
     let second = Duration::from_secs(1);
     // If no other client waited, an hour.
-    let (stalled, stalled_when_full) = (3600 * second, second);
-    let bed = bed(Limits { stalled, stalled_when_full, ..Limits::default() });
+    let stalled = 3600 * second;
+    let bed = bed(Limits { stalled, stalled_when_full: second, ..Limits::default() });
     let _clients = bed.stalled();
     for _ in 0..LOOKS {
         if bed.gone() > 0 {
@@ -280,7 +282,8 @@ fn opens_beyond_the_limit_of_a_connection_are_refused_and_others_can_open() {
     let open = Open::reading(&bed.path("honest"), OpenOptions::FOR_READING).frame(StreamId(7));
     let mut writer = stream.try_clone().unwrap();
     let asks = std::thread::spawn(move || writer.write_all(&open.repeat(OPENS)).unwrap());
-    let (mut opened, mut refused) = (0, 0);
+    let mut opened = 0;
+    let mut refused = 0;
     while opened + refused < OPENS {
         let (of, status, body) = answer(&mut stream).expect("each open is answered");
         match (of, status) {

@@ -74,7 +74,8 @@ async fn uploads_arrive_whole_and_replace_only_when_told() {
     let (folder, server) = served(true);
     let remote = remote();
     for url in urls(&server) {
-        let (file, whole) = (format!("{url}sub/f.root"), content(3_000_001));
+        let file = format!("{url}sub/f.root");
+        let whole = content(3_000_001);
         let written = upload(&remote, &file, &whole, false).await.unwrap();
         assert_eq!(written.size, whole.len() as u64);
         assert!(fs::read(folder.path().join("sub/f.root")).unwrap() == whole);
@@ -149,7 +150,8 @@ async fn paths_do_not_leave_the_folder() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_has_one_writer() {
     let (folder, server) = served(true);
-    let (first, second) = (remote(), remote());
+    let first = remote();
+    let second = remote();
     let url = format!("{}f.root", server.root_url());
     let mut writer = first.create(&url, CreateOptions::default()).await.unwrap();
     writer.write(0, content(2 << 20).into(), false).await.unwrap();
@@ -193,7 +195,8 @@ fn xrdcp_and_xrdfs_write() {
     let local = tempfile::NamedTempFile::new().unwrap();
     // Several of the 8 MiB that xrdcp sends at a time.
     fs::write(local.path(), content(20_000_000)).unwrap();
-    let (local, url) = (local.path().to_str().unwrap(), server.root_url());
+    let local = local.path().to_str().unwrap();
+    let url = server.root_url();
     let target = format!("{url}new/deep/f.root");
     let Some(copied) = run("xrdcp", &["-s", "-p", "--cksum", "adler32", local, &target]) else {
         return println!("skipped: no xrdcp here");
@@ -307,7 +310,8 @@ fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
 async fn writes_that_drip_do_not_keep_others_waiting() {
     let (folder, server) = served(true);
     let dripping: Vec<_> = (0..6).map(|n| dripping(&server, &format!("slow{n}"))).collect();
-    let (remote, whole) = (remote(), content(12 << 20));
+    let remote = remote();
+    let whole = content(12 << 20);
     let url = format!("{}f.root", server.root_url());
     let upload = upload(&remote, &url, &whole, false);
     let written = tokio::time::timeout(std::time::Duration::from_secs(60), upload).await;

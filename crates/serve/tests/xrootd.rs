@@ -137,7 +137,8 @@ fn a_burst_is_answered_within_the_handshake_and_one_round_trip() {
 fn vectors_may_span_files_and_stay_inside_them() {
     let (_folder, server) = served(Shape::default());
     let mut session = Session::new(&server);
-    let ((f, _), (g, _)) = (session.open("/f.root"), session.open("/g.root"));
+    let (f, _) = session.open("/f.root");
+    let (g, _) = session.open("/g.root");
     let mut segments: Vec<(FileId, Range<u64>)> =
         (0..500).map(|at| (f, at * 5000..at * 5000 + 4000)).collect();
     segments.push((g, 10..20));

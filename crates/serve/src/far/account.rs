@@ -86,7 +86,8 @@ impl Account {
         let remote = engine.remote();
         // Read before the origins' figures, so that those include every byte counted here.
         let (delivered, ways) = *self.handed_out.lock();
-        let (used, cache) = (engine.used(), remote.cache_counters());
+        let used = engine.used();
+        let cache = remote.cache_counters();
         let Opens { succeeded: origin_opens, cached: cache_opens, failed, ahead } =
             engine.watch_opens();
         let (mut sources, origin_metadata) = remote.trace().look(|records, _| {

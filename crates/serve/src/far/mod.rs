@@ -169,7 +169,8 @@ impl FarFiles {
         };
         let engine = Engine::within(&settings, network).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;
-        let (kept, account) = (Mutex::default(), Account::default());
+        let kept = Mutex::default();
+        let account = Account::default();
         let written = Mutex::default();
         let inner = Inner { engine, origins, secret, kept, written, account, log };
         let files = FarFiles(Arc::new(inner));
@@ -317,7 +318,8 @@ impl FarFiles {
             other => other,
         };
         let watched = self.0.engine.watch_with(address.as_str(), cache_use).await?;
-        let (mut kept, used) = (self.0.kept.lock(), Instant::now());
+        let mut kept = self.0.kept.lock();
+        let used = Instant::now();
         let here = kept.get_mut(address.as_str());
         if let Some(here) = here.filter(|here| here.file.watched.is_same_open(&watched)) {
             here.used = used;
@@ -387,7 +389,8 @@ fn close_beyond(kept: &mut BTreeMap<String, KeptOpen>, idle_max: usize) {
 
 impl OriginFile {
     fn new(watched: &Watched, address: &Address) -> Self {
-        let (stat, shown) = (stat_of(watched), address.anonymous().to_string());
+        let stat = stat_of(watched);
+        let shown = address.anonymous().to_string();
         OriginFile { watched: watched.keeper(), stat, shown, opened: watched.opened() }
     }
 }

@@ -93,7 +93,8 @@ impl fmt::Display for Origin {
 impl Origin {
     /// Whether the file of this address may be read.
     pub fn allows(&self, address: &Address) -> bool {
-        let (Some(host), Some(port)) = (address.host(), address.port()) else { return false };
+        let Some(host) = address.host() else { return false };
+        let Some(port) = address.port() else { return false };
         let is_port = match self.port {
             Port::Any => true,
             Port::Number(number) => number == port,

@@ -77,8 +77,10 @@ impl Reading {
         let size = file.stat().size;
         let cut = |range: Range<u64>| range.start.min(size)..range.end.min(size);
         let waiting = ranges.into_iter().map(cut).filter(|range| range.start < range.end);
-        let (waiting, arrivals) = (waiting.collect(), SelectAll::new());
-        let (pieces, handed_out) = (VecDeque::new(), 0);
+        let waiting = waiting.collect();
+        let arrivals = SelectAll::new();
+        let pieces = VecDeque::new();
+        let handed_out = 0;
         let mut reading = Reading { file, room, arrivals, waiting, pieces, handed_out, is_whole };
         reading.want_on();
         reading
@@ -174,7 +176,8 @@ impl Reading {
 
 impl fmt::Debug for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (pieces, waiting) = (self.pieces.len(), self.waiting.len());
+        let pieces = self.pieces.len();
+        let waiting = self.waiting.len();
         write!(f, "Reading(pieces: {pieces}, waiting: {waiting}, file: {:?})", self.file)
     }
 }

@@ -49,7 +49,8 @@ impl Standing {
             true => wanted,
             false => ranges.iter().map(|range| missing(watched, range)).sum(),
         };
-        let (has_asked, is_kept) = (watched.has_asked(), remote.is_kept());
+        let has_asked = watched.has_asked();
+        let is_kept = remote.is_kept();
         Standing { wanted, missing, has_asked, was_too_old, is_kept, age: age(watched, opened) }
     }
 }
@@ -64,7 +65,8 @@ pub fn age(watched: &Watched, opened: Instant) -> u64 {
 
 /// Bytes of a range that its reads, piece by piece, would fetch.
 fn missing(watched: &Watched, range: &Range<u64>) -> u64 {
-    let (mut rest, mut missing) = (range.clone(), 0);
+    let mut rest = range.clone();
+    let mut missing = 0;
     while rest.start < rest.end {
         let piece = first_piece(&rest);
         rest.start = piece.end;

@@ -185,7 +185,8 @@ impl Folder {
         claims: &Arc<Claims>,
     ) -> io::Result<()> {
         self.resolve(from)?;
-        let (from, to) = (self.name_in_folder(from)?, self.place(to)?);
+        let from = self.name_in_folder(from)?;
+        let to = self.place(to)?;
         let _from = claims.claim(&from)?;
         let _to = claims.claim(&to)?;
         match fs::symlink_metadata(&to) {

@@ -94,7 +94,8 @@ impl FolderFiles {
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
     pub async fn stat(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Stat> {
-        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        let folder = self.folder.clone();
+        let path = path.as_ref().to_owned();
         self.turns.run(client.address(), move || folder.stat(&path)).await
     }
 
@@ -104,7 +105,8 @@ impl FolderFiles {
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
     /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open.
     pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<FolderFile> {
-        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        let folder = self.folder.clone();
+        let path = path.as_ref().to_owned();
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move || {
             let (file, stat) = folder.open(&path)?;
@@ -182,7 +184,8 @@ impl FolderFiles {
     /// # Errors
     /// As for [`open`](Self::open); `NotADirectory`.
     pub async fn list(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Listing> {
-        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        let folder = self.folder.clone();
+        let path = path.as_ref().to_owned();
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let list = move || Ok(Listing { listed: folder.list(&path)?, _place: place });
         self.turns.run(client.address(), list).await
@@ -218,7 +221,8 @@ impl FolderFiles {
         file: &FolderFile,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
-        let (mut hasher, mut offset) = (Hasher::new(algorithm), 0);
+        let mut hasher = Hasher::new(algorithm);
+        let mut offset = 0;
         loop {
             let file = file.file.clone();
             let step = move || {

@@ -201,7 +201,8 @@ impl Listed {
         room: usize,
         text_bytes: impl Fn(usize) -> usize,
     ) -> io::Result<(Vec<Entry>, bool)> {
-        let (mut entries, mut taken) = (Vec::new(), 0);
+        let mut entries = Vec::new();
+        let mut taken = 0;
         let mut more = true;
         // The longest name that there can be still has room.
         while taken + text_bytes(NAME_BYTES_MAX) <= room || entries.is_empty() {

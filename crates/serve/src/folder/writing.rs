@@ -130,7 +130,8 @@ impl FolderFiles {
         to: impl AsRef<Path>,
         may_replace: bool,
     ) -> io::Result<()> {
-        let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+        let from = from.as_ref().to_owned();
+        let to = to.as_ref().to_owned();
         let rename = move |folder: &Folder, claims: &Arc<Claims>| {
             folder.rename(&from, &to, may_replace, claims)
         };

@@ -29,7 +29,8 @@ pub enum Asked {
 /// The answer that a request wants of a file with this description. Conditions are evaluated in
 /// their order of precedence (section 13.2.2).
 pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
-    let (headers, etag) = (request.headers(), stat.etag());
+    let headers = request.headers();
+    let etag = stat.etag();
     let is_as_meant = match list(headers, header::IF_MATCH) {
         Some(tags) => names(&tags, &etag, false),
         None => is_unchanged(headers, header::IF_UNMODIFIED_SINCE, stat).unwrap_or(true),

@@ -97,7 +97,8 @@ impl Ranges {
 
     /// The next parts, as many as `room` bytes take, which is more than any head has.
     fn take(&mut self, room: usize) -> Vec<Fragment> {
-        let (mut parts, mut left) = (Vec::new(), room);
+        let mut parts = Vec::new();
+        let mut left = room;
         while let Some(range) = self.ranges.front().cloned() {
             if !self.is_begun {
                 let head = self.head(&range);

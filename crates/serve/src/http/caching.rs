@@ -73,7 +73,8 @@ fn seconds(value: &str) -> Option<u64> {
 
 /// The items of a list; commas in quoted texts do not end an item.
 fn items(line: &str) -> impl Iterator<Item = &str> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut is_quoted = false;
+    let mut is_escaped = false;
     line.split(move |letter| {
         is_quoted ^= letter == '"' && !is_escaped;
         is_escaped = letter == '\\' && is_quoted && !is_escaped;
@@ -152,10 +153,11 @@ mod tests {
 
     #[test]
     fn the_status_says_where_bytes_were_and_why_the_origin_was_asked() {
-        let (asked, here) = (true, false);
+        let asked = true;
+        let here = false;
         let none = Directives::default();
-        let (anew, apart) =
-            (Directives { no_cache: true, ..none }, Directives { no_store: true, ..none });
+        let anew = Directives { no_cache: true, ..none };
+        let apart = Directives { no_store: true, ..none };
         for (wanted, missing, has_asked, directives, says) in [
             (10, 0, here, none, "hit"),
             (0, 0, here, none, "hit"),
@@ -177,7 +179,10 @@ mod tests {
             let is_aged = headers.get(AGE).is_some_and(|age| age == "7");
             assert_eq!(is_aged, !has_asked && missing < 10, "{standing:?}");
         }
-        let (wanted, missing, has_asked, age) = (10, 10, true, 0);
+        let wanted = 10;
+        let missing = 10;
+        let has_asked = true;
+        let age = 0;
         let new = Standing { wanted, missing, has_asked, was_too_old: false, is_kept: false, age };
         assert_eq!(status(&new, apart), "farroot; fwd=request");
         for (missing, says) in [(0, "request"), (3, "request"), (10, "miss")] {

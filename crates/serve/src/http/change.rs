@@ -111,7 +111,8 @@ async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result
     let files = files.folder()?;
     let mode = WriteMode::Create { may_replace: true, make_path: true };
     let file = files.open_to_write(client, path, mode).await?;
-    let (mut body, mut offset) = (pin!(body), 0);
+    let mut body = pin!(body);
+    let mut offset = 0;
     let stalled = client.limits().stalled;
     // A client that sends no more keeps the name from others.
     while let Some(frame) =

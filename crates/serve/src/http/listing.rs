@@ -66,7 +66,8 @@ impl Names {
 
 fn put_line(html: &mut String, base: &str, entry: &Entry) {
     let slash = if entry.stat.is_folder { "/" } else { "" };
-    let (size, link) = (entry.stat.size, percent_encoded(&entry.name));
+    let size = entry.stat.size;
+    let link = percent_encoded(&entry.name);
     let name = shown(&entry.name);
     let _ = writeln!(html, "{size:>15}  <a href=\"{base}{link}{slash}\">{name}{slash}</a>");
 }

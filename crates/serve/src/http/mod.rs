@@ -65,7 +65,8 @@ pub async fn serve(
     let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.requests.follow(bytes));
     let entry = Arc::new(entry);
     let service = service_fn(move |request: Request<_>| {
-        let (serving, entry) = (serving.clone(), entry.clone());
+        let serving = serving.clone();
+        let entry = entry.clone();
         async move {
             // Requests that are sent together are answered one by one, as their answers are taken.
             serving.client.moves().await;
@@ -254,7 +255,8 @@ fn file_answer<B>(
     directives: Directives,
 ) -> Answer {
     let stat = file.stat();
-    let (etag, is_head) = (stat.etag(), request.method() == Method::HEAD);
+    let etag = stat.etag();
+    let is_head = request.method() == Method::HEAD;
     let asked = asked(request, &stat);
     let ranges = match &asked {
         Asked::Whole if !is_head => vec![0..stat.size],

@@ -130,7 +130,8 @@ impl Connection {
         let mode = write_mode(&open);
         let is_change = mode.is_some();
         self.is_changing |= is_change;
-        let (files, client) = (self.files.clone(), self.client.clone());
+        let files = self.files.clone();
+        let client = self.client.clone();
         self.work.spawn(async move {
             let found = match mode {
                 Some(mode) => open_to_write(&files, &client, path_of(&open.path), mode).await,
@@ -166,7 +167,8 @@ impl Connection {
     /// Starts the lookups that wait, and the next checksum.
     pub(super) fn look_up(&mut self) {
         while let Some((tag, request)) = self.lookups.next(|_, _| true) {
-            let (files, client) = (self.files.clone(), self.client.clone());
+            let files = self.files.clone();
+            let client = self.client.clone();
             let open = match &request {
                 Request::Stat(stat) if stat.path.is_empty() => self.file(stat.handle).cloned(),
                 _ => None,
@@ -174,7 +176,8 @@ impl Connection {
             self.work.spawn(async move { looked_up(tag, request, open, &files, &client).await });
         }
         while let Some((tag, path)) = self.checksums.next(|_, _| true) {
-            let (files, client) = (self.files.clone(), self.client.clone());
+            let files = self.files.clone();
+            let client = self.client.clone();
             self.work.spawn(async move {
                 let found = checksum(&path, &files, &client).await;
                 Outcome::Checksum { tag, found }

@@ -23,7 +23,8 @@ impl Connection {
         let path = changed_path(request).filter(|_| self.files.are_far());
         let Some(path) = path.map(str::to_owned) else { return false };
         self.is_changing = true;
-        let (files, is_move) = (self.files.clone(), matches!(request, Request::Mv(_)));
+        let files = self.files.clone();
+        let is_move = matches!(request, Request::Mv(_));
         self.work.spawn(async move {
             let found = files.to_write(Name::of_xrootd(&path)).await;
             Outcome::Elsewhere { tag, is_move, found }

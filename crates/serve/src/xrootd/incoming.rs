@@ -88,7 +88,8 @@ async fn records(
     segments: &mut VecDeque<readv::Segment>,
     readings: &mut BTreeMap<Handle, Reading>,
 ) -> io::Result<Answered> {
-    let (mut records, mut taken) = (Vec::new(), 0);
+    let mut records = Vec::new();
+    let mut taken = 0;
     while let Some(segment) = segments.front().copied().filter(|_| taken < STEP_BYTES) {
         let reading = readings.get_mut(&segment.handle).ok_or(io::ErrorKind::NotFound)?;
         let bytes = match (segment.length, records.is_empty()) {

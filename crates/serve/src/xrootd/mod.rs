@@ -73,7 +73,8 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
     let mut config = ServerConfig::data_server(new_session());
     config.refusal = Some(why.to_owned());
     let mut server = Server::new(config);
-    let (started, mut received) = (Instant::now(), BytesMut::new());
+    let started = Instant::now();
+    let mut received = BytesMut::new();
     loop {
         received.reserve(RECEIVE_BYTES);
         if stream.read_buf(&mut received).await.is_ok_and(|count| count > 0)
@@ -271,7 +272,8 @@ impl Connection {
             && let Some(job) = self.reads.next(|job, running| running == 0 || !job.is_alone())
         {
             self.is_alone = job.is_alone();
-            let (files, client) = (self.files.clone(), self.client.clone());
+            let files = self.files.clone();
+            let client = self.client.clone();
             unsent += job.bytes_max();
             self.work.spawn(async move { Outcome::Read(job.step(&files, &client).await) });
         }

@@ -126,7 +126,8 @@ impl Segments {
 
     /// The next records, whole, as many as there is room for.
     fn take(&mut self, room: usize) -> io::Result<Vec<Fragment>> {
-        let (mut parts, mut taken) = (Vec::new(), 0);
+        let mut parts = Vec::new();
+        let mut taken = 0;
         while let Some(segment) = self.segments.front().copied() {
             taken += record_bytes(&segment);
             if taken > room {
@@ -134,7 +135,8 @@ impl Segments {
             }
             let file = self.file(&segment)?;
             parts.push(Fragment::Text(segment.encode().to_vec()));
-            let (offset, count) = (segment.offset, segment.length as usize);
+            let offset = segment.offset;
+            let count = segment.length as usize;
             parts.push(Fragment::Bytes { file, offset, count });
             self.segments.pop_front();
         }
@@ -146,7 +148,8 @@ impl Segments {
         let Some(segment) = self.segments.front().copied() else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let (file, length) = (self.file(&segment)?, record_bytes(&segment));
+        let file = self.file(&segment)?;
+        let length = record_bytes(&segment);
         let begins = self.begun == 0;
         if begins && files.size(client, &file).await? < segment.offset + u64::from(segment.length) {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -204,7 +207,8 @@ impl Job {
         segments: Vec<readv::Segment>,
         files: BTreeMap<Handle, Opened>,
     ) -> io::Result<Self> {
-        let (mut near, mut far) = (BTreeMap::new(), BTreeMap::new());
+        let mut near = BTreeMap::new();
+        let mut far = BTreeMap::new();
         for (handle, file) in files {
             match file {
                 Opened::Folder(file) => drop(near.insert(handle, file)),
@@ -254,7 +258,8 @@ impl Job {
 
     /// Reads the next part, when there is room for it.
     pub async fn step(mut self, files: &Files, client: &Client) -> Step {
-        let (tag, is_within_frame) = (self.tag, self.is_within_frame());
+        let tag = self.tag;
+        let is_within_frame = self.is_within_frame();
         let wanted = self.bytes_max();
         let (part, done) = match (&mut self.unread, files.folder()) {
             (Unread::Incoming(incoming), _) => incoming.step().await,

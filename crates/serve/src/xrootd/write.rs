@@ -116,7 +116,8 @@ impl Connection {
             return true;
         };
         self.is_changing = true;
-        let (files, client) = (self.files.clone(), self.client.clone());
+        let files = self.files.clone();
+        let client = self.client.clone();
         self.work.spawn(async move {
             let found = match files.folder() {
                 Ok(folder) => change.make(folder, &client).await,

@@ -70,7 +70,8 @@ async fn an_answer_says_where_its_bytes_were() {
     for is_http in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
-        let (path, range) = (bed.path(is_http), range());
+        let path = bed.path(is_http);
+        let range = range();
         let first = get(&bed.proxy, &path, &range, "");
         assert_eq!((&*first.says, first.age), ("fwd=miss; stored", None));
         tokio::task::block_in_place(|| bed.proxy.flush());
@@ -96,7 +97,8 @@ async fn an_answer_says_where_its_bytes_were() {
 async fn what_is_trusted_is_here_without_its_server() {
     let folder = tempfile::tempdir().unwrap();
     let bed = bed(with_cache(folder.path(), CacheCheck::Immutable));
-    let (path, range) = (bed.path(false), range());
+    let path = bed.path(false);
+    let range = range();
     assert_eq!(get(&bed.proxy, &path, &range, "").says, "fwd=miss; stored");
     tokio::task::block_in_place(|| bed.proxy.flush());
     let other = proxy(with_cache(folder.path(), CacheCheck::Immutable));
@@ -120,7 +122,8 @@ async fn what_is_trusted_is_here_without_its_server() {
 async fn only_if_cached_asks_no_origin() {
     let folder = tempfile::tempdir().unwrap();
     let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
-    let (path, range) = (bed.path(false), range());
+    let path = bed.path(false);
+    let range = range();
     let none = get(&bed.proxy, &path, &range, "only-if-cached");
     assert_eq!((none.status, &*none.says), (504, "detail=only-if-cached"));
     let figures = bed.proxy.figures().unwrap();
@@ -147,13 +150,15 @@ async fn only_if_cached_asks_no_origin() {
 async fn no_cache_has_the_origin_asked() {
     let folder = tempfile::tempdir().unwrap();
     let bed = bed(with_cache(folder.path(), CacheCheck::Immutable));
-    let (path, range) = (bed.path(false), range());
+    let path = bed.path(false);
+    let range = range();
     get(&bed.proxy, &path, &range, "");
     tokio::task::block_in_place(|| bed.proxy.flush());
     let verified = get(&bed.proxy, &path, &range, "no-cache");
     assert_eq!((&*verified.says, verified.age), ("fwd=request", None));
     assert_eq!(bed.proxy.figures().unwrap().origin_opens, 2);
-    let (file, new) = (bed.folder().join("d/f g.root"), bed.folder().join("new"));
+    let file = bed.folder().join("d/f g.root");
+    let new = bed.folder().join("new");
     fs::write(&new, vec![7; 1_500_000]).unwrap();
     fs::rename(&new, &file).unwrap();
     assert!(get(&bed.proxy, &path, &range, "").body == content()[RANGE], "it is open");
@@ -171,7 +176,8 @@ async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
         let with_cache = with_cache(folder.path(), CacheCheck::Immutable);
         let bed = bed(if has_cache { with_cache } else { forwarding() });
         fs::copy(bed.folder().join("d/f g.root"), bed.folder().join("f")).unwrap();
-        let (name, range) = (format!("{}f", bed.origin.http_url()), range());
+        let name = format!("{}f", bed.origin.http_url());
+        let range = range();
         let path = format!("/{name}");
         get(&bed.proxy, &path, &range, "max-age=0");
         tokio::task::block_in_place(|| bed.proxy.flush());
@@ -227,7 +233,8 @@ async fn without_a_cache_folder_that_can_be_used_files_are_read_and_the_report_s
 async fn no_store_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let bed = bed(with_cache(folder.path(), CacheCheck::Verify));
-    let (path, range) = (bed.path(true), range());
+    let path = bed.path(true);
+    let range = range();
     for _ in 0..2 {
         let answer = get(&bed.proxy, &path, &range, "no-store");
         assert_eq!((&*answer.says, answer.age), ("fwd=request", None));

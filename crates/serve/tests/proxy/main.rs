@@ -43,7 +43,9 @@ async fn refusal(remote: &Remote, address: &str) -> Error {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_over_xrootd_are_those_of_the_origin() {
-    let (bed, content, remote) = (bed(forwarding()), content(), remote());
+    let bed = bed(forwarding());
+    let content = content();
+    let remote = remote();
     let address = bed.root("/d/f g.root");
     let ranges = [0..100, 5..6, 4090..4100, 100_000..1_900_000, 2_999_999..3_000_000];
     // As a file whose bytes are not decoded, by pages with checksums.
@@ -74,7 +76,8 @@ async fn bytes_over_xrootd_are_those_of_the_origin() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_origin_refuses_is_refused_with_its_reason() {
-    let (bed, remote) = (bed(forwarding()), remote());
+    let bed = bed(forwarding());
+    let remote = remote();
     let missing = refusal(&remote, &bed.root("/none")).await;
     assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
     let upwards = refusal(&remote, &bed.root("/d/../empty")).await;
@@ -101,7 +104,8 @@ async fn what_the_origin_refuses_is_refused_with_its_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ranges_over_http_are_those_of_the_origin() {
-    let (bed, content) = (bed(forwarding()), content());
+    let bed = bed(forwarding());
+    let content = content();
     for origin in [bed.origin.http_url(), bed.origin.root_url()] {
         let path = format!("/{origin}d/f%20g.root");
         let (status, head, body) = http(&bed.proxy, "GET", &path, "");
@@ -171,7 +175,8 @@ async fn many_ranges_over_http_come_as_the_origin_itself_sends_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_keeps_other_users_out() {
     let secret = Some("s3cr3t".to_owned().into());
-    let (bed, remote) = (bed(Forwarding { secret, ..forwarding() }), remote());
+    let bed = bed(Forwarding { secret, ..forwarding() });
+    let remote = remote();
     let origin = bed.origin.root_url();
     let with = |prefix: &str| format!("{}{prefix}{origin}/d/f g.root", bed.proxy.root_url());
     assert_eq!(read(&remote, &with("k-s3cr3t/"), &[0..3]).await, [content()[..3].to_vec()]);
@@ -193,7 +198,8 @@ async fn a_secret_keeps_other_users_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_listed_origins_are_read_and_public_files_alone() {
     let origins = vec!["root://127.0.0.1:*".parse::<Origin>().unwrap()];
-    let (bed, remote) = (bed(Forwarding { origins, ..forwarding() }), remote());
+    let bed = bed(Forwarding { origins, ..forwarding() });
+    let remote = remote();
     assert!(remote.open_bytes(&bed.root("/empty")).await.is_ok());
     let (status, _, body) =
         http(&bed.proxy, "GET", &format!("/{}empty", bed.origin.http_url()), "");
@@ -212,10 +218,12 @@ async fn only_listed_origins_are_read_and_public_files_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_share_one_open_and_bytes_travel_once() {
-    let (bed, content) = (bed(forwarding()), content());
+    let bed = bed(forwarding());
+    let content = content();
     let path = format!("/{}d/f%20g.root", bed.origin.http_url());
     let clients = (0..8).map(|_| {
-        let (address, path) = (bed.proxy.address(), path.clone());
+        let address = bed.proxy.address();
+        let path = path.clone();
         std::thread::spawn(move || {
             let mut stream = TcpStream::connect(address).unwrap();
             let request =

@@ -29,7 +29,8 @@ type Change = fn(&Path, &[u8]);
 async fn replaced(is_http: bool, change: Change) -> Vec<u8> {
     let bed = bed(forwarding());
     let origin = if is_http { bed.origin.http_url() } else { bed.origin.root_url() };
-    let (old, new): (_, Vec<u8>) = (content(), content().iter().map(|byte| !byte).collect());
+    let old = content();
+    let new: Vec<u8> = content().iter().map(|byte| !byte).collect();
     let file = bed.folder().join("r");
     write(&file, &old, 0);
     let address = format!("{}{origin}r", bed.proxy.root_url());
@@ -115,7 +116,8 @@ async fn without_ranges() -> (String, Arc<AtomicUsize>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_origin_that_answers_ranges_with_whole_files_is_not_read_anew_for_each() {
-    let (bed, content) = (bed(forwarding()), content());
+    let bed = bed(forwarding());
+    let content = content();
     let (origin, answers) = without_ranges().await;
     let path = format!("/{origin}f");
     let get = |at: usize| {
