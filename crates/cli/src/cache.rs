@@ -129,7 +129,8 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
             let verified = cache.verify();
             writeln!(out, "{} records are what was written", verified.records)?;
             if verified.damaged_segments > 0 {
-                let (segments, bytes) = (verified.damaged_segments, verified.damaged_bytes);
+                let segments = verified.damaged_segments;
+                let bytes = verified.damaged_bytes;
                 let bytes = size(bytes);
                 return Err(format!("{segments} segments are damaged: {bytes} of them are not read, and are fetched again when they are wanted").into());
             }

@@ -30,7 +30,8 @@ pub struct CheckArguments {
 /// Prints one line a finding. Only those that are broken are a failure.
 pub fn run(arguments: &CheckArguments) -> Outcome {
     with_engine(async |engine| {
-        let (mut out, mut broken) = (std::io::stdout(), 0);
+        let mut out = std::io::stdout();
+        let mut broken = 0;
         for file in &arguments.files {
             let findings = engine.check(file).await?;
             broken += findings.iter().filter(|one| one.severity == Severity::Broken).count();

@@ -126,8 +126,11 @@ impl CpArguments {
 
     /// Prints the copied and verified files, and the errors of those that have not been copied.
     fn account(&self, copied: Vec<engine::Result<Copied>>, time: Duration) -> Outcome {
-        let (files, mut failed) = (copied.len(), Vec::new());
-        let (mut bytes, mut resumed, mut same) = (0, 0, 0);
+        let files = copied.len();
+        let mut failed = Vec::new();
+        let mut bytes = 0;
+        let mut resumed = 0;
+        let mut same = 0;
         let mut out = std::io::stdout().lock();
         for file in copied {
             match file {

@@ -54,7 +54,8 @@ enum Rule {
 /// Reads, and prints the figures.
 pub fn run(arguments: &ExerciseArguments) -> Outcome {
     with_engine(async |engine| {
-        let (wall, cpu) = (engine.trace().now(), cpu_time());
+        let wall = engine.trace().now();
+        let cpu = cpu_time();
         let mut jobs = all(arguments, engine).await?;
         let wall = engine.trace().now() - wall;
         let cpu = cpu_time() - cpu;
@@ -76,7 +77,8 @@ async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exerc
     let (sender, mut outcomes) = mpsc::unbounded_channel();
     for _ in 0..arguments.jobs {
         let engine = Engine::start(Config::from_env()?)?;
-        let (sender, exercise) = (sender.clone(), exercise(arguments));
+        let sender = sender.clone();
+        let exercise = exercise(arguments);
         let address = arguments.address.clone();
         std::thread::spawn(move || {
             let at = split_object(&address);
@@ -124,7 +126,8 @@ fn lines(jobs: &[Exercised]) -> Result<String, Failure> {
 /// `jobs` in the order of the time that they took, at least one.
 fn text(jobs: &[Exercised], wall: Duration, cpu: Duration) -> String {
     let middle = &jobs[jobs.len() / 2];
-    let (wall, cpu) = (wall.as_secs_f64(), cpu.as_secs_f64());
+    let wall = wall.as_secs_f64();
+    let cpu = cpu.as_secs_f64();
     let mut out = format!(
         "{} events: {} of {} branches ({:.1} % of the bytes) of each, all of {}\n",
         middle.events,
@@ -134,7 +137,8 @@ fn text(jobs: &[Exercised], wall: Duration, cpu: Duration) -> String {
         middle.events_whole,
     );
     if jobs.len() > 1 {
-        let (least, most) = (jobs[0].wall_s, jobs[jobs.len() - 1].wall_s);
+        let least = jobs[0].wall_s;
+        let most = jobs[jobs.len() - 1].wall_s;
         let received = jobs.iter().map(|job| job.report.bytes_received).sum::<u64>();
         // Writing to a string cannot fail.
         let _ = writeln!(

@@ -50,7 +50,8 @@ pub fn run(arguments: &LsArguments) -> Outcome {
             }
             files.extend(found);
         }
-        let (count, mut failed) = (files.len(), Vec::new());
+        let count = files.len();
+        let mut failed = Vec::new();
         for (at, address) in files.iter().enumerate() {
             match listing(engine, address, arguments).await {
                 Ok(listing) => {
@@ -145,7 +146,8 @@ async fn figures(file: &File, keys: &[KeyInfo]) -> Vec<Figures> {
     let tables = keys.iter().enumerate().filter(|(_, key)| is_table(&key.class));
     let mut opening = JoinSet::new();
     for (at, key) in tables.take(TABLES_MAX) {
-        let (file, path) = (file.clone(), format!("{};{}", key.path, key.cycle));
+        let file = file.clone();
+        let path = format!("{};{}", key.path, key.cycle);
         let is_tree = key.class.starts_with("TN") || key.class == "TTree";
         opening.spawn(async move { (at, described(&file, &path, is_tree).await) });
     }

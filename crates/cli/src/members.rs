@@ -25,7 +25,8 @@ pub fn json(objects: &Objects) -> String {
     };
     let members: Vec<_> = lines.into_iter().take(LINES_MAX).map(member).collect();
     let root = objects.root();
-    let (class, version) = (root.class(), root.version());
+    let class = root.class();
+    let version = root.version();
     serde_json::json!({"class": class, "version": version, "members": members}).to_string() + "\n"
 }
 

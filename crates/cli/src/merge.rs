@@ -156,8 +156,8 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
             bar.set_length(now.total_bytes);
             bar.set_position(now.copied_bytes);
         };
-        let (output, inputs) = (&arguments.output, &arguments.inputs);
-        let report = engine.merge(output, inputs, &options, &show).await;
+        let inputs = &arguments.inputs;
+        let report = engine.merge(&arguments.output, inputs, &options, &show).await;
         bar.finish_and_clear();
         arguments.account(&report?)?;
         if arguments.report {
@@ -173,7 +173,8 @@ impl MergeArguments {
         for note in &report.notes {
             eprintln!("note: {note}");
         }
-        let (seconds, bytes) = (report.time.as_secs_f64().max(1e-6), report.written.size);
+        let seconds = report.time.as_secs_f64().max(1e-6);
+        let bytes = report.written.size;
         if self.json {
             let tables: serde_json::Map<String, serde_json::Value> = report
                 .tables

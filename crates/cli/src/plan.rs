@@ -187,7 +187,8 @@ fn prediction(
 /// Time for so many bytes whose ranges are all known, on connections just made: one round trip,
 /// one more for each doubling that TCP needs, and the link's own time for the rest.
 fn predicted(bytes: u64, rtt: Duration, rate: u64, connections: u32) -> Duration {
-    let (mut time, mut sent) = (rtt, 0u64);
+    let mut time = rtt;
+    let mut sent = 0u64;
     let mut flight = LinkModel::USUAL.window().saturating_mul(connections.max(1).into());
     let link = |bytes: u64| Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
     while link(flight) < rtt && sent.saturating_add(flight) < bytes {

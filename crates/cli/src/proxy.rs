@@ -128,7 +128,8 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
 /// # Errors
 /// An error for the terminal.
 pub fn started(config: Config) -> Result<Server, String> {
-    let (port, address) = (config.port, config.address);
+    let port = config.port;
+    let address = config.address;
     Server::start(config).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             let by = other_user(port).map(|user| format!(" by {user}")).unwrap_or_default();

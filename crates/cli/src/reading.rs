@@ -178,7 +178,9 @@ pub fn names_of(options: &[Several]) -> Vec<String> {
 
 /// The parts between commas, but for those in parentheses, brackets and texts.
 pub fn several(text: &str) -> Result<Several, String> {
-    let (mut depth, mut quote, mut start) = (0i32, None, 0);
+    let mut depth = 0i32;
+    let mut quote = None;
+    let mut start = 0;
     let mut all = Vec::new();
     for (at, letter) in text.char_indices() {
         match (quote, letter) {

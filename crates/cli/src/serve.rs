@@ -79,7 +79,8 @@ fn help_on_limits() -> String {
         stalled_when_full,
         ..
     } = Limits::default();
-    let (kib, mib) = (|bytes| bytes >> 10, |bytes| bytes >> 20);
+    let kib = |bytes| bytes >> 10;
+    let mib = |bytes| bytes >> 20;
     format!(
         "Limits:
 - Connections: a new one beyond --connections or --connections-per-address takes the place of one that has not \

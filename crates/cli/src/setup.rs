@@ -127,7 +127,8 @@ mod tests {
     fn the_configuration_comes_and_goes_and_others_stay() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join(".xrootd/client.plugins.d/farroot.conf");
-        let (here, gone) = (false, true);
+        let here = false;
+        let gone = true;
         let configure = |remove| {
             let mut out = Vec::new();
             configure(&SetupArguments { port: 4094, remove }, &path, &mut out)

@@ -102,7 +102,8 @@ fn attribute_sets(described: &Described) -> String {
     }
     let mut sets = table(&["attribute set", ">entries", ""]);
     for set in &described.attribute_sets {
-        let (name, entries) = (set.path.clone().unwrap_or_else(|| set.name.clone()), set.entries);
+        let name = set.path.clone().unwrap_or_else(|| set.name.clone());
+        let entries = set.entries;
         sets.add_row(match entries {
             Some(entries) => [name, entries.to_string(), String::new()],
             None => [name, "-".to_owned(), "cannot be read".to_owned()],

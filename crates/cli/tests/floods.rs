@@ -115,7 +115,8 @@ impl Served {
 
     /// Waits until the server takes no more memory for its requests, 20 s at most.
     fn settle(&self) {
-        let (mut before, mut same) = (0, 0);
+        let mut before = 0;
+        let mut same = 0;
         for _ in 0..200 {
             std::thread::sleep(Duration::from_millis(100));
             let now = self.figure("VmHWM");
@@ -145,7 +146,8 @@ impl Served {
     }
 
     fn assert_modest(&self, what: &str) {
-        let (memory, threads) = (self.figure("VmHWM"), self.figure("Threads"));
+        let memory = self.figure("VmHWM");
+        let threads = self.figure("Threads");
         println!("{what}: {} MB at its height, {threads} threads", memory / 1000);
         assert!(memory < MEMORY_KB_MAX, "{what}: {memory} kB");
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
@@ -278,7 +280,8 @@ fn xrootd_clients_that_do_not_read_listings_and_checksums() {
         Dirlist { options: DirlistOptions::WITH_STAT, path: "/many".to_owned() }.frame(stream)
     };
     let checksum = |stream| {
-        let (kind, argument) = (QueryKind::CHECKSUM, "/large.root".to_owned());
+        let kind = QueryKind::CHECKSUM;
+        let argument = "/large.root".to_owned();
         Query { kind, handle: Handle::default(), argument }.frame(stream)
     };
     let _lists = served.flood(CLIENTS / 2, &many(2000, list));

@@ -58,7 +58,8 @@ fn a_copy_that_is_ended_by_a_signal_is_resumed() {
     let shape = Shape { rate: Some(4_000_000), ..Shape::default() };
     let server = Server::start(Config { shape, ..Config::new(there.path()) }).expect("starts");
     let target = tempfile::tempdir().expect("a folder");
-    let (copy, source) = (target.path().join("copy"), format!("{}large", server.root_url()));
+    let copy = target.path().join("copy");
+    let source = format!("{}large", server.root_url());
     let arguments = ["cp", &source, &copy.display().to_string()];
     for (signal, status) in [("TERM", 143), ("INT", 130)] {
         let part = target.path().join("copy.farroot-part");

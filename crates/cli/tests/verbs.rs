@@ -452,7 +452,8 @@ fn cp_copies_verifies_and_replaces_only_on_demand() {
     let server = Server::start(Config::new(folder())).expect("starts");
     let origin = server.root_url();
     let target = tempfile::tempdir().expect("a folder");
-    let (into, path) = (target.path().display().to_string(), target.path().join("zlib.root"));
+    let into = target.path().display().to_string();
+    let path = target.path().join("zlib.root");
     let said = printed(&["cp", "--verify", &format!("{origin}zlib.root"), &into]);
     assert!(said.contains(": adler32 ") && said.contains(", as the server says\n"), "{said}");
     let original = std::fs::read(file()).expect("is there");
@@ -460,7 +461,8 @@ fn cp_copies_verifies_and_replaces_only_on_demand() {
     let again = farroot(&["cp", &format!("{origin}zlib.root"), &into]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("-f"), "{again:?}");
     std::fs::write(&path, "other").expect("writes");
-    let (there, local) = (format!("{origin}zlib.root"), file());
+    let there = format!("{origin}zlib.root");
+    let local = file();
     let said = printed(&["cp", "-f", &there, "--source", &local, &into]);
     assert!(said.starts_with("copied: 9.50 kB in "), "{said}");
     assert_eq!(std::fs::read(&path).expect("is there"), original);

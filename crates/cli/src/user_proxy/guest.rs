@@ -102,7 +102,8 @@ async fn started() -> io::Result<()> {
 pub(super) async fn joined(path: &Path) -> Option<Claim> {
     let claim = async {
         let mut stream = BufReader::new(UnixStream::connect(path).await?);
-        let (root, http) = (line(&mut stream).await?, line(&mut stream).await?);
+        let root = line(&mut stream).await?;
+        let http = line(&mut stream).await?;
         let claim = Claim { stream, root, http };
         is_it(&claim.http).await?;
         Ok::<_, io::Error>(claim)

@@ -14,7 +14,8 @@ use super::{Door, Ends};
 const NOTHING: &str = "nothing was read over XRootD through farroot";
 
 fn forwarding() -> Forwarding {
-    let (settings, secret) = (remote::Config::default(), Some("s3cr3t".to_owned().into()));
+    let settings = remote::Config::default();
+    let secret = Some("s3cr3t".to_owned().into());
     Forwarding { settings, origins: Vec::new(), secret, access_log: None }
 }
 
