@@ -8,7 +8,8 @@ pub fn mean(cut: &str, column: &str, addresses: &[String]) -> Result<(u64, f64)>
     let engine = Engine::new()?;
     let options = ScanOptions::new().columns([column]).cut(Cut::parse(cut)?);
     let mut scan = engine.scan(addresses, options);
-    let (mut count, mut sum) = (0, 0.0);
+    let mut count = 0;
+    let mut sum = 0.0;
     while let Some(batch) = engine.block_on(scan.next()) {
         for value in batch?[column].values() {
             count += 1;

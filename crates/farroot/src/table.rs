@@ -94,7 +94,8 @@ impl Table {
         columns: impl IntoIterator<Item = C>,
         entries: impl RangeBounds<u64>,
     ) -> Result<Batch> {
-        let (wanted, entries) = (named(columns), half_open(&entries));
+        let wanted = named(columns);
+        let entries = half_open(&entries);
         let read = async {
             let source = self.engine.select_expressions(self.scope(), &wanted, None).await?;
             source.batch(source.columns().read(entries).await?)
