@@ -42,7 +42,8 @@ pub struct SkippedColumn {
 /// The columns of a batch, in the order of the request.
 pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>> {
     let asked = batch.columns.len() + batch.left_out.len();
-    let (mut read, mut left_out) = (batch.columns.into_iter(), batch.left_out.iter().peekable());
+    let mut read = batch.columns.into_iter();
+    let mut left_out = batch.left_out.iter().peekable();
     let mut columns = Vec::with_capacity(asked);
     for position in 0..asked {
         columns.push(match left_out.next_if(|column| column.position == position) {

@@ -170,7 +170,8 @@ impl ColumnInfo {
     fn stored(&self, py: Python<'_>) -> PyResult<StoredBytes> {
         let Some((tree, branch)) = self.branch(py)? else { return Ok(StoredBytes::default()) };
         let branch = &tree.metadata().branches[branch.0 as usize];
-        let (compressed, uncompressed) = (branch.zip_bytes, branch.total_bytes);
+        let compressed = branch.zip_bytes;
+        let uncompressed = branch.total_bytes;
         Ok(StoredBytes { compressed, uncompressed, baskets: branch.baskets.len() })
     }
 

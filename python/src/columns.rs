@@ -240,7 +240,8 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
         Array::Union { tags, index, contents } => {
             let contents = contents.into_iter().map(|content| column(py, content));
             let contents = contents.collect::<PyResult<_>>()?;
-            let (tags, index) = (tags.into_pyarray(py).unbind(), index.into_pyarray(py).unbind());
+            let tags = tags.into_pyarray(py).unbind();
+            let index = index.into_pyarray(py).unbind();
             Py::new(py, Union { tags, index, contents })?.into_any()
         }
         Array::WithParameter { parameter, content } => {

@@ -49,7 +49,8 @@ pub fn definition(
         let compute = program.get().program.clone();
         return Definition { name: name.clone(), columns, compute };
     }
-    let (function, raised) = (function.clone_ref(py), raised.clone());
+    let function = function.clone_ref(py);
+    let raised = raised.clone();
     let compute = Arc::new(Function { function, raised });
     Definition { name: name.clone(), columns, compute }
 }

@@ -123,8 +123,10 @@ impl File {
         let infos = self.inner(py)?.format().classes.streamers.infos_of_file();
         let tuples = infos.map(|info| {
             let elements = info.elements.iter().map(|each| {
-                let (class, name) = (each.class.clone(), each.name.clone());
-                let (title, type_name) = (each.title.clone(), each.type_name.clone());
+                let class = each.class.clone();
+                let name = each.name.clone();
+                let title = each.title.clone();
+                let type_name = each.type_name.clone();
                 let dimensions = each.dimensions.clone();
                 (class, name, title, type_name, each.type_code, dimensions, each.base_version)
             });
@@ -157,21 +159,24 @@ impl File {
         make: &Bound<'_, PyAny>,
         opaque: Opaque,
     ) -> PyResult<(&'static str, Py<PyAny>)> {
-        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let file = self.inner(py)?;
+        let engine = engine(py)?;
         let found = wait(py, &engine, engine.content_in(file, path, &opaque))?;
         content(py, found.map_err(|error| exception(py, &error))?, make)
     }
 
     /// The content of each of these paths, requested together.
     fn contents(&self, py: Python<'_>, paths: Vec<String>, opaque: Opaque) -> PyResult<Contents> {
-        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let file = self.inner(py)?;
+        let engine = engine(py)?;
         let contents = wait(py, &engine, engine.contents(file, paths, opaque))?;
         let contents = contents.map_err(|error| exception(py, &error))?;
         Ok(Contents { contents: Owned::new(Mutex::new(contents)) })
     }
 
     fn table(&self, py: Python<'_>, path: &str) -> PyResult<Table> {
-        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let file = self.inner(py)?;
+        let engine = engine(py)?;
         let table = wait(py, &engine, engine.table_in(file, path))?;
         table.map(Table::new).map_err(|error| exception(py, &error))
     }

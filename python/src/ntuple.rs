@@ -23,7 +23,8 @@ pub struct ColumnPages {
 pub fn anchor(ntuple: &RNTuple) -> Vec<(&'static str, u64)> {
     let anchor = &ntuple.metadata().anchor;
     let [epoch, major, minor, patch] = anchor.version.map(u64::from);
-    let (header, footer) = (&anchor.header, &anchor.footer);
+    let header = &anchor.header;
+    let footer = &anchor.footer;
     vec![
         ("fVersionEpoch", epoch),
         ("fVersionMajor", major),

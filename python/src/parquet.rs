@@ -25,7 +25,8 @@ impl ParquetLibrary for PyArrow {
     fn create(&self, path: &Path) -> engine::Result<Box<dyn ParquetWriter>> {
         in_python(&self.raised, |py| {
             let class = py.import("farroot._parquet")?.getattr("ParquetWriter")?;
-            let (writer, raised) = (class.call1((path,))?.unbind(), self.raised.clone());
+            let writer = class.call1((path,))?.unbind();
+            let raised = self.raised.clone();
             Ok(Box::new(Writer { writer, raised }) as Box<dyn ParquetWriter>)
         })
     }

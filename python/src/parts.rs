@@ -120,7 +120,8 @@ pub fn parts(
         true => OnError::Report(Arc::new(move |one| reported.lock().push(one))),
         false => OnError::Raise,
     };
-    let (wanted, step) = (request.wanted(), step.step());
+    let wanted = request.wanted();
+    let step = step.step();
     let scan = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
     let rule = if have_common_types { TypeRule::Common } else { TypeRule::Own };
     let parts = engine(py)?.scan(places, scan).with_types(ColumnTypes::new(rule));

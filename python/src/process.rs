@@ -39,7 +39,8 @@ mod page {
     pub fn number() -> Option<&'static AtomicU32> {
         static NUMBER: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
         *NUMBER.get_or_init(|| {
-            let (access, len) = (ProtFlags::READ | ProtFlags::WRITE, size_of::<AtomicU32>());
+            let access = ProtFlags::READ | ProtFlags::WRITE;
+            let len = size_of::<AtomicU32>();
             // SAFETY: an anonymous private mapping at a place of the kernel's choosing.
             let page = unsafe { mmap_anonymous(null_mut(), len, access, MapFlags::PRIVATE) };
             let page = page.ok()?;

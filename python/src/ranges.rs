@@ -109,10 +109,12 @@ pub fn open_bytes(
     address: &str,
     ranges: Vec<RangeTuple>,
 ) -> PyResult<(ByteFile, Ranges)> {
-    let (engine, ranges) = (engine(py)?, half_open(ranges));
+    let engine = engine(py)?;
+    let ranges = half_open(ranges);
     let opened = wait(py, &engine, engine.remote().open_ranges(address, &ranges))?;
     let (file, wants) = opened.map_err(|error| exception(py, &error))?;
-    let (url, file) = (file.url().to_owned(), Arc::new(file));
+    let url = file.url().to_owned();
+    let file = Arc::new(file);
     let ranges = Ranges::new(Arriving::Plain(wants, file.clone()));
     Ok((ByteFile { file: Owned::new(Opened::Plain(file)), url }, ranges))
 }

@@ -79,7 +79,8 @@ impl Request {
 
 fn chosen(request: &Py<ColumnRequest>) -> engine::ColumnRequest {
     let ColumnRequest { address, optional, as_bytes, keep } = request.get();
-    let (name, keep) = (address.clone(), keep.clone());
+    let name = address.clone();
+    let keep = keep.clone();
     engine::ColumnRequest { name, optional: *optional, as_bytes: *as_bytes, keep }
 }
 

@@ -95,7 +95,8 @@ impl Table {
         request: &Request,
         cut: Option<&Cut>,
     ) -> PyResult<Box<dyn Columns>> {
-        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
+        let Inner { table, friends, .. } = self.inner.here(py)?;
+        let engine = engine(py)?;
         let wanted = request.wanted();
         let select = engine.select_for(table, friends, &wanted, cut);
         wait(py, &engine, select)?.map_err(|error| exception(py, &error))
@@ -171,7 +172,8 @@ impl Table {
     /// Bytes of all baskets of a tree, as it keeps them.
     fn stored(&self, py: Python<'_>) -> PyResult<StoredBytes> {
         let Some(tree) = self.tree(py)? else { return Ok(StoredBytes::default()) };
-        let (compressed, uncompressed) = (tree.metadata().zip_bytes, tree.metadata().total_bytes);
+        let compressed = tree.metadata().zip_bytes;
+        let uncompressed = tree.metadata().total_bytes;
         Ok(StoredBytes { compressed, uncompressed, baskets: 0 })
     }
 

@@ -127,7 +127,8 @@ fn array(column: &Bound<'_, PyAny>, entries: Range<usize>) -> PyResult<engine::A
     }
     if let Ok(regular) = column.cast::<Regular>() {
         let Regular { size, length: count, content } = regular.get();
-        let (content, size) = (content.bind(py), *size);
+        let content = content.bind(py);
+        let size = *size;
         let there = length(content)?;
         if size.checked_mul(*count) != Some(there) {
             let message = format!("{count} entries of {size} items, of which {there} are there");
@@ -193,7 +194,8 @@ fn union_of(py: Python<'_>, union: &Union, entries: Range<usize>) -> PyResult<en
 fn record_of(py: Python<'_>, record: &Record, entries: &Range<usize>) -> PyResult<engine::Array> {
     let mut fields = Vec::with_capacity(record.fields.len());
     for (name, field) in &record.fields {
-        let (field, expected) = (field.bind(py), record.length);
+        let field = field.bind(py);
+        let expected = record.length;
         let there = length(field)?;
         if there != expected {
             let message = format!("field {name:?} has {there} entries, its record {expected}");

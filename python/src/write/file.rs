@@ -101,7 +101,8 @@ impl FileOutput {
 
     /// Puts the object at a path of another file into this one, as it is there.
     fn copy(&self, py: Python<'_>, path: &str, source: &File, from: &str) -> PyResult<()> {
-        let (output, source) = (self.output(py)?, source.inner(py)?);
+        let output = self.output(py)?;
+        let source = source.inner(py)?;
         let copied = wait(py, &engine(py)?, output.copy(path, source, from))?;
         copied.map_err(|error| exception(py, &error))
     }
@@ -113,7 +114,8 @@ impl FileOutput {
         source: &File,
         classes: Option<Vec<(String, i32)>>,
     ) -> PyResult<()> {
-        let (output, source) = (self.output(py)?, source.inner(py)?);
+        let output = self.output(py)?;
+        let source = source.inner(py)?;
         let described = wait(py, &engine(py)?, output.describe(source, classes.as_deref()))?;
         described.map_err(|error| exception(py, &error))
     }
@@ -131,7 +133,8 @@ impl FileOutput {
         columns: Described<'_>,
         choice: TableChoice,
     ) -> PyResult<TableOutput> {
-        let (output, options) = (self.output(py)?, choice.tree(py)?);
+        let output = self.output(py)?;
+        let options = choice.tree(py)?;
         let made = wait(py, &engine(py)?, output.make_tree(path, described(&columns), options))?;
         table(py, made, &columns)
     }
@@ -143,7 +146,8 @@ impl FileOutput {
         columns: Described<'_>,
         choice: TableChoice,
     ) -> PyResult<TableOutput> {
-        let (output, options) = (self.output(py)?, choice.ntuple(py)?);
+        let output = self.output(py)?;
+        let options = choice.ntuple(py)?;
         let made = wait(py, &engine(py)?, output.make_ntuple(path, described(&columns), options))?;
         table(py, made, &columns)
     }
@@ -207,7 +211,8 @@ impl TableOutput {
         column: Option<usize>,
         compression: NumberAndLevel,
     ) -> PyResult<()> {
-        let (output, compression) = (self.output.here(py)?, compression_of(py, compression)?);
+        let output = self.output.here(py)?;
+        let compression = compression_of(py, compression)?;
         let set = wait(py, &engine(py)?, output.set_compression(column, compression))?;
         set.map_err(|error| exception(py, &error))
     }

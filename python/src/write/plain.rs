@@ -63,7 +63,8 @@ fn array(entry: &EntryType, value: &Bound<'_, PyAny>) -> Option<engine::Array> {
             Some(engine::Array::List { offsets: Offsets::from(offsets), content })
         }
         EntryType::String => {
-            let (mut offsets, mut bytes) = (vec![0], Vec::new());
+            let mut offsets = vec![0];
+            let mut bytes = Vec::new();
             for text in value.cast_exact::<PyList>().ok()?.iter() {
                 let text = text.cast_exact::<PyString>().ok()?;
                 bytes.extend_from_slice(text.to_str().ok()?.as_bytes());
@@ -108,7 +109,8 @@ fn lists_of(number: Number, layout: &Bound<'_, PyAny>) -> Option<(Numbers, Vec<i
     let py = layout.py();
     let index = data(&layout.getattr(intern!(py, "offsets")).ok()?)?;
     let mut offsets = plain_array::<i64>(&index)?.to_vec().ok()?;
-    let (first, last) = (*offsets.first()?, *offsets.last()?);
+    let first = *offsets.first()?;
+    let last = *offsets.last()?;
     if first < 0 || !offsets.is_sorted() {
         return None;
     }
@@ -168,7 +170,8 @@ fn joined<T: Plain>(source: &Source<'_, '_>) -> Option<(Vec<T>, Vec<i64>)> {
             Some((array.as_slice().ok()?.get(items.clone())?.to_vec(), Vec::new()))
         }
         Source::Runs(runs) => {
-            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(runs.len() + 1));
+            let mut values = Vec::new();
+            let mut offsets = Vec::with_capacity(runs.len() + 1);
             offsets.push(0);
             for run in *runs {
                 values.extend(joined::<T>(&Source::All(run))?.0);
