@@ -59,7 +59,8 @@ impl Dataset {
 /// The numbers below `count` in an order that looks random, the same for a seed (Knuth's shuffle
 /// and his MMIX generator).
 pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
-    let (mut numbers, mut state) = ((0..count).collect::<Vec<usize>>(), seed);
+    let mut numbers = (0..count).collect::<Vec<usize>>();
+    let mut state = seed;
     for at in (1..count).rev() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         numbers.swap(at, (state >> 33) as usize % (at + 1));

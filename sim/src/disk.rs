@@ -56,7 +56,8 @@ impl Disks {
     pub async fn read(&self, file: u64, ranges: impl IntoIterator<Item = Range<u64>>) {
         let mut now = Instant::now();
         for range in ranges {
-            let (mut at, end) = (range.start / PAGE * PAGE, range.end.next_multiple_of(PAGE));
+            let mut at = range.start / PAGE * PAGE;
+            let end = range.end.next_multiple_of(PAGE);
             while at < end {
                 let stripe = at / self.model.stripe;
                 let to = end.min((stripe + 1) * self.model.stripe);

@@ -143,7 +143,8 @@ impl Authority {
     /// The same with these variables, and without a token if there are any.
     pub fn user_with(&self, more: &[(&str, &str)]) -> remote::Config {
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
-        let (ca, token) = (path(self.folder.path().join("ca.pem")), path(self.token_file()));
+        let ca = path(self.folder.path().join("ca.pem"));
+        let token = path(self.token_file());
         let mut variables = vec![("X509_CERT_FILE", &*ca)];
         variables.extend(more);
         if more.is_empty() && self.token_file().exists() {

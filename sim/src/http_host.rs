@@ -66,7 +66,8 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Contro
     let behaviour = control.clone();
     tokio::spawn(async move {
         while let Some(end) = accepted.recv().await {
-            let (files, behaviour) = (files.clone(), behaviour.clone());
+            let files = files.clone();
+            let behaviour = behaviour.clone();
             let service = service_fn(move |request: Request<Incoming>| {
                 let behaviour = behaviour.lock();
                 let refusal = behaviour.rule.as_ref().and_then(|rule| rule(request.uri()));

@@ -146,7 +146,8 @@ pub fn run(dataset: &Dataset, client: Client, jobs: usize, seed: u64) -> Fared {
         let turns = shuffled(jobs, seed);
         let runs = (0..jobs).map(|job| {
             let delay = apart.mul_f64(turns[job] as f64 / jobs as f64);
-            let (world, address) = (world.clone(), format!("root://server:1094/{}", path(job)));
+            let world = world.clone();
+            let address = format!("root://server:1094/{}", path(job));
             async move {
                 sleep(delay).await;
                 let begun = Instant::now();

@@ -76,7 +76,8 @@ impl Line {
 /// When the first of several tries comes that is not before `at`, each twice as long after the one
 /// before as that one was.
 pub(crate) fn next_try(at: Duration, first: Duration) -> Duration {
-    let (mut time, mut pause) = (first, first);
+    let mut time = first;
+    let mut pause = first;
     while time < at {
         pause *= 2;
         time += pause;
@@ -182,7 +183,8 @@ pub(crate) fn connect(line: &Arc<Mutex<Line>>, lanes: &[Arc<Lane>; 2]) -> (End, 
             writer: None,
         }))
     };
-    let (there, back) = (pipe(&lanes[0]), pipe(&lanes[1]));
+    let there = pipe(&lanes[0]);
+    let back = pipe(&lanes[1]);
     let end = |incoming: &Arc<Mutex<Pipe>>, outgoing: &Arc<Mutex<Pipe>>| End {
         incoming: incoming.clone(),
         outgoing: outgoing.clone(),

@@ -79,8 +79,10 @@ pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) ->
         let content: BTreeMap<_, _> =
             (0..files).map(|file| (format!("/{file}"), of_file(dataset, file))).collect();
         xrootd_host::serve(world.host("server", 1094, LINK), Arc::new(content), behaviour);
-        let (near, lane) = (near(&world, dataset, way, files, cache.path()).await, Lane::default());
-        let (moved_before, read_before) = (near.received(), disks.bytes_read());
+        let near = near(&world, dataset, way, files, cache.path()).await;
+        let lane = Lane::default();
+        let moved_before = near.received();
+        let read_before = disks.bytes_read();
         let fills = dataset.fills(1);
         let turns = shuffled(jobs, seed);
         let begun = Instant::now();

@@ -483,7 +483,8 @@ impl Connection {
             }
             Request::Write(write) => {
                 let Some(path) = self.writing.get(&write.handle) else { return Some(request) };
-                let (file, start) = (files.entry(path.clone()).or_default(), write.offset as usize);
+                let file = files.entry(path.clone()).or_default();
+                let start = write.offset as usize;
                 let end = start + write.bytes.len();
                 file.resize(file.len().max(end), 0);
                 file[start..end].copy_from_slice(&write.bytes);

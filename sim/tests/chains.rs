@@ -96,7 +96,8 @@ fn a_chain_reads_as_one_tree() {
 fn chains_are_friends() {
     farroot_sim::run(async {
         let engine = farroot_sim::engine(&world());
-        let (chain, weights) = (open(&engine, "series").await, open(&engine, "weights").await);
+        let chain = open(&engine, "series").await;
+        let weights = open(&engine, "weights").await;
         let friends = [Friend::new("w", weights)];
         let selected = select(&engine, &chain, &friends, &["x", "w.w"]).await;
         for entries in [0..100, 60..80, 39..71] {

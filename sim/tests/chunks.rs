@@ -56,7 +56,8 @@ fn job(content: &Bytes, chunks: &[Vec<Vector>]) -> Outcome {
         let keeper = engine.watch(URL).await.expect("opens").keeper();
         // The processes start after the file's metadata have arrived.
         tokio::time::sleep(10 * RTT).await;
-        let (begun, next) = (tokio::time::Instant::now(), Arc::new(AtomicUsize::new(0)));
+        let begun = tokio::time::Instant::now();
+        let next = Arc::new(AtomicUsize::new(0));
         let process = |_| async {
             let mut waits = 0;
             while let Some(vectors) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -70,7 +71,8 @@ fn job(content: &Bytes, chunks: &[Vec<Vector>]) -> Outcome {
         let wall = begun.elapsed() * PROCESSES as u32;
         let work = WORK * chunks.len() as u32;
         let efficiency = work.as_secs_f64() / wall.as_secs_f64();
-        let (used, received) = (keeper.used(), engine.report().bytes_received);
+        let used = keeper.used();
+        let received = engine.report().bytes_received;
         Outcome { efficiency, waits: waits.into_iter().sum(), used, received }
     })
 }

@@ -256,7 +256,8 @@ fn of_many_files_each_has_its_own_result() {
         let copied = copied.expect("begins");
         let kinds: Vec<_> =
             copied.iter().map(|file| file.as_ref().map_err(Error::kind).map(|f| f.size)).collect();
-        let (size, small) = (SIZE as u64, MB as u64);
+        let size = SIZE as u64;
+        let small = MB as u64;
         assert_eq!(kinds, [Ok(size), Err(ErrorKind::NotFound), Ok(0), Ok(small)]);
         assert_eq!(stage.names(), ["empty", "f", "g"]);
         stage.holds("g", &stage.content[..MB]);

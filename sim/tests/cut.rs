@@ -150,7 +150,8 @@ fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
         let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let ntuple = open_ntuple(&engine).await;
         ntuple.clusters(&(0..u64::MAX)).await.expect("nine");
-        let (before, started) = (engine.report().bytes_received, tokio::time::Instant::now());
+        let before = engine.report().bytes_received;
+        let started = tokio::time::Instant::now();
         let columns = ntuple.columns(&["flat_*".into()]).expect("are there");
         let entries = 0..u64::MAX;
         let mut batches = columns_of(&ntuple, columns)

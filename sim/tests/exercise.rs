@@ -93,7 +93,8 @@ fn event_by_event_each_rule_saves_round_trips() {
         ] {
             let without = row_wise(learning).await;
             assert_eq!(without.content_bytes, best.content_bytes);
-            let (less, more) = (&best.report, &without.report);
+            let less = &best.report;
+            let more = &without.report;
             assert!(
                 less.serial_round_trips < more.serial_round_trips,
                 "without {name}:\n{more}\nwith all:\n{less}"

@@ -125,7 +125,8 @@ fn a_cut_spares_baskets_of_all_tables() {
             let url = format!("root://server:1094//{name}.root");
             engine.open_table(&url, Some("Events")).await.expect("opens")
         };
-        let (table, friend) = (open("own").await, open("friend").await);
+        let table = open("own").await;
+        let friend = open("friend").await;
         let friends = [Friend::new("f", friend)];
         let names = ["*", "f.Muon_*", "f.flat_*"].map(String::from).to_vec();
         let cut = Cut::parse(text).expect("is one");

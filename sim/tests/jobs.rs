@@ -41,7 +41,9 @@ fn reading_ahead_takes_nothing_from_other_jobs() {
 /// Eight jobs read each file; the server sends it once.
 #[test]
 fn a_proxy_takes_from_the_server_what_jobs_share() {
-    let (dataset, jobs, files) = (dataset(8), 16, 2);
+    let dataset = dataset(8);
+    let jobs = 16;
+    let files = 2;
     let cold = proxied_jobs::run(&dataset, Way::Cold, jobs, files, SEED);
     // The cache is written by a thread in real time: on a busy machine a few ranges come twice.
     assert!(cold.moved <= 1.5, "{cold:?}");

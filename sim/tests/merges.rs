@@ -78,14 +78,16 @@ async fn merge_far(content: Bytes, inputs: usize, link: Link, config: Config) ->
 
 /// A file of a tree of 16 branches, in clusters of half a megabyte.
 fn tree(clusters: u64) -> Bytes {
-    let (entries, lengths) = (4_096, vec![1; 16]);
+    let entries = 4_096;
+    let lengths = vec![1; 16];
     Dataset::make(Shape { clusters, entries, lengths, read: Vec::new() }).content
 }
 
 /// Metadata and objects of all inputs are read side by side.
 #[test]
 fn five_further_inputs_cost_one_round_trip() {
-    let (one, six) = (merge(1, 40), merge(6, 40));
+    let one = merge(1, 40);
+    let six = merge(6, 40);
     assert_eq!((one.report.histograms, six.report.histograms), (40, 40));
     assert!(six.trips < one.trips + 1.01, "{} {}", one.trips, six.trips);
 }
@@ -111,7 +113,8 @@ fn an_rntuple_costs_no_more_round_trips_than_a_tree() {
 /// of a new connection is for no more bytes than one round trip can transfer.
 #[test]
 fn objects_that_are_read_later_cost_two_round_trips() {
-    let (few, many) = (merge(2, 1_100), merge(2, 3_000));
+    let few = merge(2, 1_100);
+    let many = merge(2, 3_000);
     assert_eq!((few.report.histograms, many.report.histograms), (1_100, 3_000));
     assert_eq!((few.opens, many.opens), (2, 2));
     assert!(few.trips < 6.01 && many.trips < 8.01, "{} {}", few.trips, many.trips);

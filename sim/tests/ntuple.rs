@@ -252,14 +252,17 @@ async fn many_files(files: usize) -> (f64, String) {
         ..TableLocation::default()
     };
     let keep = Some(vec!["Muon_pt".into()]);
-    let (optional, as_bytes) = (false, false);
+    let optional = false;
+    let as_bytes = false;
     let wanted = ColumnSpec::Requested(vec![ColumnRequest {
         name: "Muon_pt".into(),
         optional,
         as_bytes,
         keep,
     }]);
-    let (entries, step, on_error) = (0..u64::MAX, Step::Entries(2_000), OnError::Raise);
+    let entries = 0..u64::MAX;
+    let step = Step::Entries(2_000);
+    let on_error = OnError::Raise;
     let scan = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();
     let mut parts = engine.scan((0..files).map(place).collect(), scan);

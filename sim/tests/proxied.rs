@@ -136,7 +136,8 @@ fn with_files(files: usize) -> Engine {
 /// Opens files one after the other, and plays ROOT's requests with `work` after each. Returns the
 /// time of each file without its work.
 async fn play_files(engine: &Engine, files: &[usize], work: Duration) -> Vec<Duration> {
-    let (content, requests) = (Bytes::from_static(EVENTS), vectors(TRAINED));
+    let content = Bytes::from_static(EVENTS);
+    let requests = vectors(TRAINED);
     let mut times = Vec::new();
     // As in a proxy, a file stays open for a while after its client.
     let mut kept = Vec::new();
@@ -194,9 +195,11 @@ async fn play_vectors(dataset: &Dataset) -> (Vec<Duration>, Used) {
     let files = (0..10).map(|file| (format!("/{file}"), content.clone())).collect();
     xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
     let engine = farroot_sim::engine(&world);
-    let (size, work) = (content.len() as u64, Duration::from_millis(50));
+    let size = content.len() as u64;
+    let work = Duration::from_millis(50);
     let metadata = [vec![0..300], vec![size - 400..size]];
-    let (mut times, mut kept) = (Vec::new(), Vec::new());
+    let mut times = Vec::new();
+    let mut kept = Vec::new();
     for file in 0..10 {
         let begun = Instant::now();
         let watched = engine.watch(&numbered(file)).await.expect("opens");

@@ -54,7 +54,8 @@ fn what_is_known_to_be_wanted_leaves_with_the_open() {
 #[test]
 fn a_range_beyond_the_end_is_an_error_of_its_own() {
     farroot_sim::run(async {
-        let (engine, size) = (far(), FILE.len() as u64);
+        let engine = far();
+        let size = FILE.len() as u64;
         let ranges = [size - 1..size + 1, 0..4];
         let (file, mut wants) = engine.remote().open_ranges(URL, &ranges).await.expect("opens");
         let mut errors = 0;

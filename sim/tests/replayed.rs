@@ -158,7 +158,8 @@ fn baskets_that_are_asked_for_in_parts_are_read_all_the_same() {
 /// Round trips and predictions of a client that opens a file of a few clusters, in baskets of 100
 /// kB, and reads these vectors without work between them.
 fn trips_of(clusters: u64, vectors: impl Fn(&Dataset) -> Vec<Vector>) -> (f64, engine::Used) {
-    let (lengths, read) = (vec![1; 20], (4..14).collect());
+    let lengths = vec![1; 20];
+    let read = (4..14).collect();
     let dataset = Dataset::make(Shape { clusters, entries: 12_500, lengths, read });
     let vectors = vectors(&dataset);
     farroot_sim::run(async {
@@ -186,7 +187,8 @@ fn eight_steps_of_uproot_take_six_round_trips() {
 /// round trip.
 #[test]
 fn metadata_that_have_come_are_not_requested_again() {
-    let (lengths, read) = (vec![1; 20], vec![4, 9, 14]);
+    let lengths = vec![1; 20];
+    let read = vec![4, 9, 14];
     let dataset = Dataset::make(Shape { clusters: 8, entries: 21_000, lengths, read });
     let link = Link { rtt: RTT, rate: Some(125_000_000), slow_start: true };
     let (trips, used) = farroot_sim::run(async {
@@ -225,7 +227,8 @@ fn trips_with(store: &Path, content: &Bytes, vectors: &[Vector]) -> f64 {
 #[test]
 fn the_first_columns_of_a_known_file_come_with_its_open() {
     let store = tempfile::tempdir().expect("a folder");
-    let (content, vectors) = (Bytes::from_static(EVENTS), vectors(FIRST_COLUMNS));
+    let content = Bytes::from_static(EVENTS);
+    let vectors = vectors(FIRST_COLUMNS);
     let trips: Vec<f64> = (0..3).map(|_| trips_with(store.path(), &content, &vectors)).collect();
     assert!(trips[0] <= 4.01 && trips[1..].iter().all(|trips| *trips <= 2.01), "{trips:.2?}");
     let others = [vec![235_352..235_548], vec![235_548..235_744]].concat();
@@ -242,7 +245,8 @@ fn the_first_columns_of_a_known_file_with_its_keys_in_the_middle_come_with_its_o
     content.resize(content.len() + (4 << 20), 0);
     let end = u32::try_from(content.len()).expect("a file of less than 2 GB");
     content[END..END + 4].copy_from_slice(&end.to_be_bytes());
-    let (content, store) = (Bytes::from(content), tempfile::tempdir().expect("a folder"));
+    let content = Bytes::from(content);
+    let store = tempfile::tempdir().expect("a folder");
     let vectors = vectors(FIRST_COLUMNS);
     let trips: Vec<f64> = (0..3).map(|_| trips_with(store.path(), &content, &vectors)).collect();
     assert!(trips[1..].iter().all(|trips| *trips <= 2.01), "{trips:.2?}");
@@ -252,7 +256,8 @@ fn the_first_columns_of_a_known_file_with_its_keys_in_the_middle_come_with_its_o
 #[test]
 fn what_came_with_the_open_of_a_file_that_was_replaced_is_thrown_away() {
     let vectors = vectors(FIRST_COLUMNS);
-    let (before, mut renamed) = (Bytes::from_static(EVENTS), EVENTS.to_vec());
+    let before = Bytes::from_static(EVENTS);
+    let mut renamed = EVENTS.to_vec();
     renamed[IDENTIFIER] ^= 1;
     // Nothing but the basket differs that is read first.
     renamed[vectors[5][0].start as usize + 100] ^= 1;

@@ -165,7 +165,8 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             path: Some("Events".into()),
             ..TableLocation::default()
         };
-        let (wanted, step) = (ColumnSpec::Named(columns()), Step::Whole);
+        let wanted = ColumnSpec::Named(columns());
+        let step = Step::Whole;
         let scan =
             ScanRequest { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
         let mut parts = engine.scan(vec![place("a"), place("b")], scan);

@@ -102,7 +102,8 @@ async fn skim_over(
 /// Regression: a cut that keeps all entries fetched its columns twice, to decide and to copy.
 #[test]
 fn what_decides_is_not_fetched_again() {
-    let (all, cut) = (skim(1, None), skim(1, Some(cut(|_| true))));
+    let all = skim(1, None);
+    let cut = skim(1, Some(cut(|_| true)));
     assert_eq!(cut.report.inputs[0].2, ENTRIES);
     // Gaps between copied baskets, which are read with them, are not kept.
     assert!(cut.bytes <= all.bytes, "{} {}", cut.bytes, all.bytes);
@@ -146,7 +147,8 @@ fn new_columns_of_an_rntuple_cost_no_bytes() {
     let new = [("twice", "2 * flat_5"), ("more", "twice + flat_0")];
     let mut trips = Vec::new();
     for inputs in [1, INPUTS] {
-        let (all, defined) = (skim(&[], inputs), skim(&new, inputs));
+        let all = skim(&[], inputs);
+        let defined = skim(&new, inputs);
         let clusters = defined.report.clusters.map(|counts| counts.copied);
         assert_eq!(clusters, Some(inputs as u64 * CLUSTERS));
         assert_eq!(defined.opens, inputs);
@@ -169,7 +171,8 @@ fn an_input_is_opened_once() {
 
 #[test]
 fn one_is_decided_about_while_another_is_copied() {
-    let (one, all) = (skim(1, Some(cut(|_| true))), skim(INPUTS, Some(cut(|_| true))));
+    let one = skim(1, Some(cut(|_| true)));
+    let all = skim(INPUTS, Some(cut(|_| true)));
     assert_eq!(all.report.inputs.iter().map(|input| input.2).sum::<u64>(), 6 * ENTRIES);
     // One after another, each further input would take as many round trips as the first.
     let further = all.trips - one.trips;
@@ -181,7 +184,9 @@ fn one_is_decided_about_while_another_is_copied() {
 /// other columns is fetched in vain.
 #[test]
 fn first_baskets_come_while_the_cut_is_decided() {
-    let (clusters, entries, mut lengths) = (8, 1_024, vec![8; 32]);
+    let clusters = 8;
+    let entries = 1_024;
+    let mut lengths = vec![8; 32];
     lengths[0] = 1;
     let file = Dataset::make(Shape { clusters, entries, lengths, read: Vec::new() }).content;
     let link = Link { rtt: RTT, rate: Some(125_000_000), slow_start: true };
@@ -193,7 +198,9 @@ fn first_baskets_come_while_the_cut_is_decided() {
         let options = SkimOptions { cut, ..SkimOptions::default() };
         farroot_sim::run(skim_over((file.clone(), "t", link), 1, options))
     };
-    let (all, cut, none) = (skim(None), skim(Some(|_| true)), skim(Some(|_| false)));
+    let all = skim(None);
+    let cut = skim(Some(|_| true));
+    let none = skim(Some(|_| false));
     assert_eq!((cut.report.inputs[0].2, none.report.inputs[0].2), (clusters * entries, 0));
     assert!(cut.trips < all.trips + 0.5, "{} {}", all.trips, cut.trips);
     assert!(cut.bytes <= all.bytes, "{} {}", all.bytes, cut.bytes);
@@ -206,14 +213,17 @@ fn first_baskets_come_while_the_cut_is_decided() {
 /// do when nothing else was left to read.
 #[test]
 fn threads_get_baskets_as_they_arrive() {
-    let (clusters, entries, lengths) = (8, 1_024, vec![8; 32]);
+    let clusters = 8;
+    let entries = 1_024;
+    let lengths = vec![8; 32];
     let file = Dataset::make(Shape { clusters, entries, lengths, read: Vec::new() }).content;
     let skim = |cut| {
         let options = SkimOptions { cut, ..SkimOptions::default() };
         farroot_sim::run(skim_over((file.clone(), "t", Link::delay(RTT)), 1, options))
     };
     let even = |batch: Batch| Ok(batch.entries.map(|entry| entry % 2 == 0).collect::<Vec<bool>>());
-    let (all, half) = (skim(None), skim(Some(Cut::new(["x0"], even))));
+    let all = skim(None);
+    let half = skim(Some(Cut::new(["x0"], even)));
     assert_eq!(half.report.inputs[0].2, clusters * entries / 2);
     assert!(all.most_at_once > 1 << 20, "{}", all.most_at_once);
     assert!(half.most_at_once <= 256 << 10, "{}", half.most_at_once);

@@ -95,7 +95,8 @@ fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usiz
             assert_eq!((&*one.url, one.path.is_some()), (&*numbered(0), true));
             covered.push(entries);
         }
-        let (mut whole, mut values) = (0, 0);
+        let mut whole = 0;
+        let mut values = 0;
         for part in parts {
             let part = part.expect("goes on");
             let entries = part.batch.entries.clone();

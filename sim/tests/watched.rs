@@ -65,7 +65,8 @@ fn what_the_file_says_of_itself_is_here_before_it_is_asked_for() {
 #[test]
 fn clients_of_one_address_share_an_error_too() {
     farroot_sim::run(async {
-        let (engine, begun) = (far(FILE), Instant::now());
+        let engine = far(FILE);
+        let begun = Instant::now();
         let each = (0..8).map(|_| engine.watch("root://server:1094//absent.root"));
         for opened in futures::future::join_all(each).await {
             assert_eq!(opened.expect_err("it is absent").kind(), ErrorKind::NotFound);
@@ -83,7 +84,8 @@ fn clients_of_one_address_share_an_error_too() {
 #[test]
 fn an_open_goes_on_without_the_client_that_began_it() {
     farroot_sim::run(async {
-        let (engine, begun) = (far(FILE), Instant::now());
+        let engine = far(FILE);
+        let begun = Instant::now();
         let first = tokio::time::timeout(RTT + RTT / 2, engine.watch(URL));
         let (gone, opened) = tokio::join!(first, engine.watch(URL));
         assert!(gone.is_err());

@@ -16,7 +16,8 @@ const ADDRESS: &str = "root://server:1094//new.root";
 /// again; returns the time from before the connection to the end.
 fn written(len: usize, link: Link, options: CreateOptions) -> Duration {
     let taken = TakenFiles::default();
-    let (place, piece) = (taken.clone(), Bytes::from(vec![7; 1 << 20]));
+    let place = taken.clone();
+    let piece = Bytes::from(vec![7; 1 << 20]);
     let took = farroot_sim::run(async move {
         let world = World::default();
         let behaviour = Behaviour { takes: Some(place), ..Behaviour::default() };

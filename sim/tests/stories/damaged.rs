@@ -64,7 +64,8 @@ fn a_source_that_damages_again_and_again_loses_its_work() {
         *stage.controls[0].lock() = damages(20_000);
         stage.controls[1].lock().offers_checksums = true;
         stage.read().await.expect("reads; every byte is compared");
-        let (bytes, pages) = (stage.bytes(), damaged_pages(&stage));
+        let bytes = stage.bytes();
+        let pages = damaged_pages(&stage);
         assert!(bytes[0] < bytes[1] / 3, "{bytes:?}");
         assert!(pages[0] > 0 && pages[1] == 0, "{pages:?}");
     });

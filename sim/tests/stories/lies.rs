@@ -55,7 +55,8 @@ fn web_that_lies(world: &World, host: &str, honest: u32, lie: Web) {
     let content = bulk::content(SIZE as usize);
     tokio::spawn(async move {
         while let Some(mut end) = accepted.recv().await {
-            let (count, content) = (count.clone(), content.clone());
+            let count = count.clone();
+            let content = content.clone();
             tokio::spawn(async move {
                 let mut head = Vec::new();
                 while let Ok(byte) = end.read_u8().await {
@@ -98,7 +99,8 @@ async fn lie_on(lie: Web, mut end: End, answer: &str, place: &str, length: &str,
     let second = Duration::from_secs(1);
     let chunked = "Transfer-Encoding: chunked\r\n\r\n5";
     let kind = "HTTP/1.1 206 OK\r\nContent-Type: multipart/byteranges; boundary=b\r\n";
-    let (at, byte) = (place.trim_start_matches(|c: char| !c.is_ascii_digit()), &bytes[..1]);
+    let at = place.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let byte = &bytes[..1];
     let at = at.split('-').next().unwrap();
     let part = format!("--b\r\nContent-Range: bytes {at}-{at}/{SIZE}\r\n\r\n");
     let part = [part.as_bytes(), byte, b"\r\n"].concat();

@@ -35,7 +35,8 @@ impl Chance {
 async fn fault(stage: &Stage, mut chance: Chance) {
     tokio::time::sleep(Duration::from_millis(chance.below(4_000))).await;
     let host = chance.below(stage.controls.len() as u64) as usize;
-    let (at, time) = (name(host), seconds(chance.below(12_000) as f64 / 1000.0));
+    let at = name(host);
+    let time = seconds(chance.below(12_000) as f64 / 1000.0);
     let control = &stage.controls[host];
     let behave = |change: &dyn Fn(&mut Behaviour)| change(&mut control.lock());
     match chance.below(11) {
@@ -52,7 +53,8 @@ async fn fault(stage: &Stage, mut chance: Chance) {
             });
         }
         3 => {
-            let (lost, seed) = (chance.below(300), chance.next());
+            let lost = chance.below(300);
+            let seed = chance.next();
             stage.world.change(&at, 1094, |line| {
                 (line.lost_per_mille, line.chance) = (lost, seed);
             });
@@ -60,7 +62,8 @@ async fn fault(stage: &Stage, mut chance: Chance) {
             stage.world.change(&at, 1094, |line| line.lost_per_mille = 0);
         }
         kind => {
-            let (bytes, code) = (1 + chance.below(5_000) as usize, 3000 + chance.below(36) as u32);
+            let bytes = 1 + chance.below(5_000) as usize;
+            let code = 3000 + chance.below(36) as u32;
             match kind {
                 4 => behave(&|server| server.stopped = true),
                 5 => behave(&|server| server.fails_reads = Some(ErrorCode(code))),

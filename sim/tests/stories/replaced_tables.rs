@@ -43,7 +43,8 @@ fn files(middle: Vec<u8>) -> Files {
 }
 
 fn scan(on_error: OnError) -> ScanRequest {
-    let (entries, step) = (0..u64::MAX, Step::Entries(STEP));
+    let entries = 0..u64::MAX;
+    let step = Step::Entries(STEP);
     let wanted = ColumnSpec::Named(vec![COLUMN.to_owned()]);
     ScanRequest { wanted, entries, step, cut: None, on_error }
 }
@@ -83,7 +84,8 @@ fn stage() -> Stage {
 /// Reads all files, of which the second one is replaced after so many seconds.
 fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<ScanBatch, Error>> {
     farroot_sim::run(async {
-        let (stage, other) = (stage(), other().await);
+        let stage = stage();
+        let other = other().await;
         let replace = async {
             tokio::time::sleep(seconds(after)).await;
             stage.world.kill("a", 1094);
