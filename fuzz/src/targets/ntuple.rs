@@ -52,7 +52,8 @@ fn look(data: &[u8]) -> usize {
     let mut input = Input::new(data);
     let longer = u64::from(input.byte());
     let mut length = || usize::from(u16::from_le_bytes([input.byte(), input.byte()]));
-    let (header, footer) = (length(), length());
+    let header = length();
+    let footer = length();
     let rest = input.rest();
     let (header, rest) = rest.split_at(header.min(rest.len()));
     let (footer, page_list) = rest.split_at(footer.min(rest.len()));
@@ -103,7 +104,9 @@ fn taken(known: &Known, anchor: Anchor) -> usize {
         let page = known.get(range.clone()).unwrap_or_default();
         pages.entry(cluster).or_default().insert(at, page);
     }
-    let (mut codecs, mut encoders, mut seen) = (Codecs::new(), Encoders::default(), 0);
+    let mut codecs = Codecs::new();
+    let mut encoders = Encoders::default();
+    let mut seen = 0;
     for (cluster, pages) in &pages {
         for (field, _) in part.fields(*cluster).into_iter().take(FIELDS_MAX) {
             let Ok(taken) = part.take((*cluster, field), pages, &mut codecs) else { continue };
@@ -192,7 +195,8 @@ fn seed(file: &[u8]) -> Vec<u8> {
         whole[8..length - 8].to_vec()
     };
     let page_list = &ntuple.groups[0].page_list;
-    let (header, mut footer) = (content(&ntuple.anchor.header), content(&ntuple.anchor.footer));
+    let header = content(&ntuple.anchor.header);
+    let mut footer = content(&ntuple.anchor.footer);
     // Uncompressed length, then size and place.
     let locator = |length: u64, range: std::ops::Range<u64>| {
         let size = (range.end - range.start) as u32;

@@ -125,7 +125,9 @@ impl World {
     }
 
     fn operation(&mut self, input: &mut Input<'_>) {
-        let (kind, a, b) = (input.byte(), input.byte(), input.byte());
+        let kind = input.byte();
+        let a = input.byte();
+        let b = input.byte();
         match kind % 12 {
             0..=2 => {
                 let start = u64::from(a) * GRAIN;

@@ -47,7 +47,8 @@ fn look(data: &[u8]) -> bool {
     let mut updated = bytes.to_vec();
     // Records that are not understood cannot be renamed.
     while let Ok(Some(write)) = writer.poll_write() {
-        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        let start = write.offset as usize;
+        let end = write.offset as usize + write.bytes.len();
         assert!(start <= updated.len(), "a hole in front of byte {start}");
         updated.resize(updated.len().max(end), 0);
         updated[start..end].copy_from_slice(&write.bytes);

@@ -144,7 +144,8 @@ pub(super) fn writable() -> ServerConfig {
 pub(super) fn conversation() -> (Vec<u8>, Vec<u8>) {
     let mut session = Session::new();
     let mut server = Server::new(writable());
-    let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
+    let mut to_client = Vec::new();
+    let mut to_server = Vec::new();
     loop {
         let mut quiet = true;
         while let Some(bytes) = session.client.poll_transmit(session.now) {

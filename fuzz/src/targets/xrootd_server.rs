@@ -16,7 +16,8 @@ pub const TARGET: Target =
 
 pub fn run(data: &[u8]) {
     let mut server = Server::new(xrootd_client::writable());
-    let (mut sent, mut opened) = (Vec::new(), 0);
+    let mut sent = Vec::new();
+    let mut opened = 0;
     for piece in pieces(data) {
         let taken = server.handle_bytes(Duration::ZERO, Bytes::copy_from_slice(piece));
         while let Some(served) = server.poll_event() {
