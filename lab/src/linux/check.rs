@@ -91,7 +91,9 @@ fn measure(
     stream.set_nodelay(true)?;
     let begun = Instant::now();
     stream.write_all(b"d")?;
-    let (mut total, mut half, mut ramp_up_bytes) = (0, None, Vec::new());
+    let mut total = 0;
+    let mut half = None;
+    let mut ramp_up_bytes = Vec::new();
     let mut buffer = vec![0; 1 << 20];
     while begun.elapsed() < download {
         let len = stream.read(&mut buffer)? as u64;

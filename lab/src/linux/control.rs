@@ -96,7 +96,8 @@ fn stats(network: &Network) -> String {
     let mut json = String::from("{");
     for (index, host) in network.hosts().iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };
-        let (sent, received) = (counters(&host.sent()), counters(&host.received()));
+        let sent = counters(&host.sent());
+        let received = counters(&host.received());
         // Host names are checked to be plain letters, so they need no escapes.
         let _ = write!(
             json,
