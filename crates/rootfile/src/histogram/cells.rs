@@ -28,7 +28,8 @@ pub fn add(
     place: impl Fn(usize) -> Option<usize>,
 ) -> Result<()> {
     fn each<T: Copy>(
-        (sum, more): (&mut [T], &[T]),
+        sum: &mut [T],
+        more: &[T],
         place: impl Fn(usize) -> Option<usize>,
         add: impl Fn(T, T) -> T,
     ) -> Result<()> {
@@ -42,19 +43,19 @@ pub fn add(
     }
     match (sum, more) {
         (Numbers::I8(sum), Numbers::I8(more)) => {
-            each((sum, more), place, |a, b| a.saturating_add(b).max(-i8::MAX))
+            each(sum, more, place, |a, b| a.saturating_add(b).max(-i8::MAX))
         }
         (Numbers::I16(sum), Numbers::I16(more)) => {
-            each((sum, more), place, |a, b| a.saturating_add(b).max(-i16::MAX))
+            each(sum, more, place, |a, b| a.saturating_add(b).max(-i16::MAX))
         }
         (Numbers::I32(sum), Numbers::I32(more)) => {
-            each((sum, more), place, |a, b| a.saturating_add(b).max(-i32::MAX))
+            each(sum, more, place, |a, b| a.saturating_add(b).max(-i32::MAX))
         }
         (Numbers::I64(sum), Numbers::I64(more)) => {
-            each((sum, more), place, |a, b| a.saturating_add(b).max(-i64::MAX))
+            each(sum, more, place, |a, b| a.saturating_add(b).max(-i64::MAX))
         }
-        (Numbers::F32(sum), Numbers::F32(more)) => each((sum, more), place, |a, b| a + b),
-        (Numbers::F64(sum), Numbers::F64(more)) => each((sum, more), place, |a, b| a + b),
+        (Numbers::F32(sum), Numbers::F32(more)) => each(sum, more, place, |a, b| a + b),
+        (Numbers::F64(sum), Numbers::F64(more)) => each(sum, more, place, |a, b| a + b),
         _ => Err(Error::unsupported("bins of another type than in the first input")),
     }
 }

@@ -26,13 +26,14 @@ impl ObjectReader<'_> {
             item = ObjectHeader::read(cursor)?.version;
             checksum = if item == 0 { Some(cursor.u32()?) } else { None };
         }
-        self.memberwise_items(collection, (item, checksum), cursor)
+        self.memberwise_items(collection, item, checksum, cursor)
     }
 
     fn memberwise_items(
         &mut self,
         collection: &Collection,
-        (version, checksum): (u16, Option<u32>),
+        version: u16,
+        checksum: Option<u32>,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         let count = cursor.count(1)?;
@@ -95,7 +96,7 @@ impl ObjectReader<'_> {
         }
         let item = ObjectHeader::read(cursor)?.version;
         let checksum = if item == 0 { Some(cursor.u32()?) } else { None };
-        (0..count).map(|_| self.memberwise_items(collection, (item, checksum), cursor)).collect()
+        (0..count).map(|_| self.memberwise_items(collection, item, checksum, cursor)).collect()
     }
 
     /// The objects of a `TClonesArray` that bypasses their streamer.

@@ -407,7 +407,7 @@ impl ObjectReader<'_> {
         let special = class.id.and_then(|known| self.streamers.class(known).special.as_ref());
         match special {
             Some((special, layout)) if !special.has_header() => {
-                special::read(*special, self, (id, 0), cursor)
+                special::read(*special, self, id, 0, cursor)
                     .map(|values| self.set(id, 0, layout, values))
             }
             _ => self.with_header(id, class, cursor),
@@ -489,7 +489,7 @@ impl ObjectReader<'_> {
         };
         let version = i32::from(header.version);
         if let Some((special, layout)) = &known.special {
-            let values = special::read(*special, self, (id, header.version), cursor)?;
+            let values = special::read(*special, self, id, header.version, cursor)?;
             self.set(id, version, layout, values);
             return Ok(());
         }

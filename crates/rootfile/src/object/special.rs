@@ -13,7 +13,8 @@ use crate::types::special::Special;
 pub(super) fn read(
     special: Special,
     reader: &mut ObjectReader<'_>,
-    (id, version): (ObjectId, u16),
+    id: ObjectId,
+    version: u16,
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {
     match special {
@@ -28,7 +29,7 @@ pub(super) fn read(
             let count = cursor.count(basic.size())?;
             Ok(vec![Value::Numbers(cursor.numbers(basic, count)?)])
         }
-        Special::List => list(reader, (id, version), cursor),
+        Special::List => list(reader, id, version, cursor),
         Special::ObjArray => {
             let (name, _) = collection_name(version, 2, cursor)?;
             let items = reader.begin(Marked::Null, cursor);
@@ -204,7 +205,8 @@ fn roo_list(
 
 fn list(
     reader: &mut ObjectReader<'_>,
-    (id, version): (ObjectId, u16),
+    id: ObjectId,
+    version: u16,
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {
     const WITH_OPTIONS: u16 = 4;

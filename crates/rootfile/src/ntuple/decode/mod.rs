@@ -109,7 +109,7 @@ impl Encoding {
                 return encoding.singles(raw, count, all);
             }
             (Encoding::Quantised { bits, min, max }, Elements::Numbers(Numbers::F64(all))) => {
-                all.extend(steps(packed(raw, count, bits), (bits, min, max)));
+                all.extend(steps(packed(raw, count, bits), bits, min, max));
             }
             // Another representation of the field has doubles.
             (encoding, Elements::Numbers(Numbers::F64(all))) => {
@@ -142,7 +142,7 @@ impl Encoding {
                 all.extend(packed(raw, count, bits).map(value));
             }
             Encoding::Quantised { bits, min, max } => {
-                let reals = steps(packed(raw, count, bits), (bits, min, max));
+                let reals = steps(packed(raw, count, bits), bits, min, max);
                 all.extend(reals.map(|real| real as f32));
             }
             _ => return Err(different_types()),
@@ -154,7 +154,9 @@ impl Encoding {
 /// Quantised reals, rounded as ROOT rounds them (`UnquantizeReals`).
 fn steps(
     numbers: impl Iterator<Item = u32>,
-    (bits, min, max): (u32, f64, f64),
+    bits: u32,
+    min: f64,
+    max: f64,
 ) -> impl Iterator<Item = f64> {
     let scale = (max - min) / ((1u64 << bits) - 1) as f64;
     numbers.map(move |number| f64::from(number) * scale + min)

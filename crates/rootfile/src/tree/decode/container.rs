@@ -186,11 +186,11 @@ pub fn pointer(bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
             Some(place) => push(column, place.tag, place.at),
             // The object came first in skipped bytes, or in another column.
             None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
-                Tag::New { class, end } => named_object((reference, class, end), bytes, column),
+                Tag::New { class, end } => named_object(reference, class, end, bytes, column),
                 _ => Err(nowhere()),
             })?,
         },
-        Tag::New { class, end } => named_object((own, class, end), bytes, column)?,
+        Tag::New { class, end } => named_object(own, class, end, bytes, column)?,
     }
     Ok(())
 }
@@ -198,7 +198,9 @@ pub fn pointer(bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
 /// Reads an object behind its class. One that leads back to itself is there without members within
 /// itself.
 fn named_object(
-    (reference, class, end): (u32, Option<&[u8]>, usize),
+    reference: u32,
+    class: Option<&[u8]>,
+    end: usize,
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {

@@ -48,7 +48,7 @@ pub(crate) fn read_tree_and_columns(
         seen: ByObject(Vec::new()),
     };
     for branch in tree.objects("fBranches")?.into_iter().flatten() {
-        reader.branch(branch, None, (0, false))?;
+        reader.branch(branch, None, 0, false)?;
     }
     reader.resolve_counts();
     let entries = unsigned(tree, "fEntries")?;
@@ -132,7 +132,8 @@ impl Reader {
         &mut self,
         object: ObjectRef<'_>,
         parent: Option<BranchId>,
-        (depth, late): (usize, bool),
+        depth: usize,
+        late: bool,
     ) -> Result<()> {
         if depth > DEPTH_MAX || self.seen.insert(object.id, ()).is_some() {
             return Err(Error::corrupt("a branch that contains itself"));
@@ -168,7 +169,7 @@ impl Reader {
         self.branches.push(branch);
         self.counts.push((id, counts));
         for child in children {
-            let below = self.branch(child, Some(id), (depth + 1, late));
+            let below = self.branch(child, Some(id), depth + 1, late);
             below.map_err(|error| error.within(&name))?;
         }
         Ok(())

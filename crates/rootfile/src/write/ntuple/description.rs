@@ -34,7 +34,7 @@ pub(in crate::write) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
         .flat_map(|(field, id)| field.columns.iter().map(move |column| (*column, id)))
         .collect();
     to.list(aliases.len(), |to| {
-        aliases.into_iter().for_each(|each| to.record(|to| alias(each, to)));
+        aliases.into_iter().for_each(|(column, field)| to.record(|to| alias(column, field, to)));
     });
     let extra = schema.extra_types.iter().map(|(count, _)| count).sum();
     to.list(extra, |to| schema.extra_types.iter().for_each(|(_, bytes)| to.bytes(bytes)));
@@ -70,7 +70,9 @@ impl LateColumns {
             });
             to.list(count(aliases) + self.aliases.len(), |to| {
                 to.bytes(&aliases[12..]);
-                self.aliases.iter().for_each(|each| to.record(|to| alias(*each, to)));
+                self.aliases
+                    .iter()
+                    .for_each(|&(column, field)| to.record(|to| alias(column, field, to)));
             });
             to.list(count(extra), |to| to.bytes(&extra[12..]));
             to.bytes(rest);
@@ -79,7 +81,7 @@ impl LateColumns {
     }
 }
 
-fn alias((column, field): (u32, u32), to: &mut EnvelopeWriter) {
+fn alias(column: u32, field: u32, to: &mut EnvelopeWriter) {
     to.u32(column);
     to.u32(field);
 }
