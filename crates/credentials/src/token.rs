@@ -295,7 +295,7 @@ impl Token {
     /// goes for that alone.
     pub fn names_server(&self, host: &str, port: u16) -> bool {
         let named = self.audience().iter().filter_map(|one| server_of(one));
-        named.into_iter().any(|named| is_server(named, host, port))
+        named.into_iter().any(|(named, its_port)| is_server(named, its_port, host, port))
     }
 
     fn audience(&self) -> &[String] {
@@ -303,7 +303,7 @@ impl Token {
     }
 }
 
-fn is_server((named, its_port): (&str, Option<u16>), host: &str, port: u16) -> bool {
+fn is_server(named: &str, its_port: Option<u16>, host: &str, port: u16) -> bool {
     named.eq_ignore_ascii_case(host) && its_port.is_none_or(|its| its == port)
 }
 
@@ -329,7 +329,7 @@ impl Claims {
     fn is_for(&self, host: &str, port: u16) -> bool {
         let is_fit = |one: &String| match server_of(one) {
             _ if ANY_AUDIENCE.iter().any(|any| any.eq_ignore_ascii_case(one)) => true,
-            Some(named) => is_server(named, host, port),
+            Some((named, its_port)) => is_server(named, its_port, host, port),
             // A word that a site and its tokens agree on.
             None => true,
         };
