@@ -426,8 +426,7 @@ impl FarFile {
 
     /// How much of ranges that end within the file the proxy has cached.
     pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
-        let opened = (self.0.origin.opened, self.0.was_too_old);
-        Standing::of(&self.0.watched, opened, ranges)
+        Standing::of(&self.0.watched, self.0.origin.opened, self.0.was_too_old, ranges)
     }
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {

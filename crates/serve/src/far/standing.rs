@@ -39,7 +39,8 @@ impl Standing {
     /// `opened`.
     pub fn of(
         watched: &Watched,
-        (opened, was_too_old): (Instant, bool),
+        opened: Instant,
+        was_too_old: bool,
         ranges: &[Range<u64>],
     ) -> Self {
         let remote = watched.remote_file();
