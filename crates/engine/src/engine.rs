@@ -358,7 +358,8 @@ impl Engine {
         options: &MergeOptions,
         progress: &'a (dyn Fn(MergeProgress) + Sync),
     ) -> BoxFuture<'a, Result<MergeReport>> {
-        let (inputs, options) = (inputs.to_vec(), options.clone());
+        let inputs = inputs.to_vec();
+        let options = options.clone();
         merge(&self.inner.session, output, inputs, options, progress).boxed()
     }
 

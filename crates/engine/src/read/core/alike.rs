@@ -78,7 +78,7 @@ impl ColumnTypes {
                 self.rule == TypeRule::Common || *common == known.empty.empty_like()
             });
             let Some(common) = common else {
-                return Err(known.differs(self.rule, table, (name, empty)));
+                return Err(known.differs(self.rule, table, name, empty));
             };
             self.own.push((name.clone(), common != *empty));
             if common != known.empty {
@@ -117,7 +117,8 @@ impl ColumnTypes {
                 array.into_type(&known.empty).map_err(unlocated)
             }
             Some(common) if common != known.empty => {
-                let (own, known) = (datashape(&empty), datashape(&known.empty));
+                let own = datashape(&empty);
+                let known = datashape(&known.empty);
                 let what = format!("column {name} is {own} here and {known} in the first file");
                 Err(Error::new(ErrorKind::Unsupported, what))
             }
@@ -142,13 +143,9 @@ impl KnownType {
         KnownType { empty, url: table.url.to_owned() }
     }
 
-    fn differs(
-        &self,
-        rule: TypeRule,
-        table: &TableTypes<'_>,
-        (name, empty): (&str, &Array),
-    ) -> Error {
-        let (own, known) = (datashape(empty), datashape(&self.empty));
+    fn differs(&self, rule: TypeRule, table: &TableTypes<'_>, name: &str, empty: &Array) -> Error {
+        let own = datashape(empty);
+        let known = datashape(&self.empty);
         let path = table.path;
         let why = match rule {
             TypeRule::First => "which does not hold it exactly",

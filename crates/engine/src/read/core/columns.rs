@@ -161,7 +161,8 @@ pub(crate) type Piece = (Range<u64>, Arc<Array>);
 /// One array of the pieces' share of some entries; `None` where there are no pieces.
 pub(crate) fn joined(pieces: &[Piece], entries: &Range<u64>) -> Result<Option<Array>> {
     let part = |(held, array): &Piece| {
-        let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
+        let from = entries.start.max(held.start);
+        let to = entries.end.min(held.end);
         array.slice((from - held.start) as usize..(to - held.start) as usize)
     };
     Array::concat(pieces.iter().map(part).collect()).map_err(unlocated)

@@ -98,7 +98,8 @@ impl Expressions {
         });
         let columns = given.collect();
         let given = Batch { entries, survivors, columns, left_out: Vec::new() };
-        let (mut columns, mut left_out) = (Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        let mut left_out = Vec::new();
         for (position, one) in wanted.iter().enumerate() {
             match one {
                 Wanted::Computed(text, program) => {

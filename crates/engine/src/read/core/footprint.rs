@@ -30,7 +30,8 @@ pub struct FootprintColumn {
 
 impl ReadFootprint {
     pub(crate) fn new<'a>(
-        (url, path): (&str, &str),
+        url: &str,
+        path: &str,
         names: impl Iterator<Item = &'a String>,
         pieces: impl Iterator<Item = (usize, Option<&'a Range<u64>>, u64)>,
     ) -> Self {
@@ -58,8 +59,12 @@ impl ReadFootprint {
         for column in &mut columns {
             column.ranges = joined(std::mem::take(&mut column.ranges));
         }
-        let (url, path) = (url.to_owned(), path.to_owned());
-        ReadFootprint { url, path, columns, ranges: joined(ranges) }
+        ReadFootprint {
+            url: url.to_owned(),
+            path: path.to_owned(),
+            columns,
+            ranges: joined(ranges),
+        }
     }
 
     pub fn pieces(&self) -> usize {
@@ -93,7 +98,7 @@ mod tests {
     fn pieces_add_up_and_neighbours_join() {
         let names = ["a".to_owned(), "b".to_owned()];
         let pieces = [(1, Some(&(30..40)), 20), (0, None, 5), (1, Some(&(10..30)), 50)];
-        let footprint = ReadFootprint::new(("f.root", "t"), names.iter(), pieces.into_iter());
+        let footprint = ReadFootprint::new("f.root", "t", names.iter(), pieces.into_iter());
         assert_eq!((footprint.pieces(), footprint.stored_bytes()), (3, 30));
         assert_eq!((footprint.columns[0].pieces, &footprint.columns[0].span), (1, &None));
         assert_eq!(footprint.columns[1].span, Some(10..40));

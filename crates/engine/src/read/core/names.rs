@@ -138,7 +138,8 @@ impl NameList {
     /// # Errors
     /// `InvalidArgument` for a glob that cannot be read.
     pub fn matching(&self, pattern: &str, below: Option<usize>) -> Result<Vec<usize>> {
-        let (separator, glob) = (self.kind.separator(), Glob::new(&self.spelled(pattern))?);
+        let separator = self.kind.separator();
+        let glob = Glob::new(&self.spelled(pattern))?;
         let start = below.map_or(0, |above| self.names[above].path.len() + 1);
         let matches = |at: &usize| {
             let ColumnName { name, path, .. } = &self.names[*at];

@@ -42,7 +42,8 @@ mod tests {
 
     fn list(names: &[&str]) -> NameList {
         let column = |name: &&str| {
-            let (name, path) = (name.to_string(), name.to_string());
+            let path = name.to_string();
+            let name = name.to_string();
             ColumnName { name, path, parent: None }
         };
         NameList::new(ColumnKind::Branch, names.iter().map(column).collect())

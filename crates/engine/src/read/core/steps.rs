@@ -103,7 +103,8 @@ pub(crate) fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -
 
 /// Borders and, between them, those of `inside` that lie between the first and the last.
 pub(crate) fn with_borders(borders: &[u64], inside: impl Iterator<Item = u64>) -> Vec<u64> {
-    let (Some(first), Some(end)) = (borders.first(), borders.last()) else { return Vec::new() };
+    let Some(first) = borders.first() else { return Vec::new() };
+    let Some(end) = borders.last() else { return Vec::new() };
     let inside = inside.filter(|start| (*first..*end).contains(start));
     let mut all: Vec<u64> = borders.iter().copied().chain(inside).collect();
     all.sort_unstable();

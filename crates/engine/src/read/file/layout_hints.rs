@@ -79,7 +79,8 @@ impl MetadataHints {
         if add_needed(file, known, &mut needed, read).is_none() {
             return;
         }
-        let (mut head, mut reach) = (head_asked, 0);
+        let mut head = head_asked;
+        let mut reach = 0;
         let most = REACH_MAX.min(size / 2);
         for (start, piece) in needed.pieces() {
             let end = start + piece.len() as u64;

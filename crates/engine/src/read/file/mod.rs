@@ -127,7 +127,8 @@ impl OpenBytes {
         if let Some(cached) = &cached {
             cached.recall(&remote, remote.info(), &mut known);
         }
-        let (remote, known) = (Arc::new(remote), Arc::new(Mutex::new(known)));
+        let remote = Arc::new(remote);
+        let known = Arc::new(Mutex::new(known));
         let profiles = Profiles::new(store.map(Store::parent));
         Ok(OpenBytes { remote, known, cached, profiles, speculation, classes })
     }
@@ -262,13 +263,15 @@ impl File {
 
     /// The same up to a time of the trace, for a caller whose own work afterwards is to be seen.
     pub fn timeline_svg_to(&self, until: Option<Duration>) -> String {
-        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        let trace = self.inner.remote.trace();
+        let tag = self.inner.remote.tag();
         timeline::svg(&trace.records(), tag, self.size(), until, self.url(), &self.report())
     }
 
     /// The reads of this file over time, in lines of `width` characters, one a connection.
     pub fn timeline_text(&self, width: usize) -> String {
-        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        let trace = self.inner.remote.trace();
+        let tag = self.inner.remote.tag();
         timeline::text(&trace.records(), tag, width)
     }
 

@@ -51,7 +51,8 @@ impl Session {
         locations: FileLocations,
         speculation: Speculation,
     ) -> Result<OpenBytes> {
-        let (store, classes) = (self.remote.store(), self.classes.clone());
+        let store = self.remote.store();
+        let classes = self.classes.clone();
         let fetcher = self.remote.fetcher();
         OpenBytes::open(fetcher, store.as_ref(), locations, speculation, classes).await
     }
@@ -69,7 +70,8 @@ impl Session {
     pub async fn open_bytes(
         &self,
         address: &str,
-        (cache_use, is_guess): (CacheUse, bool),
+        cache_use: CacheUse,
+        is_guess: bool,
     ) -> Result<OpenBytes> {
         let locations = self.remote.locations(address).await?;
         let locations = FileLocations { cache_use, is_guess, ..locations };
@@ -78,7 +80,7 @@ impl Session {
 
     /// Presumes that a file still has its cached metadata; `None` where these are too few.
     pub async fn open_speculatively(&self, address: &str) -> Result<Option<SpeculativeOpen>> {
-        self.open_speculatively_for(address, (CacheUse::Usual, false)).await
+        self.open_speculatively_for(address, CacheUse::Usual, false).await
     }
 
     /// The same for clients as those of [`Session::open_bytes`]; `None` also where there is a
@@ -86,18 +88,20 @@ impl Session {
     pub async fn open_bytes_speculatively(
         &self,
         address: &str,
-        how: (CacheUse, bool),
+        cache_use: CacheUse,
+        is_guess: bool,
     ) -> Result<Option<SpeculativeOpen>> {
         match self.remote.fetcher().cache() {
             Some(_) => Ok(None),
-            None => self.open_speculatively_for(address, how).await,
+            None => self.open_speculatively_for(address, cache_use, is_guess).await,
         }
     }
 
     async fn open_speculatively_for(
         &self,
         address: &str,
-        (cache_use, is_guess): (CacheUse, bool),
+        cache_use: CacheUse,
+        is_guess: bool,
     ) -> Result<Option<SpeculativeOpen>> {
         let Session { remote, decoders, classes } = self;
         let Some(store) = remote.store() else { return Ok(None) };

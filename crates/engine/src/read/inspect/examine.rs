@@ -41,7 +41,8 @@ pub(crate) async fn examine(session: &Session, address: &str) -> Result<Vec<Find
 async fn examine_content(session: &Session, address: &Address) -> Finding {
     let begun = Instant::now();
     let content = content(session, address).await;
-    let (seconds, place) = (begun.elapsed().as_secs_f64(), address.to_string());
+    let seconds = begun.elapsed().as_secs_f64();
+    let place = address.to_string();
     let damaged = |text| {
         let advice = "the copy that is there is not whole, or is still being written: compare it \
                       with where it comes from, and copy it again";

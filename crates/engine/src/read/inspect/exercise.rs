@@ -90,7 +90,8 @@ impl Exercise {
         let mut by_size: Vec<usize> = (0..stored.len()).collect();
         by_size.sort_by_key(|column| stored[*column]);
         let mut by_size = VecDeque::from(by_size);
-        let (mut each, mut chosen) = (Vec::new(), 0u64);
+        let mut each = Vec::new();
+        let mut chosen = 0u64;
         while (chosen as f64) < enough {
             let from_below = each.len() % 2 == 0;
             let next = if from_below { by_size.pop_front() } else { by_size.pop_back() };
@@ -126,7 +127,8 @@ impl Exercise {
                 self.read_events(each.tree(), columns, events, learning).await?
             }
             (Form::Events(learning), None) => {
-                let (mut all, each) = (choice.each.clone(), choice.each.names().len());
+                let mut all = choice.each.clone();
+                let each = choice.each.names().len();
                 for at in 0..choice.rest.names().len() {
                     all.add(&*choice.rest, at)?;
                 }

@@ -52,7 +52,8 @@ impl File {
         if let Ok(range) = self.reading(|file, known| file.top_record(known)).await {
             records.push(record(range, "TFile", "/".into(), None));
         }
-        let (mut trees, mut ntuples) = (Vec::new(), Vec::new());
+        let mut trees = Vec::new();
+        let mut ntuples = Vec::new();
         for directory in &directories.readable {
             if !directory.range.is_empty() {
                 let path = format!("/{}", directory.path);
@@ -177,7 +178,8 @@ mod tests {
             with_gaps(vec![record(50..60), record(0..20), record(50..60), record(20..30)], 70);
         let shown: Vec<_> =
             all.iter().map(|each| (each.offset, each.stored_bytes, &*each.class)).collect();
-        let (a, b) = ((0, 20, "T"), (20, 10, "T"));
+        let a = (0, 20, "T");
+        let b = (20, 10, "T");
         assert_eq!(shown, [a, b, (30, 20, "gap"), (50, 10, "T"), (60, 10, "gap")]);
     }
 }

@@ -127,7 +127,8 @@ impl Rows {
         }
         let mut steps = String::new();
         for (row, from, to) in marks {
-            let (top, foot) = (Rows::top(row) + band.0, Rows::top(row) + band.1);
+            let top = Rows::top(row) + band.0;
+            let foot = Rows::top(row) + band.1;
             // Writing to a string cannot fail.
             let _ = write!(steps, "M{from:.2} {top:.1}H{to:.2}V{foot:.1}H{from:.2}z");
         }
@@ -229,7 +230,8 @@ fn shortened(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let half = most / 2;
-    let (front, back) = (&letters[..half], &letters[letters.len() - half..]);
+    let front = &letters[..half];
+    let back = &letters[letters.len() - half..];
     front.iter().chain(&['…']).chain(back).collect()
 }
 
@@ -263,7 +265,8 @@ fn axes(drawing: &mut Drawing, rows: &Rows, file_size: u64) {
     for row in 0..rows.count {
         let start = row * rows.bytes;
         let end = rows.scale().at(file_size.saturating_sub(start).min(rows.bytes) as f64);
-        let (top, foot) = (Rows::top(row), Rows::top(row) + BAND);
+        let top = Rows::top(row);
+        let foot = Rows::top(row) + BAND;
         let _ = write!(frame, "M{LEFT} {top:.1}H{end:.1}V{foot:.1}H{LEFT}z");
     }
     drawing.path(&frame, "fill=\"none\" stroke=\"#ddd\" stroke-width=\".5\"");

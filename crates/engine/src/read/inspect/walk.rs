@@ -48,7 +48,8 @@ impl File {
         asked.extend(gaps.iter().map(Gap::range));
         let mut heads = self.bytes(&asked).await?.into_iter();
         for (at, head) in baskets.into_iter().zip(&mut heads) {
-            let (offset, stored) = (records[at].offset, records[at].stored_bytes);
+            let offset = records[at].offset;
+            let stored = records[at].stored_bytes;
             records[at].compression =
                 basket_factor(&head, offset, stored).or(records[at].compression);
         }
@@ -169,7 +170,8 @@ mod tests {
     /// Looks at `file` from `at` on as far as the gap asks, until it has been walked.
     fn walked(file: &[u8], at: u64, look: u64) -> (Vec<(u64, u64, String)>, usize) {
         let mut gap = Gap { at, end: file.len() as u64, look };
-        let (mut found, mut rounds) = (Vec::new(), 0);
+        let mut found = Vec::new();
+        let mut rounds = 0;
         while gap.at < gap.end {
             let range = gap.range();
             let bytes = Bytes::copy_from_slice(&file[range.start as usize..range.end as usize]);

@@ -126,7 +126,8 @@ pub async fn start(
             keys[at].push((name.clone(), source(0, &*joined.own().require(name)?, 0)?));
         }
     }
-    let (mut readings, mut listeners) = (Vec::new(), Vec::new());
+    let mut readings = Vec::new();
+    let mut listeners = Vec::new();
     for (part, columns) in joined.parts.iter().zip(lists) {
         let (runs, feed) = mpsc::unbounded_channel();
         let feed = Some((&windows[..], feed));
@@ -156,8 +157,10 @@ async fn windows(deciding: &Joined, starts: &[u64]) -> Result<Vec<u64>> {
     let mut trees_bytes = 0.0;
     let mut windows = starts.to_vec();
     for (columns, part) in deciding.lists()?.0.iter().zip(&deciding.parts) {
-        let (Some(first), Some(end)) = (starts.first(), starts.last()) else { break };
-        let (first, end) = (part.friend.to_friend_entry(*first), part.friend.to_friend_entry(*end));
+        let Some(first) = starts.first() else { break };
+        let Some(end) = starts.last() else { break };
+        let first = part.friend.to_friend_entry(*first);
+        let end = part.friend.to_friend_entry(*end);
         match columns.cluster_starts(first..end).await? {
             Some(clusters) => {
                 let own: Vec<u64> =

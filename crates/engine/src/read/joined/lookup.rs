@@ -30,7 +30,8 @@ pub fn entries_of(
     count: usize,
 ) -> Result<Vec<Option<u64>>> {
     let batch = Batch { entries: 0..count as u64, survivors: None, columns, left_out: Vec::new() };
-    let (major, minor) = (numbers(&both[0], &batch)?, numbers(&both[1], &batch)?);
+    let major = numbers(&both[0], &batch)?;
+    let minor = numbers(&both[1], &batch)?;
     Ok(major.into_iter().zip(minor).map(|(major, minor)| index.entry(major, minor)).collect())
 }
 
@@ -43,7 +44,8 @@ fn numbers(expression: &Expression, batch: &Batch) -> Result<Vec<i64>> {
         found.cloned().ok_or_else(lacks)
     };
     let columns = expression.columns.iter().map(column).collect::<Result<_>>()?;
-    let (entries, left_out) = (batch.entries.clone(), Vec::new());
+    let entries = batch.entries.clone();
+    let left_out = Vec::new();
     expression.integers(&Batch { entries, survivors: None, columns, left_out })
 }
 

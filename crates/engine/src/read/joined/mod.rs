@@ -102,7 +102,8 @@ impl Joined {
             let there = part.entries_covered();
             let own = match part.alignment {
                 Alignment::Entry => {
-                    let (start, end) = (entries.start.min(there), entries.end.min(there));
+                    let start = entries.start.min(there);
+                    let end = entries.end.min(there);
                     part.friend.to_friend_entry(start)..part.friend.to_friend_entry(end)
                 }
                 Alignment::Index(..) => 0..u64::MAX,

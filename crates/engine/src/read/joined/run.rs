@@ -144,7 +144,8 @@ impl Run {
             output.waits_for(Phase::Bytes);
             let entries = pair[0]..pair[1];
             let mut read = self.columns_of(&entries).await?;
-            let (mut columns, left_out) = (Vec::with_capacity(self.shown.len()), Vec::new());
+            let mut columns = Vec::with_capacity(self.shown.len());
+            let left_out = Vec::new();
             for (number, (name, place)) in self.shown.iter().enumerate() {
                 let array = &mut read[place.part][place.at];
                 let again = self.shown[number + 1..].iter().any(|(_, other)| other == place);

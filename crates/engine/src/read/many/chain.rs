@@ -130,7 +130,8 @@ fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<TableLocation>> {
             let error = Error::new(ErrorKind::NotFound, what).with_url(own.to_string());
             return Err(error.with_advice(format!("both would be {url}")));
         }
-        let (path, count) = (Some(link.tree.clone()), link.entries);
+        let path = Some(link.tree.clone());
+        let count = link.entries;
         places.push(TableLocation { url, path, count, ..TableLocation::default() });
     }
     Ok(places)
@@ -150,14 +151,17 @@ impl Chain {
             let start = starts[starts.len() - 1];
             starts.push(start.saturating_add(link.count.unwrap_or(0)));
         }
-        let (session, name) = (session.clone(), name.into());
+        let session = session.clone();
+        let name = name.into();
         Chain { inner: Arc::new(Inner { session, name, aliases, friends, links, starts, lead }) }
     }
 
     /// One table as a chain, to be read with chains.
     pub(crate) fn of_one(session: &Session, table: &Arc<dyn Table>) -> Self {
-        let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
-        let (open, count) = (Some(table.clone()), Some(table.num_entries()));
+        let url = table.file().url().to_owned();
+        let path = Some(table.path().to_owned());
+        let open = Some(table.clone());
+        let count = Some(table.num_entries());
         let links = vec![TableLocation { url, path, open, count, ..TableLocation::default() }];
         let friends = FriendList::default();
         Chain::new(session, table.path(), Vec::new(), friends, links, table.clone())
@@ -225,8 +229,7 @@ impl Chain {
             ColumnSpec::Requested(chosen) => chosen.clone(),
             _ => lead.requests(),
         };
-        let (chain, friends) = (self.clone(), friends.into());
-        ChainColumns { chain, friends, chosen, lead }
+        ChainColumns { chain: self.clone(), friends: friends.into(), chosen, lead }
     }
 
     /// A friend as it is beside the first table.
@@ -356,13 +359,14 @@ impl ChainColumns {
             cut: cut.cloned(),
             on_error: OnError::Raise,
         };
-        let (session, remote) =
-            (self.chain.inner.session.clone(), self.lead.file().remote().clone());
+        let session = self.chain.inner.session.clone();
+        let remote = self.lead.file().remote().clone();
         let empty: Vec<(String, Array)> = self.lead.empty();
         let types = ColumnTypes::of(TypeRule::Common, &self.lead.types());
         Batches::start(&remote, async move |mut output: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
-            let (columns, left_out) = (Vec::new(), Vec::new());
+            let columns = Vec::new();
+            let left_out = Vec::new();
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
             let mut parts = ScanBatches::new(session, places, scan).with_types(types);
             while let Some(part) = parts.next_unreported().await {
@@ -566,7 +570,8 @@ fn link_of(starts: &[u64], entry: u64) -> usize {
 /// A batch with its entries counted from another beginning.
 fn shifted(mut batch: Batch, first: u64) -> Batch {
     let entry_offset = |run: Range<u64>| run.start + first..run.end + first;
-    let (entries, survivors) = (batch.entries.clone(), batch.survivors.take());
+    let entries = batch.entries.clone();
+    let survivors = batch.survivors.take();
     batch.entries = entry_offset(entries);
     batch.survivors = survivors.map(|runs| runs.into_iter().map(entry_offset).collect());
     batch

@@ -168,7 +168,8 @@ pub struct OpenAhead {
 
 impl OpenAhead {
     pub(crate) fn new(session: Session, places: Vec<TableLocation>) -> Self {
-        let (hints, is_one) = (MetadataHints::default(), places.len() == 1);
+        let hints = MetadataHints::default();
+        let is_one = places.len() == 1;
         OpenAhead { session, places: places.into(), opening: Ahead::new(), hints, is_one }
     }
 
@@ -177,7 +178,8 @@ impl OpenAhead {
         let opens_max = self.session.config().opens_max;
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
-            let (session, hints) = (self.session.clone(), self.hints.clone());
+            let session = self.session.clone();
+            let hints = self.hints.clone();
             let speculation = match self.is_one {
                 true => Speculation::Eager,
                 false => Speculation::Learned(hints.clone()),
@@ -274,7 +276,8 @@ impl ScanBatches {
             if let Some(present) = &mut self.present {
                 match present.next(&self.scan, &mut self.left_out, reported).await {
                     Some(Ok(batch)) => {
-                        let (file, url) = (present.file, present.url.clone());
+                        let file = present.file;
+                        let url = present.url.clone();
                         return Some(match self.types.convert(batch) {
                             Ok(batch) => Ok(ScanBatch { file, url, batch }),
                             Err(error) => Err(self.give_up(error)),
@@ -322,7 +325,8 @@ impl ScanBatches {
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let (session, scan) = (self.session.clone(), self.scan.clone());
+            let session = self.session.clone();
+            let scan = self.scan.clone();
             let hints = self.hints.clone();
             let work = async move { begin(session, file, place, scan, urgent, &hints).await };
             self.opening.push(self.session.remote().trace(), work);
@@ -372,7 +376,9 @@ impl Started {
                 Ok(step) => step?,
                 Err(error) => return Some(Err(error)),
             };
-            let (cut, end, columns) = (self.source.cut(), step.end, self.source.columns());
+            let cut = self.source.cut();
+            let end = step.end;
+            let columns = self.source.columns();
             match columns.start_where(cut, step, Step::Whole, self.rank()).await {
                 Ok(mut batches) => match batches.next().await {
                     // A cut has left nothing.
@@ -415,8 +421,10 @@ impl Started {
         });
         self.left.start = end;
         self.searching = false;
-        let (left, rank) = (self.left.clone(), self.rank());
-        let (columns, cut) = (self.source.columns(), self.source.cut());
+        let left = self.left.clone();
+        let rank = self.rank();
+        let columns = self.source.columns();
+        let cut = self.source.cut();
         match columns.start_where(cut, left, scan.step, rank).await {
             Ok(batches) => self.batches = batches,
             // Found again by the next step.
@@ -454,7 +462,8 @@ async fn begin(
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Begun> {
-    let (url, path) = (place.url.clone(), place.path.clone());
+    let url = place.url.clone();
+    let path = place.path.clone();
     let may_leave_out = matches!(scan.on_error, OnError::Report(_));
     match start(session, file, place, scan, urgent, hints).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
@@ -498,7 +507,9 @@ async fn start(
     let entries = place.entries(&scan);
     let end = entries.end.min(source.columns().num_entries());
     let left = entries.start.min(end)..end;
-    let (url, turn, searching) = (place.url, Duration::ZERO, false);
+    let url = place.url;
+    let turn = Duration::ZERO;
+    let searching = false;
     Ok(Started { file, url, source, left, batches, searching, metadata_bytes, opening_took, turn })
 }
 
@@ -532,7 +543,8 @@ async fn read(
 ) -> Result<(Expressions, Batches)> {
     let source = session.expressions(table, friends, &scan.wanted, scan.cut.as_ref()).await;
     let source = source.map_err(|error| error.with_url(&*place.url))?;
-    let (entries, columns) = (place.entries(scan), source.columns());
+    let entries = place.entries(scan);
+    let columns = source.columns();
     let batches = columns.start_where(source.cut(), entries, scan.step, rank).await?;
     Ok((source, batches))
 }

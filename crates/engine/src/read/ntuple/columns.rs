@@ -178,7 +178,7 @@ impl Columns for RNTupleColumns {
             let pieces = plan.items.iter().flat_map(|item| {
                 item.pieces.iter().map(|piece| (item.column, Some(&piece.range), piece.decoded))
             });
-            Ok(vec![ReadFootprint::new((self.file().url(), self.path()), names, pieces)])
+            Ok(vec![ReadFootprint::new(self.file().url(), self.path(), names, pieces)])
         }
         .boxed()
     }

@@ -80,8 +80,10 @@ impl RNTuple {
         // The directories in front of a slash may have cycles of their own.
         let name_at = path.rfind('/').map_or(0, |at| at + 1);
         let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
-        let (asked, path) = (path.into(), path[..end].into());
-        let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
+        let asked = path.into();
+        let path = path[..end].into();
+        let ntuple = Arc::new(ntuple);
+        let clusters = Mutex::default();
         RNTuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, list, clusters }) }
     }
 
@@ -347,7 +349,9 @@ impl RNTuple {
 
     fn fields(&self, columns: Vec<FieldColumn>) -> Fields {
         let Inner { file, path, ntuple, .. } = &*self.inner;
-        let (ntuple, path, url) = (ntuple.clone(), path.clone(), file.url().to_owned());
+        let ntuple = ntuple.clone();
+        let path = path.clone();
+        let url = file.url().to_owned();
         Fields { ntuple, path, url, columns: columns.into(), shares: None }
     }
 

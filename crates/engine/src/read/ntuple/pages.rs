@@ -78,10 +78,14 @@ impl Source for Fields {
 
     fn decoder(&self, item: &mut Item<Pages>) -> Decoder {
         let Pages { cluster, number, uses } = &mut item.locator;
-        let (cluster, uses) = (cluster.clone(), std::mem::take(uses));
-        let (columns, column) = (self.columns.clone(), item.column);
+        let cluster = cluster.clone();
+        let uses = std::mem::take(uses);
+        let columns = self.columns.clone();
+        let column = item.column;
         let place = format!("{}/{}/cluster {number}", self.path, columns[column].name);
-        let (ntuple, url, entries) = (self.ntuple.clone(), self.url.clone(), item.entries.clone());
+        let ntuple = self.ntuple.clone();
+        let url = self.url.clone();
+        let entries = item.entries.clone();
         Box::new(move |Arrived { bytes, places, .. }, codecs| {
             let mut pieces = bytes.into_iter();
             let pages: Vec<(PageUse, Bytes)> =
@@ -125,7 +129,8 @@ impl Source for Fields {
             let clusters = shares.clusters.iter().enumerate();
             let mut holding = clusters.filter(|(_, cluster)| cluster.entries.end > entries.start);
             if let Some(cluster) = holding.next().filter(|_| !runs.is_empty()) {
-                let (schema, position) = (&self.ntuple.schema, Some(shares.position));
+                let schema = &self.ntuple.schema;
+                let position = Some(shares.position);
                 let starts = &shares.batches;
                 cluster_items(schema, &self.columns, cluster, starts, &runs, position, &mut items)
                     .map_err(|error| error.within(&self.path).located(&*self.url))?;

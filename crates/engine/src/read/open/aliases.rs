@@ -45,7 +45,8 @@ pub(crate) async fn alias(
     name: &str,
 ) -> Result<Option<Definition>> {
     let Some(formula) = alias_of(&**scope.table, name) else { return Ok(None) };
-    let (formula, within) = (Formula::parse_in(&formula, Grammar::Root)?, [name.to_owned()]);
+    let formula = Formula::parse_in(&formula, Grammar::Root)?;
+    let within = [name.to_owned()];
     let mut reads = FormulaReads::default();
     let program = reads.program(session, scope, formula, &within).await?;
     let columns = reads.into_requests();

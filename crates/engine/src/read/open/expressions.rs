@@ -59,7 +59,8 @@ async fn computed(
     if meanings.iter().all(is_plain) {
         return Ok((ColumnSpec::Named(texts.to_vec()), None));
     }
-    let (mut reads, mut wanted) = (FormulaReads::default(), Vec::<Wanted>::new());
+    let mut reads = FormulaReads::default();
+    let mut wanted = Vec::<Wanted>::new();
     for (text, meaning) in meanings {
         let formula = match meaning {
             Meaning::Columns(found) => {

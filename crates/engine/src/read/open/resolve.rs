@@ -140,7 +140,8 @@ pub(crate) async fn resolve(
     } else if columns.is_empty() && !is_glob(column) {
         return Err(list.no_such(column, None).with_url(friend.table.file().url()));
     }
-    let (name, table) = (&friend.name, first_table(&friend.table));
+    let name = &friend.name;
+    let table = first_table(&friend.table);
     let of_friend =
         |column| ResolvedColumn { friend: Some(name.clone()), table: table.clone(), column };
     Ok(columns.into_iter().map(of_friend).collect())
@@ -223,7 +224,8 @@ impl<'a> NameResolver<'a> {
                 return if concerned { Err(error) } else { Ok(resolver) };
             }
         };
-        let (mut named, mut searched) = (Vec::new(), false);
+        let mut named = Vec::new();
+        let mut searched = false;
         for name in unknown {
             let prefixed = places.iter().filter(|place| column_of_place(name, place).is_some());
             let before = named.len();

@@ -142,7 +142,8 @@ mod tests {
         let mut ready = Ready::default();
         // An array of 4 MB, which is written from its beginning.
         let array = vec![7u8; 4 << 20];
-        let (start, end) = (array.as_ptr().addr(), array.as_ptr().addr() + array.len());
+        let start = array.as_ptr().addr();
+        let end = array.as_ptr().addr() + array.len();
         ready.make(start..end, 1000);
         let until = ready.until;
         assert!(until >= start + BYTES_TOGETHER && until <= end);

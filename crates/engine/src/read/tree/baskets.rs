@@ -69,9 +69,12 @@ impl Source for Baskets {
     }
 
     fn decoder(&self, item: &mut Item<usize>) -> Decoder {
-        let (tree, column) = (self.tree.clone(), self.columns[item.column].clone());
-        let (path, url) = (self.tree_path.clone(), self.url.clone());
-        let (basket, entries) = (item.locator, item.entries.clone());
+        let tree = self.tree.clone();
+        let column = self.columns[item.column].clone();
+        let path = self.tree_path.clone();
+        let url = self.url.clone();
+        let basket = item.locator;
+        let entries = item.entries.clone();
         let range = item.pieces.first().map(|piece| piece.range.clone());
         Box::new(move |arrived, codecs| {
             let one = OneBasket { tree: &tree, column: &column, basket, entries: &entries };
@@ -188,7 +191,8 @@ fn counts_of(entries: &Range<u64>, counts: &[Counts]) -> Result<Array> {
     let mut parts = Vec::with_capacity(counts.len());
     let mut covered = entries.start;
     for (held, array) in counts {
-        let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
+        let from = entries.start.max(held.start);
+        let to = entries.end.min(held.end);
         if from == covered && from < to {
             parts.push(array.slice((from - held.start) as usize..(to - held.start) as usize));
             covered = to;

@@ -227,7 +227,7 @@ impl Columns for TreeColumns {
             let pieces = plan.items.iter().map(|item| {
                 (item.column, item.pieces.first().map(|piece| &piece.range), item.decoded)
             });
-            Ok(vec![ReadFootprint::new((self.file().url(), self.path()), names, pieces)])
+            Ok(vec![ReadFootprint::new(self.file().url(), self.path(), names, pieces)])
         }
         .boxed()
     }
@@ -273,7 +273,8 @@ impl Columns for TreeColumns {
         step: u64,
         learning: Learning,
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
-        let (mut first, mut second) = (BTreeMap::new(), Vec::new());
+        let mut first = BTreeMap::new();
+        let mut second = Vec::new();
         for column in &self.columns {
             if !first.entry(column.branch).or_insert(column).is(column) {
                 second.push(column);

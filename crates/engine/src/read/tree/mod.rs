@@ -50,7 +50,8 @@ impl Tree {
         let interpretations = Mutex::new(vec![None; tree.branches.len()]);
         let path = path.split(';').next().unwrap_or(path);
         let friends = FriendList::new(file.clone(), path, tree.friends.clone());
-        let (path, tree) = (path.into(), Arc::new(tree));
+        let path = path.into();
+        let tree = Arc::new(tree);
         Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
     }
 

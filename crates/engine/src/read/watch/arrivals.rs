@@ -88,10 +88,12 @@ impl Arrivals {
 
     /// A range in parts, from its first byte on; absent parts are requested with [`Arrivals::ask`].
     pub(super) fn add_parts(&mut self, index: usize, start: u64, parts: Vec<Part>) -> Vec<Want> {
-        let (parts_here, reservations) = (Vec::new(), Vec::new());
+        let parts_here = Vec::new();
+        let reservations = Vec::new();
         let mut incomplete =
             Incomplete { parts: parts_here, lacking: 0, ways: Ways::default(), reservations };
-        let (mut wants, mut at) = (Vec::new(), start);
+        let mut wants = Vec::new();
+        let mut at = start;
         for (part, what) in parts.into_iter().enumerate() {
             let owner = |bytes: usize| Owner { index, part, range: at..at + bytes as u64 };
             let (held, bytes) = match what {
@@ -101,7 +103,8 @@ impl Arrivals {
                     (Some(bytes), length)
                 }
                 Part::Coming(receiver, within) => {
-                    let (owner, bytes) = (owner(within.len()), within.len());
+                    let owner = owner(within.len());
+                    let bytes = within.len();
                     self.predicted.push(Predicted { owner, within, receiver });
                     (None, bytes)
                 }

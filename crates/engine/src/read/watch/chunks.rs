@@ -312,7 +312,8 @@ impl Chunks {
         }
         let from = self.ahead.iter().map(|(column, number)| (*column, *number));
         let order = |_: u32, _: u32, unit: &Unit| (unit.entry, unit.range.start);
-        let (mut more, mut bytes) = (Vec::new(), self.expected_bytes);
+        let mut more = Vec::new();
+        let mut bytes = self.expected_bytes;
         for (column, number, unit) in self.table.in_order(from, order) {
             if bytes + unit.bytes() > bound {
                 break;
@@ -419,7 +420,8 @@ mod tests {
             for together in chunks.chunks(4) {
                 let clients: Vec<u64> = together.iter().map(|_| self.open()).collect();
                 for (client, chunk) in clients.iter().zip(together) {
-                    let (first, stop) = (chunk * entries, (chunk + 1) * entries);
+                    let first = chunk * entries;
+                    let stop = (chunk + 1) * entries;
                     self.ask(*client, first / 10..stop.div_ceil(10).min(BASKETS));
                 }
                 clients.iter().for_each(|client| self.answer(*client));

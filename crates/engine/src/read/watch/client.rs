@@ -65,7 +65,8 @@ pub struct Answering {
 impl Client {
     /// A client with a number of its own.
     pub fn new(shared: Arc<Shared>, number: u64, only_reads: bool) -> Arc<Self> {
-        let (opened, reader) = (Instant::now(), Mutex::default());
+        let opened = Instant::now();
+        let reader = Mutex::default();
         Arc::new(Client { shared, number, opened, only_reads, reader })
     }
 
@@ -90,7 +91,9 @@ impl Client {
 
     /// The client asks for ranges.
     pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> ClientRead {
-        let (mut advice, mut ends, mut is_at_end) = (Advice::default(), BTreeSet::new(), false);
+        let mut advice = Advice::default();
+        let mut ends = BTreeSet::new();
+        let mut is_at_end = false;
         let mut reader = self.reader.lock();
         reader.unanswered += 1;
         let answering = Answering { client: self.clone(), ranges: ranges.to_vec() };
@@ -102,7 +105,8 @@ impl Client {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
             Some(places) => {
                 reader.read(places, &mut chunks, ranges);
-                let (now, way) = (self.opened.elapsed(), self.shared.way());
+                let now = self.opened.elapsed();
+                let way = self.shared.way();
                 for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
                     advice.add(table.asked(chunks, now, way));
                     ends.append(&mut chunks.ends(self.number));
@@ -129,7 +133,8 @@ impl Reader {
         self.tables.extend(places.tables.iter().map(table));
         let habit = |table: &Arc<TablePlaces>| shared.habits.load(&shared.notes, table);
         let habits: Vec<Option<Habit>> = places.tables.iter().map(habit).collect();
-        let (early, mut chunks) = (std::mem::take(&mut self.early), shared.chunks.lock());
+        let early = std::mem::take(&mut self.early);
+        let mut chunks = shared.chunks.lock();
         self.read(places, &mut chunks, &early);
         let tables = self.tables.iter_mut().zip(&mut *chunks).zip(habits);
         for ((table, chunks), habit) in tables {
@@ -185,7 +190,8 @@ impl Answering {
     /// The client receives the bytes of range number `index`.
     pub fn has_come(&self, index: usize, bytes: &Bytes) {
         let Client { shared, reader, .. } = &*self.client;
-        let (Some(places), Some(range)) = (shared.places(), self.ranges.get(index)) else { return };
+        let Some(places) = shared.places() else { return };
+        let Some(range) = self.ranges.get(index) else { return };
         reader.lock().keep(places, shared, range, bytes);
     }
 
@@ -198,14 +204,17 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         let Client { shared, opened, reader, .. } = &*self.client;
-        let (mut advice, mut is_at_end) = (Advice::default(), false);
+        let mut advice = Advice::default();
+        let mut is_at_end = false;
         let predicted = {
             let mut reader = reader.lock();
             reader.unanswered -= 1;
             if reader.unanswered > 0 {
                 return;
             }
-            let (now, way, mut chunks) = (opened.elapsed(), shared.way(), shared.chunks.lock());
+            let now = opened.elapsed();
+            let way = shared.way();
+            let mut chunks = shared.chunks.lock();
             for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
                 advice.add(table.answered(chunks, now, way));
                 is_at_end |= table.is_at_end(chunks);
@@ -231,7 +240,8 @@ impl Drop for Client {
                 habits.save(notes, table, Habit::of(table, &columns, bytes));
             }
         }
-        let (mut advice, mut chunks) = (Advice::default(), chunks.lock());
+        let mut advice = Advice::default();
+        let mut chunks = chunks.lock();
         for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
             advice.add(table.leave(chunks));
         }

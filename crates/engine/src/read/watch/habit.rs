@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn habits_are_kept_without_a_store() {
         let table = |name: String| TablePlaces { names: vec![name], ..TablePlaces::default() };
-        let (habits, notes) = (Habits::default(), Notes::default());
+        let habits = Habits::default();
+        let notes = Notes::default();
         let of = |number: usize| Habit { columns: Vec::new(), bytes: number as u64 };
         for number in 0..=KEPT_MAX {
             habits.clone().save(&notes, &table(format!("t{number}")), of(number));

@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn one_basket_of_each_column_is_kept() {
-        let (places, total) = (places(), KeptTotal::default());
+        let places = places();
+        let total = KeptTotal::default();
         let mut last = LastBaskets::default();
         let keep = |last: &mut LastBaskets, range: &Range<u64>| {
             let bytes = Bytes::from(vec![1; (range.end - range.start) as usize]);
@@ -151,7 +152,8 @@ mod tests {
     /// Regression: each client kept up to 8 MiB that counted in no budget.
     #[test]
     fn the_baskets_of_all_clients_are_bounded() {
-        let (places, total) = (places(), KeptTotal::default());
+        let places = places();
+        let total = KeptTotal::default();
         let mut clients: Vec<LastBaskets> = Vec::new();
         for _ in 0..5 {
             let mut last = LastBaskets::default();

@@ -127,8 +127,10 @@ impl Watches {
         if let Some(opening) = there.filter(|_| may_share) {
             return opening;
         }
-        let (session, name) = (session.clone(), address.to_owned());
-        let (tally, engine) = (self.tally.of_file(), self.engine.clone());
+        let session = session.clone();
+        let name = address.to_owned();
+        let tally = self.tally.of_file();
+        let engine = self.engine.clone();
         let next = NextFile::new(self, &session, address);
         let opening = async move {
             let how = (cache_use, is_guess);
@@ -181,7 +183,8 @@ impl Watched {
     /// A handle that keeps the same file open. Nothing is fetched ahead for it.
     #[must_use]
     pub fn keeper(&self) -> Self {
-        let (shared, opening) = (self.client.shared().clone(), self.opening.clone());
+        let shared = self.client.shared().clone();
+        let opening = self.opening.clone();
         Watched { client: shared.client(true), has_asked: false, opening }
     }
 

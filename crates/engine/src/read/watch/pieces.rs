@@ -95,9 +95,13 @@ impl Pieces {
             if range.is_empty() || self.overlapping(&range).next().is_some() {
                 continue;
             }
-            let (orders, state) = (orders.clone(), State::Coming(Vec::new()));
-            let (position, end) = (added.len(), range.end);
-            let (is_used, is_shared, claims) = (false, false, 1);
+            let orders = orders.clone();
+            let state = State::Coming(Vec::new());
+            let position = added.len();
+            let end = range.end;
+            let is_used = false;
+            let is_shared = false;
+            let claims = 1;
             let piece = Piece { end, orders, position, state, is_used, claims, is_shared };
             self.by_start.insert(range.start, piece);
             added.push(range);
@@ -144,7 +148,8 @@ impl Pieces {
     /// predicted for another one. Returns the bytes of the ranges that no client has read, and the
     /// bytes received from servers for these.
     pub fn give_up(&mut self, ranges: &[Range<u64>]) -> (u64, u64) {
-        let (mut dropped, mut fetched) = (0, 0);
+        let mut dropped = 0;
+        let mut fetched = 0;
         for range in ranges {
             let Some(piece) = self.by_start.get_mut(&range.start) else { continue };
             if piece.end != range.end {
@@ -173,7 +178,8 @@ impl Pieces {
     /// end is kept only for other clients: those for which it is predicted and, where it begins at
     /// one of the offsets `shared`, a second one.
     pub fn read(&mut self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
-        let (mut parts, mut at) = (Vec::new(), range.start);
+        let mut parts = Vec::new();
+        let mut at = range.start;
         let starts: Vec<u64> = self.overlapping(range).collect();
         for start in starts {
             let Some(piece) = self.by_start.get_mut(&start) else { continue };
@@ -215,7 +221,8 @@ impl Pieces {
 
     /// The parts of a range that are not fetched ahead, or have not arrived yet.
     pub fn not_here(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let (mut parts, mut at) = (Vec::new(), range.start);
+        let mut parts = Vec::new();
+        let mut at = range.start;
         for start in self.overlapping(range) {
             let Some(piece) = self.by_start.get(&start) else { continue };
             let end = piece.end.min(range.end);
@@ -277,7 +284,8 @@ mod tests {
         let want = Want { range: 10..20, cost: 10, urgency: Urgency::Demand, order: 0 };
         let delivery = file.want(vec![want]).next().await.unwrap().unwrap();
 
-        let (short, long) = (10..20, 10..50);
+        let short = 10..20;
+        let long = 10..50;
         let (orders, _receiver) = mpsc::unbounded_channel();
         let mut pieces = Pieces::default();
         assert_eq!(pieces.expect(vec![short.clone()], &orders), std::slice::from_ref(&short));

@@ -174,7 +174,8 @@ impl Places {
 
     /// The baskets and pages of which some bytes are in a range, by offset.
     pub fn within(&self, range: &Range<u64>) -> impl Iterator<Item = StoredAt> + '_ {
-        let (start, end) = (range.start, range.end);
+        let start = range.start;
+        let end = range.end;
         let first = self.index.partition_point(|place| place.offset <= start).saturating_sub(1);
         let from_first = self.index[first..].iter();
         from_first.take_while(move |place| place.offset < end).filter_map(move |at| {
@@ -206,7 +207,10 @@ mod tests {
             let found = places.within(&range);
             found.map(|place| (place.table, place.column, place.number)).collect()
         };
-        let (a, b, c, d) = ((0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 2, 0));
+        let a = (0, 0, 0);
+        let b = (0, 1, 0);
+        let c = (0, 0, 1);
+        let d = (1, 2, 0);
         assert_eq!(within(0..1000), [d, a, b, c]);
         assert_eq!(within(199..201), [a, b]);
         assert_eq!(within(100..200), [a]);

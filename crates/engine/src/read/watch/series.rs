@@ -71,8 +71,8 @@ impl Series {
         let same_length = with_number(address, start..end, -1)?;
         // In front of `10` is `09` or `9`.
         let shorter = address.get(start..end)?.starts_with('1').then(|| {
-            let (mut shorter, digit) = (same_length.clone(), start);
-            (shorter.remove(digit) == '0').then_some(shorter)
+            let mut shorter = same_length.clone();
+            (shorter.remove(start) == '0').then_some(shorter)
         });
         [Some(same_length), shorter.flatten()].into_iter().flatten().find(|name| self.has(name))
     }
@@ -82,7 +82,8 @@ impl Series {
 /// token may be valid for this file only, and for an address with several locations.
 fn numbers(address: &str) -> Vec<(usize, usize)> {
     let name = address.rfind('/').map_or(address.len(), |slash| slash + 1);
-    let (mut numbers, mut start) = (Vec::new(), None);
+    let mut numbers = Vec::new();
+    let mut start = None;
     if address.contains(['?', '#', '|']) {
         return numbers;
     }
@@ -101,7 +102,8 @@ fn numbers(address: &str) -> Vec<(usize, usize)> {
 
 /// The address with a number changed by `step`, with at least as many digits.
 fn with_number(address: &str, number: std::ops::Range<usize>, step: i64) -> Option<String> {
-    let (before, digits) = (address.get(..number.start)?, address.get(number.clone())?);
+    let before = address.get(..number.start)?;
+    let digits = address.get(number.clone())?;
     let value = digits.parse::<u64>().ok()?.checked_add_signed(step)?;
     let behind = address.get(number.end..)?;
     Some(format!("{before}{value:0width$}{behind}", width = digits.len()))

@@ -107,7 +107,7 @@ impl Shared {
         // `CacheUse::Only` forbids to fetch bytes, and `CacheUse::Off` to keep them: no read ahead.
         let may_read_ahead = matches!(cache_use, CacheUse::Usual | CacheUse::Verified);
         let stored = match may_read_ahead {
-            true => session.open_bytes_speculatively(address, (cache_use, is_guess)).await?,
+            true => session.open_bytes_speculatively(address, cache_use, is_guess).await?,
             false => None,
         };
         let shared = match stored {
@@ -117,8 +117,9 @@ impl Shared {
         let shared = match shared {
             Some(shared) => shared,
             None => {
-                let bytes = session.open_bytes(address, (cache_use, is_guess)).await?;
-                let (known, notes) = (bytes.known.clone(), bytes.profiles.notes());
+                let bytes = session.open_bytes(address, cache_use, is_guess).await?;
+                let known = bytes.known.clone();
+                let notes = bytes.profiles.notes();
                 let shared = Shared::new(bytes.remote.clone(), known, notes, tally, engine);
                 if may_read_ahead {
                     let decoders = session.decoders().clone();
@@ -143,7 +144,8 @@ impl Shared {
         engine: &EngineShared,
     ) -> Result<Option<Arc<Self>>> {
         let file = stored.file.clone();
-        let (remote, known) = (file.remote().clone(), file.inner.known.clone());
+        let remote = file.remote().clone();
+        let known = file.inner.known.clone();
         let shared = Shared::new(remote, known, file.profiles().notes(), tally.clone(), engine);
         // Where some metadata are not stored, they are read once the server has answered.
         if let Some(Ok(places)) = Places::of_file(&file).now_or_never() {
@@ -267,7 +269,8 @@ impl Shared {
     /// The parts of a range that a client reads. Baskets that begin at `shared` offsets are read by
     /// two clients.
     pub fn parts(&self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
-        let (mut parts, known) = (Vec::new(), self.known.lock().clone());
+        let mut parts = Vec::new();
+        let known = self.known.lock().clone();
         for part in self.pieces.lock().read(range, shared) {
             match part {
                 Part::Here(bytes, first_used) => {
@@ -287,7 +290,8 @@ impl Shared {
 
     /// A range of which nothing is predicted, in parts: metadata that are here, and absent bytes.
     fn without_metadata(&self, range: Range<u64>, known: &Known) -> Vec<Part> {
-        let (mut parts, mut at) = (Vec::new(), range.start);
+        let mut parts = Vec::new();
+        let mut at = range.start;
         for gap in known.missing(range.clone()).into_iter().chain([range.end..range.end]) {
             let (here, absent) = match known.get(at..gap.start) {
                 Some(bytes) => (bytes, gap.clone()),

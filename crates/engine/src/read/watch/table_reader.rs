@@ -139,7 +139,8 @@ mod tests {
                 Unit { range: start..start + BYTES, entry: number * 10 }
             };
             let column = |column| (0..80).map(|number| unit(column, number)).collect();
-            let (columns, cluster_starts) = ((0..5).map(column).collect(), Vec::new());
+            let columns = (0..5).map(column).collect();
+            let cluster_starts = Vec::new();
             let table = TablePlaces { columns, cluster_starts, ..TablePlaces::default() };
             let table = Arc::new(table);
             let chunks = Chunks::new(table.clone());
@@ -234,7 +235,8 @@ mod tests {
     /// this client had read them, until the file was closed.
     #[test]
     fn what_is_fetched_ahead_for_a_client_and_for_chunks_is_not_kept_once_read() {
-        let (mut world, mut pieces) = (World::new(), Pieces::default());
+        let mut world = World::new();
+        let mut pieces = Pieces::default();
         let (orders, _receiver) = mpsc::unbounded_channel();
         let follow = |pieces: &mut Pieces, advice: Advice| {
             pieces.expect(advice.fetch, &orders);

@@ -140,7 +140,8 @@ impl Tally {
 impl Sums {
     fn used(&self) -> Used {
         let load = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
-        let (metadata, predicted) = (load(&self.metadata), load(&self.predicted));
+        let metadata = load(&self.metadata);
+        let predicted = load(&self.predicted);
         let demanded = load(&self.demanded);
         Used {
             reads: load(&self.reads),

@@ -348,7 +348,8 @@ mod tests {
         a.append(&lists(&[1])).unwrap();
         let taken = a.nbytes() + b.nbytes();
         assert_eq!(taken, 2 * 3 * 8 + 3 * 8 + 2 * 8, "items, three offsets, a zero each");
-        let (a, b) = (a.whole(), b.whole());
+        let a = a.whole();
+        let b = b.whole();
         assert_eq!(b, lists(&[2, 0, 1]));
         assert_eq!(offsets(&a), offsets(&b));
         let shared = |array| Arc::as_ptr(offsets(array).shared().unwrap());
@@ -365,7 +366,9 @@ mod tests {
         b.append(&lists(&[1, 1])).unwrap();
         a.append(&lists(&[1, 4])).unwrap();
         c.append(&lists(&[2, 0, 1, 4])).unwrap();
-        let (a, b, c) = (a.whole(), b.whole(), c.whole());
+        let a = a.whole();
+        let b = b.whole();
+        let c = c.whole();
         assert_eq!(&offsets(&a)[..], [0, 2, 2, 3, 7]);
         assert_eq!(&offsets(&b)[..], [0, 2, 5, 6, 7]);
         assert!(offsets(&b).shared().is_none());

@@ -197,7 +197,8 @@ fn bools(left: Side<'_>, right: Side<'_>, each: fn(bool, bool) -> bool) -> Compu
 /// Integers are compared exactly, whatever their types; with floats in the common type of both.
 fn compared(operation: Binary, left: Side<'_>, right: Side<'_>) -> Vec<bool> {
     fn of<T: Cast>(operation: Binary, left: Side<'_>, right: Side<'_>) -> Vec<bool> {
-        let (left, right) = (T::cast(left), T::cast(right));
+        let left = T::cast(left);
+        let right = T::cast(right);
         match operation {
             Binary::Less => left.zip(&right, |a, b| a < b),
             Binary::LessEqual => left.zip(&right, |a, b| a <= b),

@@ -98,7 +98,8 @@ fn zip(mut parts: Vec<Part<'_>>, lengths: Lengths, kernel: Kernel<'_>) -> Comput
         }
     }
     let mut entries = None;
-    let (mut has_missing, mut has_lists) = (false, false);
+    let mut has_missing = false;
+    let mut has_lists = false;
     for array in parts.iter().filter_map(Part::array) {
         if *entries.get_or_insert(array.len()) != array.len() {
             return Err("has columns of different numbers of entries".to_owned());
@@ -197,7 +198,8 @@ fn with_missing(
             is_there.iter_mut().zip(index).for_each(|(there, at)| *there &= *at >= 0);
         }
     }
-    let (mut index, mut count) = (Vec::with_capacity(entries), 0);
+    let mut index = Vec::with_capacity(entries);
+    let mut count = 0;
     for there in &is_there {
         index.push(if *there { count } else { -1 });
         count += i64::from(*there);

@@ -283,7 +283,8 @@ fn chosen(condition: Side<'_>, yes: Side<'_>, no: Side<'_>) -> Computed<Numbers>
     }
     let number = holding(&[yes, no])?;
     let length = [condition, yes, no].iter().find_map(|side| side.len()).unwrap_or(1);
-    let (condition, sides) = (condition.truths(), [yes, no]);
+    let condition = condition.truths();
+    let sides = [yes, no];
     Ok(of_whole!(number, T => T::numbers(of::<T>(&condition, length, sides)), {
         match number {
             Number::F32 => Numbers::F32(of(&condition, length, sides)),

@@ -72,7 +72,8 @@ fn within(array: Array, axes: &[Axis]) -> Computed<Array> {
         return within(taken(lists.content, places.into_iter()), rest);
     }
     let Axis::Slice(first, last, step) = *axis else { return Ok(array) };
-    let (mut offsets, mut places) = (vec![0i64], Vec::new());
+    let mut offsets = vec![0i64];
+    let mut places = Vec::new();
     for entry in 0..entries {
         let items = lists.at(entry);
         sliced(items.len() as i64, first, last, step, &mut |at| {
@@ -164,9 +165,11 @@ fn picked(array: Array, by: Array) -> Computed<Array> {
 }
 
 fn masked(array: &Array, lists: Lists<'_>, by: Lists<'_>, mask: &[u8]) -> Computed<Array> {
-    let (mut offsets, mut places) = (vec![0i64], Vec::new());
+    let mut offsets = vec![0i64];
+    let mut places = Vec::new();
     for entry in 0..array.len() {
-        let (items, bits) = (lists.at(entry), by.at(entry));
+        let items = lists.at(entry);
+        let bits = by.at(entry);
         if items.len() != bits.len() {
             return Err(different(items.len(), bits.len()));
         }
@@ -181,7 +184,8 @@ fn placed(array: &Array, lists: Lists<'_>, by: Lists<'_>, numbers: &Numbers) -> 
         return Err("has an index of floats".to_owned());
     }
     let numbers = i64::cast(Side::All(numbers));
-    let (mut offsets, mut places) = (vec![0i64], Vec::new());
+    let mut offsets = vec![0i64];
+    let mut places = Vec::new();
     for entry in 0..array.len() {
         let items = lists.at(entry);
         for at in by.at(entry) {
@@ -201,7 +205,8 @@ fn placed(array: &Array, lists: Lists<'_>, by: Lists<'_>, numbers: &Numbers) -> 
 fn deeper(array: &Array, lists: Lists<'_>, by: Lists<'_>) -> Computed<Array> {
     let mut offsets = vec![0i64];
     for entry in 0..array.len() {
-        let (items, others) = (lists.at(entry).len(), by.at(entry).len());
+        let items = lists.at(entry).len();
+        let others = by.at(entry).len();
         if items != others {
             return Err(different(items, others));
         }

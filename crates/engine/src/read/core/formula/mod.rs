@@ -185,7 +185,8 @@ pub(crate) struct Expression {
 impl Expression {
     /// The expression that is a column of this name.
     pub fn column(name: &str) -> Expression {
-        let (text, columns) = (name.to_owned(), vec![name.to_owned()]);
+        let text = name.to_owned();
+        let columns = vec![name.to_owned()];
         let root = Node::Column(0);
         let formula = Formula { text, root, grammar: Grammar::Root, columns: columns.clone() };
         Expression { columns, program: Arc::new(Program::of(Arc::new(formula))) }

@@ -130,7 +130,8 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
             return Ok(Numbers::I64(all.collect::<Option<_>>().ok_or(OVERFLOW)?));
         }
     }
-    let (left, right) = (f64::cast(left), f64::cast(right));
+    let left = f64::cast(left);
+    let right = f64::cast(right);
     let compares: Option<fn(f64, f64) -> bool> = match operator {
         "@||" => Some(|a, b| a != 0.0 || b != 0.0),
         "@&&" => Some(|a, b| a != 0.0 && b != 0.0),
@@ -388,7 +389,8 @@ fn items(array: Array, indices: &[Option<usize>]) -> Computed<Array> {
         let places = (0..entries).map(|entry| entry * length + item);
         return items(taken(lists.content, places), rest);
     }
-    let (mut places, mut missing) = (Vec::new(), Vec::with_capacity(entries));
+    let mut places = Vec::new();
+    let mut missing = Vec::with_capacity(entries);
     for entry in 0..entries {
         let all = lists.at(entry);
         let is_there = item < all.len();
@@ -431,7 +433,8 @@ fn at_places(array: Array, places: Array) -> Computed<Array> {
 /// `Alt$`: another value where there is none.
 fn alternative(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
     let [primary, other] = arguments else { return Err("has Alt$ of one value".to_owned()) };
-    let (primary, other) = (of.value(primary)?, of.value(other)?);
+    let primary = of.value(primary)?;
+    let other = of.value(other)?;
     let Value::Array(array) = primary else { return Ok(primary) };
     let flat = Flat::of(&array)?;
     if flat.most() > 1 {

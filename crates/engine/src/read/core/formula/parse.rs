@@ -248,7 +248,8 @@ impl<'a> Parser<'a> {
     /// The text between quotes.
     fn text(&mut self) -> Parsed<String> {
         let quote = if self.take("'") { '\'' } else { self.expect("\"").map(|()| '"')? };
-        let (mut text, mut letters) = (String::new(), self.rest.chars());
+        let mut text = String::new();
+        let mut letters = self.rest.chars();
         loop {
             match letters.next() {
                 None | Some('\n') => return Err("ends too early".to_owned()),

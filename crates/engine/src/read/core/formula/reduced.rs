@@ -86,7 +86,8 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
             Ok(Numbers::F64(f64::cast(*one).zip(&f64::cast(*condition), pick)))
         })
     };
-    let (numbers, conditions) = (Flat::of(&side(0)?)?, Flat::of(&side(1)?)?);
+    let numbers = Flat::of(&side(0)?)?;
+    let conditions = Flat::of(&side(1)?)?;
     let chosen = |entry: usize| {
         let all = numbers.of_entry(entry).iter().zip(conditions.of_entry(entry));
         let all = all.filter(|(_, condition)| **condition != 0.0).map(|(number, _)| *number);
@@ -178,7 +179,8 @@ pub(super) fn without_missing(lists: &Array, items: Array) -> Array {
             }
         };
     };
-    let (mut offsets, mut count) = (vec![0i64], 0);
+    let mut offsets = vec![0i64];
+    let mut count = 0;
     for entry in 0..entries {
         count += index[lists.at(entry)].iter().filter(|at| **at >= 0).count() as i64;
         offsets.push(count);

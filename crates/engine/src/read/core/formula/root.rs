@@ -183,7 +183,8 @@ pub(super) fn parse(text: &str) -> Result<(Node, Vec<String>)> {
 }
 
 fn tokens(text: &str) -> Parsed<Vec<Token>> {
-    let (mut tokens, mut rest) = (Vec::new(), text.trim_start());
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let token;
         if first.is_ascii_digit() || (first == '.' && is_digit(rest[1..].chars().next())) {

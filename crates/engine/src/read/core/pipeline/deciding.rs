@@ -117,14 +117,16 @@ impl<S: Source> Pipeline<S> {
                 let mut joined = Vec::with_capacity(columns.len());
                 for (name, empty, parts) in columns {
                     let slice = |(held, array): (Range<u64>, Arc<Array>)| {
-                        let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
+                        let from = entries.start.max(held.start);
+                        let to = entries.end.min(held.end);
                         array.slice((from - held.start) as usize..(to - held.start) as usize)
                     };
                     let array =
                         Array::concat(parts.into_iter().map(slice).collect()).located(&*url)?;
                     joined.push((name, array.unwrap_or(empty)));
                 }
-                let (columns, left_out) = (joined, Vec::new());
+                let columns = joined;
+                let left_out = Vec::new();
                 predicate.decide(Batch { entries, survivors: None, columns, left_out })
             };
             let mask = caught("the function of a cut", join);
@@ -157,7 +159,8 @@ impl<S: Source> Pipeline<S> {
         let Some(undecided) = &mut self.undecided else { return Ok(()) };
         let window = &self.plan.windows[number];
         let batch = window.batch;
-        let (mut needed, mut gone) = (Vec::new(), Vec::new());
+        let mut needed = Vec::new();
+        let mut gone = Vec::new();
         for at in window.items.clone() {
             let item = &self.plan.items[at];
             let slot = &mut self.slots[at];
@@ -175,7 +178,8 @@ impl<S: Source> Pipeline<S> {
                 needed.push(at);
             }
             if slot.undecided == 0 {
-                let (bytes, kept) = (item.stored(), !slot.needed_by.is_empty());
+                let bytes = item.stored();
+                let kept = !slot.needed_by.is_empty();
                 if undecided.decides(item.column) {
                     undecided.undecided_bytes -= bytes.min(undecided.undecided_bytes);
                 } else {

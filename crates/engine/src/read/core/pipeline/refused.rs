@@ -30,7 +30,8 @@ impl<S: Source> Pipeline<S> {
     pub(super) fn leave_out(&mut self, batch: usize) -> Result<()> {
         let mut found: Vec<SkippedColumn> = Vec::new();
         for at in &self.plan.batches[batch].items {
-            let (column, slot) = (self.plan.items[*at].column, &self.slots[*at]);
+            let column = self.plan.items[*at].column;
+            let slot = &self.slots[*at];
             let new = column < self.job.shown
                 && !self.left_out.has(column)
                 && found.iter().all(|other| other.position != column);

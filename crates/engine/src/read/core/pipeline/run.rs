@@ -77,7 +77,8 @@ pub fn start<S: Source>(
     plan: Plan<S::Locator>,
     decision: Option<Decision>,
 ) -> Batches {
-    let (remote, steps) = (job.remote.clone(), plan.batches.len());
+    let remote = job.remote.clone();
+    let steps = plan.batches.len();
     let batches = Batches::start(&remote, |output| {
         let (done, work) = mpsc::unbounded_channel();
         let (columns, predicate, feed) = match decision {
@@ -87,7 +88,8 @@ pub fn start<S: Source>(
                 (Some(columns), Some(predicate), None)
             }
         };
-        let (urgent, pipe_bytes) = (job.rank.urgent, job.remote.pipe_bytes());
+        let urgent = job.rank.urgent;
+        let pipe_bytes = job.remote.pipe_bytes();
         let undecided =
             columns.map(|columns| Undecided::new(columns, predicate, &plan, urgent, pipe_bytes));
         let mut pipeline = Pipeline::new(job, source, plan, undecided, done);
@@ -335,7 +337,8 @@ impl<S: Source> Pipeline<S> {
         let decode = self.source.decoder(item);
         let turn = self.job.rank.place(item.entries.start);
         let may_leave_out = self.source.may_leave_out(item.column);
-        let (done, remote) = (self.done.clone(), self.job.remote.clone());
+        let done = self.done.clone();
+        let remote = self.job.remote.clone();
         self.job.decoders.run(self.job.remote.tag(), turn, move |codecs| {
             let decoded = caught("a thread that decodes", || {
                 decode(Arrived { bytes, counts, places }, codecs)

@@ -132,7 +132,8 @@ impl BasketCache {
                 }
                 Order::Decode { basket, .. } => (basket, None, 0),
             };
-            let (basket, coming) = (basket.clone(), coming.shared());
+            let basket = basket.clone();
+            let coming = coming.shared();
             handles.push(BasketHandle { basket, want, coming, urgency, bytes });
             commands.push((order, sender));
         }

@@ -299,7 +299,8 @@ impl AccessPredictor {
                 continue;
             }
             let reference = &self.branch(key.0).baskets[key.1];
-            let (entries, place) = (reference.entries.clone(), reference.place.clone());
+            let entries = reference.entries.clone();
+            let place = reference.place.clone();
             let decoded = decoded_bytes_per_entry(self.tree.metadata(), &column)
                 * (entries.end - entries.start) as f64;
             let basket = Basket { column, basket: key.1, entries: entries.clone() };

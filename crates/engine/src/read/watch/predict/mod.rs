@@ -151,7 +151,8 @@ impl Predictor {
     /// The client reads a basket or page. Returns whether it was fetched ahead for this client.
     pub fn read(&mut self, column: u32, number: u32) -> bool {
         let Some(unit) = self.table.unit(column, number) else { return false };
-        let (entry, bytes) = (unit.entry, unit.bytes());
+        let entry = unit.entry;
+        let bytes = unit.bytes();
         let cursor =
             self.columns.entry(column).or_insert(Cursor { next: number, ..Cursor::default() });
         if number + 1 == cursor.next {
@@ -443,7 +444,8 @@ impl Predictor {
     /// Expects more baskets, in the order of entries or of turns, up to `bound` bytes ahead, and
     /// returns their ranges; ends with a cluster where one fits. The first basket always fits.
     fn extend(&mut self, bound: u64) -> Vec<Range<u64>> {
-        let (table, is_round) = (self.table.clone(), self.round.is_some());
+        let table = self.table.clone();
+        let is_round = self.round.is_some();
         for column in &self.followed {
             self.columns.entry(*column).or_default();
         }

@@ -121,7 +121,8 @@ mod tests {
     const WAY: Way = Way { round_trip: Duration::from_millis(100), bytes: 53_000 };
 
     fn pace(work: &[u64]) -> ClientPace {
-        let (mut pace, mut now) = (ClientPace::default(), Duration::ZERO);
+        let mut pace = ClientPace::default();
+        let mut now = Duration::ZERO;
         for ms in work {
             pace.answered(now, FILL);
             now += Duration::from_millis(*ms);

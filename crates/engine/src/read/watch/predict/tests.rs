@@ -276,7 +276,8 @@ fn a_column_with_long_baskets_is_not_forgotten() {
 #[test]
 fn a_client_that_jumps_gets_nothing() {
     for seed in 0..100 {
-        let (mut world, mut random) = (World::new(), numbers(seed));
+        let mut world = World::new();
+        let mut random = numbers(seed);
         for _ in 0..300 {
             let column = random(u64::from(COLUMNS)) as u32;
             world.fill([(column, random(u64::from(CLUSTERS * BASKETS)) as u32)]);
@@ -288,9 +289,11 @@ fn a_client_that_jumps_gets_nothing() {
 
 #[test]
 fn shuffled_clusters_cost_at_most_a_twentieth() {
-    let (mut unused, mut read) = (0, 0);
+    let mut unused = 0;
+    let mut read = 0;
     for seed in 0..100 {
-        let (mut world, mut random) = (World::new(), numbers(seed));
+        let mut world = World::new();
+        let mut random = numbers(seed);
         let mut order: Vec<u32> = (0..CLUSTERS).collect();
         for at in (1..order.len()).rev() {
             order.swap(at, random(at as u64 + 1) as usize);
@@ -310,7 +313,8 @@ fn shuffled_clusters_cost_at_most_a_twentieth() {
 #[test]
 fn every_mixture_of_habits_keeps_the_rules() {
     for seed in 0..100 {
-        let (mut world, mut random) = (World::new(), numbers(seed));
+        let mut world = World::new();
+        let mut random = numbers(seed);
         let mut at = 0;
         for _ in 0..60 {
             let columns: Vec<u32> = (0..COLUMNS).filter(|_| random(4) == 0).collect();
