@@ -783,8 +783,7 @@ impl Stream for Wants {
                 MemoryReservation { group, index, commands: self.fetcher.commands.clone() };
             let delivery = Delivery { index: first + index, bytes, from, reservation };
             let wanted = delivery.bytes.len() as u64;
-            let fetched = delivery.fetched();
-            self.fetcher.trace.wanted(self.file.0, wanted, fetched, self.metadata);
+            self.fetcher.trace.wanted(self.file.0, wanted, delivery.fetched(), self.metadata);
             Some(Ok(delivery))
         })
     }

@@ -333,14 +333,7 @@ impl Visit {
                 ConnectionEvent::Wait(time) => wait = Some(time),
                 ConnectionEvent::Note(text) if !self.server.traits().local => note = Some(text),
                 ConnectionEvent::Connected if step == Step::Login => {
-                    let traits = self.server.traits();
-                    let text = match (traits.local, traits.checksums) {
-                        (true, _) => "no server: the file is on this machine",
-                        (_, true) => "the server answers, and offers checksums of what it sends",
-                        (_, false) => "the server answers",
-                    };
-                    let login = self.server.introduction().map(|login| format!("; {login}"));
-                    return Ok(Passed::On(text.to_owned() + &login.unwrap_or_default()));
+                    return Ok(Passed::On(self.welcome()));
                 }
                 ConnectionEvent::Clock { at, .. } => clock = Some(at),
                 ConnectionEvent::Opened { info, .. } => self.info = info,
@@ -381,6 +374,18 @@ impl Visit {
             }
         }
         Ok(clock.map_or(Passed::Over, Passed::Clock))
+    }
+
+    /// The answer of a server to a login.
+    fn welcome(&self) -> String {
+        let traits = self.server.traits();
+        let text = match (traits.local, traits.checksums) {
+            (true, _) => "no server: the file is on this machine",
+            (_, true) => "the server answers, and offers checksums of what it sends",
+            (_, false) => "the server answers",
+        };
+        let login = self.server.introduction().map(|login| format!("; {login}"));
+        text.to_owned() + &login.unwrap_or_default()
     }
 
     fn order(&self, command: Command) {

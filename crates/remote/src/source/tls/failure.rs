@@ -237,9 +237,8 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
             failed(format!("{what}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
         }
         CertificateError::ExpiredContext { time, not_after } => {
-            let when = date(*not_after);
             let ago = span(*not_after, *time);
-            failed(format!("the certificate of {host} expired {ago} ago, on {when}"))
+            failed(format!("the certificate of {host} expired {ago} ago, on {}", date(*not_after)))
                 .with_advice(format!("tell the site; or {}", remedy::SET_CLOCK))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
