@@ -267,8 +267,7 @@ impl Shared {
             let stream = Watched::new(stream, client.clone());
             match first {
                 Some(0) => {
-                    let stream = Box::new(stream);
-                    xrootd::serve(stream, files, guard, client.clone(), here).await;
+                    xrootd::serve(Box::new(stream), files, guard, client.clone(), here).await;
                 }
                 Some(TLS_BEGINS) if guard.has_tls() => {
                     if let Ok(stream) = guard.within(stream).await {
