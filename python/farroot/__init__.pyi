@@ -54,6 +54,8 @@ from .dataset import chain as chain
 from .dataset import concatenate as concatenate
 from .dataset import iterate as iterate
 from .dataset import num_entries as num_entries
+from .deferred import dask as dask
+from .deferred import graphed as graphed
 from .errors import ArgumentTypeError as ArgumentTypeError
 from .errors import ChangedError as ChangedError
 from .errors import ConnectionFailedError as ConnectionFailedError
@@ -101,8 +103,6 @@ from .interpretation.objects import AsStridedObjects as AsStridedObjects
 from .interpretation.strings import AsStrings as AsStrings
 from .keys import Key as Key
 from .mapping import Failed as Failed
-from .mapping import dask as dask
-from .mapping import graphed as graphed
 from .mapping import map as map  # noqa: A004
 from .merging import Merged as Merged
 from .merging import merge as merge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dask_awkward.lib.io.columnar import ColumnProjectionMixin
@@ -42,5 +43,10 @@ class _Read(ColumnProjectionMixin):  # type: ignore[misc]
 
 
 def array_of(partitions: Sequence[Partition]) -> Any:
-    """The ``dask_awkward.Array`` of partitions, with the type of the first one."""
-    return from_map(_Read(form_of(partitions[0])), partitions, label="farroot")
+    """The ``dask_awkward.Array`` of partitions, with the type of the first one; where the entries
+    of all are known, so are its length and where they begin."""
+    counts = [None if one.cut is not None else one.num_entries for one in partitions]
+    known = [count for count in counts if count is not None]
+    divisions = (0, *accumulate(known)) if len(known) == len(counts) else None
+    read = _Read(form_of(partitions[0]))
+    return from_map(read, partitions, label="farroot", divisions=divisions)

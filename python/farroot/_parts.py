@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -156,6 +157,19 @@ def _taken(
             yield made.pop(), Report(place.url, place.path, start, stop, offset)
         else:
             yield made.pop()
+
+
+def there(places: list[Place], skipped: Lacking) -> list[Place]:
+    """Those places whose files have the columns that are read, each open."""
+    found = []
+    for place in places:
+        try:
+            table = place.opened()
+        except (NotFoundError, KeyInFileError) as error:
+            skipped.add(Skipped(place.url, place.path, None, None, error))
+        else:
+            found.append(replace(place, table=table, friends=()))
+    return found
 
 
 def is_report(on_error: str) -> bool:

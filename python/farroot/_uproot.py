@@ -52,6 +52,14 @@ IGNORED_WHEN_WRITING = frozenset(
 
 #: Arguments of uproot's functions.
 ARGUMENTS = {
+    "ak_add_doc": Word(
+        "arrays(..., ak_add_doc=True) has titles", is_refused=True, defaults=(False,)
+    ),
+    "allow_read_errors_with_report": Word(
+        'farroot.map(function, partitions, on_error="report") goes on behind errors',
+        is_refused=True,
+        defaults=(False,),
+    ),
     "array_cache": Word(
         "arrays are read anew each time and yours to keep", defaults=("inherit", "100 MB")
     ),
@@ -66,6 +74,14 @@ ARGUMENTS = {
         "farroot.register(typename, dtype_or_function) says how a class is read", is_refused=True
     ),
     "decompression_executor": Word(_THREADS, defaults=("TrivialExecutor",)),
+    "form_mapping": Word(
+        "farroot.coffea.from_root arranges columns as coffea's schemas do", is_refused=True
+    ),
+    "full_paths": Word(
+        "columns have the last part of their path as name", is_refused=True, defaults=(False,)
+    ),
+    "known_base_form": Word("the first file says which columns there are"),
+    "recursive": Word("branches of branches are looked at, too", is_refused=True, defaults=(True,)),
     "handler": Word(
         "the address says how a file is read: root://, https://, s3:// or a path", kind=type
     ),

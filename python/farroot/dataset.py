@@ -14,14 +14,14 @@ from ._entries import StepSize, entry_range, step_of
 from ._filters import Filter
 from ._kinds import as_table
 from ._libraries import How
-from ._parts import Account, Lacking, begin, is_report, made
+from ._parts import Account, Lacking, begin, is_report, made, there
 from ._places import Place, beside, chain, places_of
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery, Doc
 from ._steps import Report, Skipped, Steps
 from ._uproot import taken
-from .errors import Error, InvalidArgumentError, KeyInFileError, NotFoundError
+from .errors import Error, InvalidArgumentError, NotFoundError
 from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
@@ -242,7 +242,7 @@ def _ranged(
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches, one table a file."""
     if skipped.missing:
-        places = _there(places, skipped)
+        places = there(places, skipped)
     tables = list(_opened(places))
     start, stop = entry_range(sum(table.num_entries for table in tables), *entries)
     touched: list[Place] = []
@@ -257,19 +257,6 @@ def _ranged(
     telling = _telling(touched, progress)
     size = _core.StepSize.whole()
     return list(_steps(touched, wish, size, offset=before, telling=telling, are_joined=True))
-
-
-def _there(places: list[Place], skipped: Lacking) -> list[Place]:
-    """Those places whose files have the columns that are read, each open."""
-    found = []
-    for place in places:
-        try:
-            table = place.opened()
-        except (NotFoundError, KeyInFileError) as error:
-            skipped.add(Skipped(place.url, place.path, None, None, error))
-        else:
-            found.append(replace(place, table=table, friends=()))
-    return found
 
 
 @taken

@@ -10,7 +10,6 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
-from ._imports import package
 from ._numbers import whole
 from ._ours import by_caller
 from ._parts import is_report
@@ -20,9 +19,7 @@ from .errors import Error, InvalidArgumentError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ._types import LibraryName
-    from .dataset import Files
-    from .scaleout import Partition, Partitions
+    from .scaleout import Partition
 
 R = TypeVar("R")
 
@@ -237,93 +234,3 @@ def _may_pass(error: Exception) -> bool:
     if isinstance(error, Error):
         return error.retryable
     return isinstance(error, (ConnectionError, TimeoutError))
-
-
-@taken
-def dask(
-    files: Files | Partitions,
-    expressions: str | Iterable[str] | None = None,
-    cut: str | None = None,
-    *,
-    library: LibraryName = "ak",
-    awkward: bool = False,
-    **options: Any,
-) -> Any:
-    """One ``dask.delayed`` for each partition, which reads its arrays where Dask runs it.
-
-    Unlike ``uproot.dask`` it makes no array of Dask: ``delayed(function)(one)`` takes the arrays of
-    a partition. With ``awkward=True`` it makes one array, and reads only the columns in use.
-
-    Args:
-        files: The partitions of :func:`farroot.partitions`; or files, of which they are made with
-            ``expressions``, ``cut`` and ``options``.
-        library: As for :meth:`Tree.arrays`.
-        awkward: Makes one ``dask_awkward.Array`` instead of a list. The package dask-awkward has
-            to be installed; its version 2026.2 is for Dask before 2025.4.
-
-    Raises:
-        InvalidArgumentError: with ``awkward=True`` for files without entries, and for another
-            library than ``"ak"``.
-    """
-    partitions = _partitions_of(files, expressions, cut, options)
-    if awkward:
-        package("dask_awkward")
-        from . import _dask_awkward
-
-        if library != "ak":
-            raise InvalidArgumentError(f"awkward=True is for library='ak', not {library!r}")
-        return _dask_awkward.array_of(_some(partitions))
-    delayed = package("dask.delayed", "'farroot[dask]'").delayed
-    read = delayed(_arrays, name="farroot.arrays", pure=True)
-    return [read(one, library) for one in partitions]
-
-
-@taken
-def graphed(
-    files: Files | Partitions,
-    expressions: str | Iterable[str] | None = None,
-    cut: str | None = None,
-    **options: Any,
-) -> Any:
-    """A deferred ``graphed.Array`` of Awkward's kind, as ``uproot.graphed`` makes it.
-
-    Its source has the protocol ``graphed.write.PartitionedSource``: plans of graphed read the
-    partitions in the processes in which they run, and only the columns that the plan uses.
-
-    Args:
-        files, expressions, cut, options: As for :func:`farroot.dask`. All plans use these
-            partitions, so they must have ``steps_per_file=1``.
-
-    Raises:
-        InvalidArgumentError: for files without entries.
-    """
-    package("graphed", "'graphed[awkward]'")
-    from . import _graphed
-
-    return _graphed.array_of(_some(_partitions_of(files, expressions, cut, options)))
-
-
-def _partitions_of(
-    files: Files | Partitions,
-    expressions: str | Iterable[str] | None,
-    cut: str | None,
-    options: dict[str, Any],
-) -> Partitions:
-    from .scaleout import Partitions, partitions
-
-    if not isinstance(files, Partitions):
-        return partitions(files, expressions, cut, **options)
-    if options or expressions is not None or cut is not None:
-        raise InvalidArgumentError("partitions have their columns and cut: only library= is new")
-    return files
-
-
-def _some(partitions: Partitions) -> Partitions:
-    """The partitions, of which there must be at least one, since it has the arrays' type."""
-    if not partitions:
-        raise InvalidArgumentError("the files have no entries, so that they have no partitions")
-    return partitions
-
-
-def _arrays(partition: Partition, library: LibraryName) -> Any:
-    return partition.arrays(library=library)

@@ -327,10 +327,35 @@ def partitions(
     if blind is not None and is_embedded:
         raise InvalidArgumentError("blind=... opens no file, so that no metadata are known")
     located = _located(places) if locate else {}
-    if blind is not None:
-        return Partitions(_blind(places, names, cut, blind, located))
-    planned = _Planned(names, cut, step_of(step_size), measure, is_embedded, located)
-    return Partitions(each for place in _looked_into(places) for each in planned.of(*place))
+    division = Division(step_size, measure, blind)
+    return planned(places, names, cut, division, is_embedded, located)
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the entries of files are divided, in the words of :func:`partitions`."""
+
+    step_size: StepSize = "256 MB"
+    measure: Measure = "stored"
+    blind: float | None = None
+    #: How many equal parts of each file there are, in place of a size.
+    parts: int | None = None
+
+
+def planned(
+    places: list[Place],
+    names: tuple[str, ...] | None,
+    cut: str | None,
+    division: Division,
+    is_embedded: bool = False,
+    located: _Located | None = None,
+) -> Partitions:
+    """The partitions of tables at known places."""
+    if division.blind is not None:
+        return Partitions(_blind(places, names, cut, division.blind, located or {}))
+    step = step_of(division.step_size)
+    plan = _Planned(names, cut, step, division, is_embedded, located or {})
+    return Partitions(each for place in _looked_into(places) for each in plan.of(*place))
 
 
 #: The servers that have each file, by the file's address.
@@ -401,7 +426,7 @@ class _Planned:
     names: tuple[str, ...] | None
     cut: str | None
     step: _core.StepSize
-    measure: Measure
+    division: Division
     is_embedded: bool
     located: _Located
 
@@ -421,6 +446,11 @@ class _Planned:
         )
         total = table.num_entries
         if total == 0:
+            return
+        if (parts := self.division.parts) is not None:
+            length = -(-total // parts)
+            for start in range(0, total, length):
+                yield self._measured(whole, selection, start, min(start + length, total))
             return
         first = self._measured(whole, selection, 0, total)
         if self._fits(first):
@@ -455,7 +485,7 @@ class _Planned:
     def _fits(self, one: Partition) -> bool:
         if self.step.entries is not None:
             return (one.num_entries or 0) <= self.step.entries
-        size = one.stored_bytes if self.measure == "stored" else one.decoded_bytes
+        size = one.stored_bytes if self.division.measure == "stored" else one.decoded_bytes
         return (size or 0) <= (self.step.bytes or 0)
 
 

@@ -39,6 +39,12 @@ def need_coffea() -> None:
         )
 
 
+def need_dask() -> None:
+    """Skips without the arrays of Dask."""
+    if importlib.util.find_spec("dask") is None:
+        pytest.skip("DASK IS NOT INSTALLED: not tested under it (pip install 'dask[array]')")
+
+
 def need_dask_awkward() -> None:
     """Skips without dask-awkward, and with a Dask that is too new for it."""
     if importlib.util.find_spec("dask_awkward") is None:

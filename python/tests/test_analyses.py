@@ -1,7 +1,7 @@
 """Analyses that were written for uproot give the same through farroot.
 
 Each runs three times: with uproot, on a local disk; with farroot, on a server, with only its import
-(and a call of `uproot.dask`) changed; and unchanged, on a server, with uproot reading through
+changed; and unchanged, on a server, with uproot reading through
 `farroot.install()`.
 """
 
@@ -26,8 +26,6 @@ ANALYSES = sorted((Path(__file__).parent / "analyses").glob("[a-z]*.py"))
 IMPORT = "import uproot\n"
 #: Checks for the packages that only some analyses need.
 NEEDS = {"dask_columns": need_dask_awkward, "four_vectors": need_vector}
-#: Replacements in an analysis for farroot, beside the import.
-CHANGES = {"uproot.dask(": "uproot.dask(awkward=True, files="}
 
 
 def write_nano(path: Path, seed: int, entries: int = 500) -> None:
@@ -107,10 +105,7 @@ def result(program: str, place: str) -> Any:
 
 def for_farroot(program: str) -> str:
     """The program with farroot in uproot's place."""
-    program = program.replace(IMPORT, "import farroot as uproot\n")
-    for uproots, farroots in CHANGES.items():
-        program = program.replace(uproots, farroots)
-    return program
+    return program.replace(IMPORT, "import farroot as uproot\n")
 
 
 def alike(ours: Any, theirs: Any) -> bool:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import awkward as ak
+import numpy as np
 import pytest
+import uproot
 
 import farroot
 from farroot.scaleout import Partition
 
-from .same import same_awkward
-from .skips import need_dask_awkward, need_graphed
+from .same import same_awkward, same_numpy
+from .skips import need_dask, need_dask_awkward, need_graphed
 
 NAMES = ["int32", "jag*", "float64"]
 
@@ -73,6 +75,83 @@ def test_dask_awkward_counts_what_a_cut_leaves(several: list[Path]) -> None:
         farroot.dask(files, NAMES, library="np", awkward=True)
     with pytest.raises(farroot.InvalidArgumentError, match="no entries"):
         farroot.dask(farroot.Partitions(), awkward=True)
+
+
+#: Calls of `uproot.dask`, as programs have them, whose result is one array or a dict.
+CALLS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "filter": {"filter_name": ["int32", "jag*"]},
+    "types": {"filter_typename": "/double|float/"},
+    "branches": {"filter_branch": lambda branch: branch.name == "float64"},
+    "steps": {"step_size": 100},
+    "parts": {"steps_per_file": 3},
+    "unopened": {"open_files": False, "steps_per_file": 2},
+}
+
+
+def known(array: Any) -> Any:
+    """What is known before anything is read: columns and, where files were opened, lengths."""
+    if isinstance(array, dict):
+        return {name: (str(each.shape), each.dtype) for name, each in array.items()}
+    return array.known_divisions and array.divisions[-1], array.fields
+
+
+@pytest.mark.parametrize("library", ["ak", "np"])
+@pytest.mark.parametrize("call", CALLS)
+def test_dask_is_called_as_uproot_s(several: list[Path], call: str, library: str) -> None:
+    """It gave a list, so that ``events.Muon_pt`` and ``arrays["x"]`` of a changed import failed,
+    and no filter was taken."""
+    (need_dask_awkward if library == "ak" else need_dask)()
+    files = {str(path): "events" for path in several[::2]}
+    options = {"filter_name": NAMES, **CALLS[call]} if call in ("steps", "parts") else CALLS[call]
+    results = []
+    for package in (farroot, uproot):
+        made: Any = package.dask(files, library=library, **options)
+        if isinstance(made, dict):
+            # uproot 5.7.7 forgets the length of arrays of arrays, and cannot compute them.
+            made = {name: each for name, each in made.items() if name not in ("fixed", "matrix")}
+            results.append((known(made), {name: made[name].compute() for name in made}))
+        else:
+            results.append((known(made), made.compute(scheduler="sync")))
+    (ours, mine), (uproots, theirs) = results
+    assert ours == uproots
+    if library == "ak":
+        assert same_awkward(mine, theirs)
+    else:
+        assert same_numpy(mine, theirs)
+
+
+def test_dask_takes_a_fileset_with_steps(several: list[Path]) -> None:
+    need_dask()
+    for steps in ([[0, 100], [150, 300]], [0, 100, 300]):
+        files = {str(several[0]): {"object_path": "events", "steps": steps}}
+        results = [
+            package.dask(files, library="np", filter_name="int32")["int32"].compute()
+            for package in (farroot, uproot)
+        ]
+        np.testing.assert_array_equal(*results)
+
+
+def test_dask_of_partitions_is_a_list(several: list[Path]) -> None:
+    need_dask()
+    import dask
+
+    parts = planned(several, step_size=340)
+    for made in (farroot.dask(parts), farroot.dask(parts, library="np")):
+        arrays = dask.compute(*made, scheduler="sync")
+        assert [len(each["int32"]) for each in arrays] == [part.num_entries for part in parts]
+    assert len(farroot.dask(f"{several[0]}:events", awkward=False)) == 1
+    with pytest.raises(farroot.InvalidArgumentError, match="have their columns"):
+        farroot.dask(parts, "int32")
+    with pytest.raises(farroot.InvalidArgumentError, match="step_size= goes without"):
+        farroot.dask(several[0], library="np", step_size=10, steps_per_file=2)
+    with pytest.raises(farroot.InvalidArgumentError, match="no column of"):
+        farroot.dask(f"{several[0]}:events", library="np", filter_name="Jet_*")
+    missing = [{several[0]: "events"}, {several[0].with_name("none.root"): "events"}]
+    with pytest.raises(farroot.NotFoundError):
+        farroot.dask(missing, library="np")
+    made = farroot.dask(missing, library="np", allow_missing=True, filter_name=["int32", "matrix"])
+    assert (made["int32"].shape, made["matrix"].compute().shape) == ((300,), (300, 2, 3))
 
 
 def total(values: list[Any]) -> float:

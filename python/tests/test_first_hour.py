@@ -1,4 +1,4 @@
-"""The first lines of a new user, as those who came from uproot's documentation have told them."""
+"""The first hour of a new user: programs that those who came from uproot have tried."""
 
 from __future__ import annotations
 
