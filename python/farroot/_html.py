@@ -10,12 +10,13 @@ from typing import Any
 
 from ._progress import size
 
-#: EntrySelection of a table at most; a notebook with more is slow.
+#: Rows of a table at most; a notebook with more is slow.
 ROWS_MAX = 100
 
 _STYLE = (
     ".farroot{overflow-x:auto}"
     ".farroot svg{width:100%;height:auto;min-width:40em;max-width:60em}"
+    ".farroot .drawn svg{min-width:20em;max-width:36em}"
     ".farroot table{border-collapse:collapse;font-size:.9em}"
     ".farroot th,.farroot td{text-align:left!important;padding:.15em .8em .15em 0;border:0;"
     "vertical-align:top}"
@@ -39,6 +40,11 @@ def page(head: str, *parts: str) -> str:
 def picture(svg: str) -> str:
     """A picture as wide as the notebook, up to 60 em; below 40 em it scrolls sideways."""
     return f'<div class="farroot"><style>{_STYLE}</style>{svg}</div>'
+
+
+def drawn(svg: str) -> str:
+    """A small picture among other parts of a page."""
+    return f'<div class="drawn">{svg}</div>' if svg else ""
 
 
 class Shown(str):

@@ -256,6 +256,10 @@ class Named(Explained, Generic[Column]):
     def _ipython_key_completions_(self) -> list[str]:
         return [name for name, _ in self._items()]
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        """Rows that a notebook shows above those of the columns."""
+        return []
+
     def _repr_html_(self) -> str:
         items, of_any = self._items(), cast("Any", self)
         shown = items[: _html.ROWS_MAX]
@@ -263,7 +267,12 @@ class Named(Explained, Generic[Column]):
         left = len(items) - len(rows)
         more = f"and {left:,} more: keys() lists all names" if left else ""
         head = f"{of_any!r}: {of_any.num_entries:,} entries"
-        return _html.page(head, _html.table(("name", "type", "of an entry"), rows, more))
+        facts = self._facts()
+        return _html.page(
+            head,
+            _html.table(("", ""), facts) if facts else "",
+            _html.table(("name", "type", "of an entry"), rows, more) if rows or not facts else "",
+        )
 
 
 def write_table(

@@ -412,6 +412,10 @@ class ColumnOf(NothingToClose, Readable[Column]):
         except UnsupportedError:
             return "group" if self._info.is_group else "unsupported"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        facts = [("type", self.typename), ("of an entry", self._shape_shown)]
+        return [*facts, ("title", self._info.title)] if self._info.title else facts
+
     @property
     def index(self) -> int:
         """Its position among those that are directly in :attr:`parent`."""

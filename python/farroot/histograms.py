@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _html
 from ._imports import package
-from .errors import InvalidArgumentError, OutOfRangeError, UnsupportedError
+from .errors import Error, InvalidArgumentError, OutOfRangeError, UnsupportedError
 from .objects import Object
 
 if TYPE_CHECKING:
@@ -238,6 +239,19 @@ class Binned(Object):
     ) -> Any:
         """As a histogram of hist; see :meth:`to_boost`."""
         return package("hist").Hist(self.to_boost(metadata, axis_metadata))
+
+    def _repr_html_(self) -> str | None:
+        from . import _draw
+
+        try:
+            drawn = _draw.histogram(self)
+            bins = " x ".join(str(len(axis)) for axis in self.axes)
+        except Error:
+            return None
+        entries = self.get("fEntries")
+        count = "" if entries is None else f", {entries:,.10g} entries"
+        title = f": {self.title}" if self.title else ""
+        return _html.page(f"{self!r}{title} ({bins} bins{count})", _html.drawn(drawn or ""))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.values()

@@ -10,12 +10,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from . import _core
+from . import _core, _html
 from ._locks import cached_property
 from ._registry import decoded
 from ._shown import shown
 from ._uproot import HELPERS, Public, no_attribute
-from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
+from .errors import Error, InvalidArgumentError, KeyInFileError, UnsupportedError
 
 
 class Filling(Protocol):
@@ -478,6 +478,17 @@ class Graph(Object):
             raise InvalidArgumentError(f"errors are low, high, mean or diff, not {which!r}")
         low, high = self._bounds(axis)
         return {"low": low, "high": high, "mean": (low + high) / 2, "diff": high - low}[which]
+
+    def _repr_html_(self) -> str | None:
+        from . import _draw
+
+        try:
+            drawn = _draw.graph(self)
+            points = len(self["fX"])
+        except Error:
+            return None
+        title = f": {self.title}" if self.title else ""
+        return _html.page(f"{self!r}{title} ({points:,} points)", _html.drawn(drawn or ""))
 
     def _bounds(self, axis: str | int) -> tuple[Any, Any]:
         """By how much the points of an axis may be lower, and higher."""

@@ -11,6 +11,7 @@ from ._classes import make
 from ._figures import Stored, of_chain
 from ._kinds import makes
 from ._locks import cached_property
+from ._progress import size
 from ._reading import Selection
 from ._registry import Decoder, custom_interpretation, opaque, registered
 from ._selection import Leaf, as_registered, one, reinterpret
@@ -248,6 +249,18 @@ class Branch(ColumnOf["Branch"], HasBranches):
         if self._table.is_chain:
             return self._table._stored_in_files[1].get(self.path, Stored())
         return Stored.of(self._info.stored())
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        facts = super()._facts()
+        if self.is_group:
+            return facts
+        stored = self._stored
+        text = f"{size(stored.compressed)} in {stored.baskets:,} baskets"
+        return [
+            *facts,
+            ("read as", str(self.interpretation)),
+            ("stored", f"{text}, compressed {stored.ratio:.2f} times"),
+        ]
 
     @property
     def num_baskets(self) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import hist
 import numpy as np
 import pytest
 import uproot
@@ -18,8 +21,6 @@ EVIL = "<script>alert(1)</script>&"
 
 class Checked(HTMLParser):
     """Counts tags, and says when one is closed that was not open."""
-
-    VOID = ("line", "rect", "path", "meta")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -95,6 +96,68 @@ def test_names_of_a_file_are_not_html(wide: Path) -> None:
         text = one._repr_html_()
         assert "<script" not in text
         assert "script" not in Checked(text).seen
+
+
+def test_a_branch_in_a_notebook(made: Path, corpus: Path) -> None:
+    """A branch without parts was an empty table."""
+    tree = farroot.open(made)["events"]
+    text = tree["jagged"]._repr_html_()
+    for fact in ("float[]", "var * float32", "AsJagged(AsDtype", "6 baskets", "1,000 entries"):
+        assert html.escape(fact, quote=False) in html.unescape(text), fact
+    assert Checked(text).seen["table"] == 1
+    staff = farroot.open(corpus / "ntpl001_staff_rntuple_v1-0-0-0.root")["Staff"]
+    assert "int32" in staff["Age"]._repr_html_()
+
+
+def filled(folder: Path) -> Any:
+    """A file with histograms and graphs of many kinds."""
+    random = np.random.default_rng(1)
+    new = hist.Hist.new
+    one = new.Reg(40, 0, 200, label=EVIL).Double().fill(random.exponential(40, 1000))
+    two = new.Reg(300, -3, 3, label="x").Reg(200, -3, 3, label="y").Double()
+    named = new.StrCat(["ee", "mumu", EVIL]).Double().fill(["ee", "mumu", "mumu"])
+    with farroot.recreate(folder / "drawn.root") as file:
+        file["one"] = one
+        file["two"] = two.fill(random.normal(size=5000), random.normal(size=5000))
+        file["mean"] = new.Reg(5, 0, 1).Mean().fill(random.random(100), sample=random.random(100))
+        file["named"] = named
+        file["below zero"] = new.Var([0, 1, 5]).Weight().fill([0, 2], weight=[-1, 3])
+        file["empty"] = np.histogram([], bins=5, range=(0, 1))
+        file["one value"] = np.histogram([1.0], bins=1)
+        file["long"] = np.histogram(random.normal(size=1000), bins=100_000)
+        file["not finite"] = (np.array([np.nan, 1.0]), np.array([0.0, 1, 2]))
+        file["three"] = new.Reg(2, 0, 1).Reg(2, 0, 1).Reg(2, 0, 1).Double()
+        points = {"x": [1.0, 2.0], "y": [1.0, 4.0], "x_errors": [0.1, 0.1], "y_errors": [1.0, 2.0]}
+        file["points"] = farroot.as_TGraph(points, title=EVIL)
+    return farroot.open(folder / "drawn.root")
+
+
+def test_histograms_and_graphs_are_drawn(tmp_path: Path) -> None:
+    file = filled(tmp_path)
+    for name in file.keys(cycle=False):
+        text = file[name]._repr_html_()
+        seen = Checked(text).seen
+        assert len(text) < 50_000
+        assert "script" not in seen
+        assert repr(file[name]) in html.unescape(text)
+        assert ("svg" in seen) == (name not in ("three", "not finite")), name
+    assert Checked(file["mean"]._repr_html_()).seen["circle"] == 5
+    assert Checked(file["points"]._repr_html_()).seen["circle"] == 2
+    assert Checked(file["two"]._repr_html_()).seen["image"] == 2
+    assert ">mumu<" in file["named"]._repr_html_()
+    assert "1,000 entries" in file["one"]._repr_html_()
+
+
+def test_steps_of_a_histogram_are_at_its_contents(tmp_path: Path) -> None:
+    """The y axis goes from 0 to a twentieth above the highest bin."""
+    with farroot.recreate(tmp_path / "f.root") as file:
+        file["h"] = (np.array([1.0, 4.0, 2.0]), np.array([0.0, 1, 2, 4]))
+    text = farroot.open(tmp_path / "f.root")["h"]._repr_html_()
+    (steps,) = re.findall(r'd="M([\d.,L-]+)" fill', text)
+    corners = [tuple(map(float, corner.split(","))) for corner in steps.split("L")]
+    assert [x for x, _ in corners] == [64, 64, 204, 204, 344, 344, 624, 624]
+    contents = [round((312 - y) * 4.2 / 300, 1) for _, y in corners]
+    assert contents == [0, 1, 1, 4, 4, 2, 2, 0]
 
 
 def test_plans_reports_and_timelines(made: Path, tmp_path: Path) -> None:
