@@ -116,6 +116,12 @@ def config(
     Raises:
         InvalidArgumentError: for a value that makes no sense, and for a setting that cannot be
             changed any more; nothing is changed then.
+
+    Example:
+        >>> before = farroot.config()["memory"]
+        >>> farroot.config(memory="1 GB")["memory"]
+        1000000000
+        >>> settings = farroot.config(memory=before)
     """
     settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

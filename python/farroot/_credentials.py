@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 class Credential(NamedTuple):
     """A place that is searched for a credential, and the credential in it. Nothing secret is
-    here."""
+    here.
+
+    Example:
+        >>> used = [one.where for one in farroot.credentials() if one.state == "used"]
+    """
 
     #: ``token``, ``x509``, ``kerberos`` or ``s3``.
     kind: str
@@ -52,6 +56,10 @@ def credentials() -> list[Credential]:
     """Tokens, proxies, tickets and keys of this user, in the order in which they are looked at.
 
     No request goes to a server. In a shell: ``farroot auth``.
+
+    Example:
+        >>> {one.kind for one in farroot.credentials()} >= {"token", "x509"}
+        True
     """
     return [_credential(json.loads(line)) for line in _core.credentials_found()]
 
@@ -96,6 +104,11 @@ def with_credentials(
             ``s3``, ``unix``. By default those that are named here or, where none is, any.
         insecure: Whether servers are trusted without verification. Others can then read and change
             the data, and have the token that is sent.
+
+    Example:
+        >>> address = farroot.with_credentials("root://eos.example//f.root", token="secret")
+        >>> "secret" in str(address)
+        False
     """
     url, tree = _core.split_object(address)
     url = Access(**credentials).added_to(url)

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class ChainFile(NamedTuple):
-    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
+    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has.
+
+    Example:
+        >>> for link in farroot.chain(["events.root:Events", "more.root:Events"]).links:
+        ...     print(link.file_path, link.entry_start, link.entry_stop)
+        events.root 0 4
+        more.root 4 6
+    """
 
     file_path: str
     object_path: str
@@ -89,6 +96,13 @@ def chain(
     Args:
         files: See :func:`iterate`.
         token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
+
+    Example:
+        >>> events = farroot.chain(["events.root:Events", "more.root:Events"])
+        >>> events.num_entries
+        6
+        >>> events["event"].array()
+        <Array [0, 1, 2, 3, 0, 1] type='6 * int64'>
     """
     access = Access(**credentials)
     places = places_of(files, access)

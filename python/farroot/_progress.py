@@ -31,6 +31,13 @@ class Progress:
         steps: Steps that have been handed out.
         files: Files that have been read, or copied, to their end.
         seconds: Since the call.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> told = []
+        >>> arrays = tree.arrays("MET_pt", progress=told.append)
+        >>> told[-1].entries, told[-1].entries_total
+        (4, 4)
     """
 
     entries: int = 0

@@ -61,6 +61,10 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
 
     Raises:
         InvalidArgumentError: for anything but a function or a dtype.
+
+    Example:
+        >>> farroot.register("TVector2", np.dtype([("x", ">f8"), ("y", ">f8")]))
+        >>> farroot.unregister("TVector2")
     """
     if callable(decode) and not isinstance(decode, type):
         if skip or single:
@@ -73,7 +77,12 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
 
 @taken
 def unregister(typename: str) -> None:
-    """Forgets a type."""
+    """Forgets a type.
+
+    Example:
+        >>> farroot.register("Hit", lambda data: len(data))
+        >>> farroot.unregister("Hit")
+    """
     _decoders.pop(typename, None)
     _of_objects.pop(_in_files(typename), None)
 
@@ -92,6 +101,14 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
 
     Raises:
         ArgumentTypeError: for anything but such a class.
+
+    Example:
+        >>> class Metres(farroot.CustomInterpretation):
+        ...     @classmethod
+        ...     def match_branch(cls, branch, context, simplify):
+        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        >>> farroot.register_interpretation(Metres)
+        >>> farroot.unregister_interpretation(Metres)
     """
     if not isinstance(interpretation, type) or not hasattr(interpretation, "match_branch"):
         raise ArgumentTypeError(
@@ -107,7 +124,16 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
 
 @taken
 def unregister_interpretation(interpretation: type[CustomInterpretation]) -> None:
-    """Forgets a class; nothing happens where it was not registered."""
+    """Forgets a class; nothing happens where it was not registered.
+
+    Example:
+        >>> class Metres(farroot.CustomInterpretation):
+        ...     @classmethod
+        ...     def match_branch(cls, branch, context, simplify):
+        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        >>> farroot.register_interpretation(Metres)
+        >>> farroot.unregister_interpretation(Metres)
+    """
     if interpretation in _interpretations:
         _interpretations.remove(interpretation)
 

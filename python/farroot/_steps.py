@@ -17,6 +17,12 @@ class Report:
 
     ``tree_entry_*`` count from the beginning of the file's tree, ``global_entry_*`` from the
     beginning of the first file's. All ranges are half open.
+
+    Example:
+        >>> steps = farroot.iterate(["events.root:Events", "more.root:Events"], "run", report=True)
+        >>> _, (arrays, report) = steps
+        >>> report.file_path, report.start, report.stop, report.tree_entry_start
+        ('more.root', 4, 6, 0)
     """
 
     file_path: str
@@ -46,6 +52,17 @@ class Skipped:
 
     The range is half open and counts from the beginning of the file's tree; it is None where the
     file could not even be opened, which leaves out all of it.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", farroot.SkippedWarning)
+        >>> arrays, skipped = farroot.concatenate(
+        ...     ["events.root:Events", "damaged.root:Events"], "MET_pt", on_error="report"
+        ... )
+        >>> [(one.file_path, one.tree_entry_start, one.tree_entry_stop) for one in skipped]
+        [('damaged.root', 0, 2)]
+        >>> skipped[0].as_dict()["error"]
+        'CorruptError'
     """
 
     file_path: str
@@ -75,6 +92,16 @@ class Steps(Iterator[Any]):
 
     Attributes:
         skipped: In order; always empty unless ``on_error="report"`` or ``allow_missing=True``.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> steps = tree.iterate("MET_pt", step_size=3)
+        >>> len(steps)
+        2
+        >>> [len(step) for step in steps]
+        [3, 1]
+        >>> steps.skipped
+        []
     """
 
     def __init__(

@@ -21,6 +21,11 @@ class AttributeSet(RNTuple):
 
     The noted values are in the fields of ``_userData``: ``runs["run"].array()``. It can be opened
     by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`RNTuple` only.
+
+    Example:
+        >>> sets = farroot.open("staff.root:Staff").attributes
+        >>> [one.name for one in sets.values()]
+        []
     """
 
     def __init__(self, core: _core.Table | None, url: str, object_path: str, name: str) -> None:
@@ -88,7 +93,13 @@ class AttributeSet(RNTuple):
 
 @public
 class AttributeSets(Mapping[str, AttributeSet]):
-    """The attribute sets of an RNTuple by name, each opened at its first use."""
+    """The attribute sets of an RNTuple by name, each opened at its first use.
+
+    Example:
+        >>> sets = farroot.open("staff.root:Staff").attributes
+        >>> list(sets)
+        []
+    """
 
     def __init__(self, above: RNTuple) -> None:
         self._above = above

@@ -16,7 +16,13 @@ from ._uproot import public
 
 @public
 class Basket(NamedTuple):
-    """Entries of a branch as bytes; :meth:`Branch.basket` gives those of one basket."""
+    """Entries of a branch as bytes; :meth:`Branch.basket` gives those of one basket.
+
+    Example:
+        >>> basket = farroot.open("events.root:Events")["run"].basket(0)
+        >>> basket.num_entries, basket.data[:4].tolist()
+        (4, [0, 0, 0, 1])
+    """
 
     #: The bytes of the entries, one after the other, uncompressed.
     data: NDArray[np.uint8]

@@ -54,25 +54,45 @@ class Compression:
 
 
 class ZLIB(Compression):
-    """``deflate``, which every version of ROOT reads."""
+    """``deflate``, which every version of ROOT reads.
+
+    Example:
+        >>> with farroot.recreate("new.root", compression=farroot.ZLIB(6)) as file:
+        ...     file["x"] = "a text"
+    """
 
     algorithm = 1
 
 
 class LZMA(Compression):
-    """Small and slow."""
+    """Small and slow.
+
+    Example:
+        >>> with farroot.recreate("new.root", compression=farroot.LZMA(6)) as file:
+        ...     file["x"] = "a text"
+    """
 
     algorithm = 2
 
 
 class LZ4(Compression):
-    """Large and fast; read by ROOT 6.10 and later."""
+    """Large and fast; read by ROOT 6.10 and later.
+
+    Example:
+        >>> with farroot.recreate("new.root", compression=farroot.LZ4(4)) as file:
+        ...     file["x"] = "a text"
+    """
 
     algorithm = 4
 
 
 class ZSTD(Compression):
-    """Small and fast; read by ROOT 6.20 and later."""
+    """Small and fast; read by ROOT 6.20 and later.
+
+    Example:
+        >>> with farroot.recreate("new.root", compression=farroot.ZSTD(5)) as file:
+        ...     file["x"] = "a text"
+    """
 
     algorithm = 5
 

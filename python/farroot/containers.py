@@ -94,7 +94,13 @@ def plain_list(values: Iterable[Any]) -> list[Any]:
 
 
 class STLVector(_Listed):
-    """A ``std::vector``."""
+    """A ``std::vector``.
+
+    Example:
+        >>> tree = farroot.open("members.root:events")
+        >>> tree["event/nested"].array(library="np", entry_stop=2)[1]
+        <STLVector [<STLVector [1]>]>
+    """
 
 
 class STLList(_Listed):
@@ -110,7 +116,12 @@ class ROOTRVec(_Listed):
 
 
 class STLSet(Container, Set[Any]):
-    """A ``std::set``, in the order of the file."""
+    """A ``std::set``, in the order of the file.
+
+    Example:
+        >>> farroot.STLSet([3, 1]).tolist()
+        {1, 3}
+    """
 
     def __init__(self, keys: Iterable[Any]) -> None:
         self._keys = {_hashed(key): key for key in keys}
@@ -133,7 +144,12 @@ class STLSet(Container, Set[Any]):
 
 
 class STLMap(Container, Mapping[Any, Any]):
-    """A ``std::map``, in the order of the file."""
+    """A ``std::map``, in the order of the file.
+
+    Example:
+        >>> farroot.STLMap(["one", "two"], [1, 2])["two"]
+        2
+    """
 
     def __init__(self, keys: Iterable[Any], values: Iterable[Any]) -> None:
         pairs = zip(keys, values, strict=True)
@@ -248,7 +264,12 @@ class _AsListed(AsContainer):
 
 
 class AsVector(_AsListed):
-    """A ``std::vector``."""
+    """A ``std::vector``.
+
+    Example:
+        >>> farroot.AsVector(True, np.dtype(">f4"))
+        AsVector(True, dtype('>f4'))
+    """
 
 
 class AsList(_AsListed):
@@ -256,11 +277,21 @@ class AsList(_AsListed):
 
 
 class AsRVec(_AsListed):
-    """A ``ROOT::VecOps::RVec``."""
+    """A ``ROOT::VecOps::RVec``.
+
+    Example:
+        >>> farroot.AsRVec(False, np.dtype(">f4"))
+        AsRVec(False, dtype('>f4'))
+    """
 
 
 class AsSet(AsContainer):
-    """A ``std::set``."""
+    """A ``std::set``.
+
+    Example:
+        >>> farroot.AsSet(True, np.dtype(">i4"))
+        AsSet(True, dtype('>i4'))
+    """
 
     def __init__(self, header: bool, keys: Any) -> None:
         super().__init__(header, _content(keys))
@@ -280,7 +311,12 @@ class AsBitSet(AsContainer):
 
 
 class AsMap(AsContainer):
-    """A ``std::map``."""
+    """A ``std::map``.
+
+    Example:
+        >>> farroot.AsMap(True, np.dtype(">i4"), farroot.AsString(False))
+        AsMap(True, dtype('>i4'), AsString(False))
+    """
 
     def __init__(self, header: bool, keys: Any, values: Any) -> None:
         super().__init__(header, _content(keys), _content(values))
@@ -297,7 +333,12 @@ class AsMap(AsContainer):
 
 
 class AsString(AsContainer):
-    """A string within something else; of its own it is ``interpretation.strings.AsStrings``."""
+    """A string within something else; of its own it is ``interpretation.strings.AsStrings``.
+
+    Example:
+        >>> farroot.AsString(True)
+        AsString(True)
+    """
 
     def __init__(
         self, header: bool, length_bytes: str = "1-5", typename: str | None = None
@@ -315,7 +356,12 @@ class AsString(AsContainer):
 
 
 class AsArray(AsContainer):
-    """An array of C: of classes, as of numbers it is ``interpretation.jagged.AsJagged``."""
+    """An array of C: of classes, as of numbers it is ``interpretation.jagged.AsJagged``.
+
+    Example:
+        >>> farroot.AsArray(False, False, farroot.AsString(False))
+        AsArray(False, False, AsString(False), ())
+    """
 
     def __init__(
         self, header: bool, speedbump: bool, values: Any, inner_shape: tuple[int, ...] = ()
@@ -337,7 +383,12 @@ class AsArray(AsContainer):
 
 
 class AsPointer(AsContainer):
-    """A pointer."""
+    """A pointer.
+
+    Example:
+        >>> farroot.AsPointer()
+        AsPointer()
+    """
 
     def __init__(self, pointee: Any = None) -> None:
         super().__init__(True, pointee)
@@ -352,7 +403,12 @@ class AsPointer(AsContainer):
 
 
 class AsDynamic(AsContainer):
-    """An object that says itself of which class it is."""
+    """An object that says itself of which class it is.
+
+    Example:
+        >>> farroot.AsDynamic()
+        AsDynamic()
+    """
 
     def __init__(self, model: Any = None) -> None:
         super().__init__(True, model)

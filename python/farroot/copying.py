@@ -25,6 +25,11 @@ class Copied:
     ``resumed`` of its ``size`` bytes were there from an earlier try; ``checksum`` (as in
     ``"adler32 5bdad19a"``) is the one on which file and server agree, where it was requested. With
     ``is_same`` the file was there already, and was not copied.
+
+    Example:
+        >>> (copied,) = farroot.copy("more.root", "again.root", overwrite=True)
+        >>> copied.source, copied.resumed, copied.is_same
+        ('more.root', 0, False)
     """
 
     source: str
@@ -78,6 +83,11 @@ def copy(
             copy has been thrown away.
         InvalidArgumentError: a target is there already.
         ExceptionGroup: the errors of several files; the other files have been copied.
+
+    Example:
+        >>> copies = farroot.copy(["events.root", "more.root"], "copies/", overwrite=True)
+        >>> [one.target.name for one in copies]
+        ['events.root', 'more.root']
     """
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     access = Access(**credentials)

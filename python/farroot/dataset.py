@@ -90,6 +90,14 @@ def iterate(
     Raises:
         NotFoundError: no such file; raised by the first step.
         KeyInFileError: no such tree or branch in one of them; raised by the first step.
+
+    Example:
+        >>> files = ["events.root:Events", "more.root:Events"]
+        >>> for arrays, report in farroot.iterate(files, ["MET_pt"], step_size=3, report=True):
+        ...     print(report.file_path, report.start, report.stop, arrays.MET_pt.tolist())
+        events.root 0 3 [10.0, 55.0, 20.0]
+        events.root 3 4 [80.0]
+        more.root 4 6 [10.0, 55.0]
     """
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
@@ -195,6 +203,11 @@ def concatenate(
         token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
+
+    Example:
+        >>> files = ["events.root:Events", "more.root:Events"]
+        >>> farroot.concatenate(files, "MET_pt", library="np")["MET_pt"]
+        array([10., 55., 20., 80., 10., 55.])
     """
     accepts = filter_branch or filter_field
     choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
@@ -267,6 +280,10 @@ def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
 
     Args:
         paths: See ``files`` of :func:`iterate`.
+
+    Example:
+        >>> list(farroot.num_entries(["events.root:Events", "more.root:Events"]))
+        [('events.root', 'Events', 4), ('more.root', 'Events', 2)]
     """
     places = places_of(paths)
     return ((table.url, table._object_path, table.num_entries) for table in _opened(places))

@@ -101,6 +101,11 @@ def dask(
     Raises:
         InvalidArgumentError: for files without entries, and with ``awkward=True`` for another
             library than ``"ak"``.
+
+    Example:
+        >>> arrays = farroot.dask("events.root:Events", library="np", filter_name="MET_*")
+        >>> float(arrays["MET_pt"].sum().compute())
+        165.0
     """
     name = type(_libraries.named(library)).__name__
     if awkward and name != "Awkward":
@@ -221,6 +226,11 @@ def graphed(
 
     Raises:
         InvalidArgumentError: for files without entries.
+
+    Example:
+        >>> events = farroot.graphed("events.root:Events", ["MET_pt"])
+        >>> type(events).__name__
+        'AwkwardArray'
     """
     package("graphed", "'graphed[awkward]'")
     from . import _graphed

@@ -20,6 +20,11 @@ class ThreadPoolExecutor(concurrent.futures.ThreadPoolExecutor):
 
     Args:
         max_workers: Threads; as many as there are processors where None.
+
+    Example:
+        >>> with farroot.ThreadPoolExecutor(2) as threads:
+        ...     threads.submit(sum, [1, 2]).result()
+        3
     """
 
     def __init__(self, max_workers: int | None = None) -> None:
@@ -34,7 +39,12 @@ class ThreadPoolExecutor(concurrent.futures.ThreadPoolExecutor):
 
 @public
 class TrivialExecutor(concurrent.futures.Executor):
-    """Calls each function at once, in the thread that submits it."""
+    """Calls each function at once, in the thread that submits it.
+
+    Example:
+        >>> farroot.TrivialExecutor().submit(sum, [1, 2]).result()
+        3
+    """
 
     def submit(self, task: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Calls the function; the future that it returns is done."""

@@ -103,6 +103,14 @@ def open(  # noqa: A001
     Raises:
         NotFoundError: no such file.
         KeyInFileError: nothing of that name in the file.
+
+    Example:
+        >>> farroot.open("events.root").keys()
+        ['pt;1', 'points;1', 'about;1', 'about/selection;1', 'Events;1']
+        >>> farroot.open("events.root:Events").num_entries
+        4
+        >>> farroot.open({"events.root": "Events/Muon_pt"}).array()
+        <Array [[30, 12], [], [45], [5]] type='4 * var * float64'>
     """
     url, within = split(path)
     url = Access(**credentials).added_to(url)
@@ -121,6 +129,13 @@ class Directory(NothingToClose, Explained):
 
     Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, it is
     the highest one.
+
+    Example:
+        >>> about = farroot.open("events.root:about")
+        >>> about.keys()
+        ['selection;1']
+        >>> about["selection"]
+        'all events'
     """
 
     def __init__(self, file: File, path: str) -> None:
@@ -413,6 +428,12 @@ class File(Directory):
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
     when first used.
+
+    Example:
+        >>> with farroot.open("events.root") as file:
+        ...     print(file.keys(cycle=False))
+        ...     arrays = file["Events"].arrays(["MET_pt"])
+        ['pt', 'points', 'about', 'about/selection', 'Events']
     """
 
     def __init__(self, url: str) -> None:

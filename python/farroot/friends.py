@@ -27,6 +27,15 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
     First those that were added, then those that the file names; each of these is opened at its
     first use. Its entries are its own: which of them belong to those of the tree is seen to where
     both are read together, with ``tree.arrays(["x", "friend.y"])``.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> tree.add_friend("weights.root:w")
+        <Tree 'w' (1 branches) in weights.root>
+        >>> tree.friends
+        <Friends ['w'] of <Tree 'Events' (8 branches) in events.root>>
+        >>> tree.arrays(["event", "w.nominal"], entry_stop=2).tolist()
+        [{'event': 0, 'w.nominal': 1.0}, {'event': 1, 'w.nominal': 0.5}]
     """
 
     def __init__(self, of: InFile[Any]) -> None:
@@ -61,7 +70,15 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
 @public
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Which entry of a tree has which numbers (ROOT's ``TTreeIndex``)."""
+    """Which entry of a tree has which numbers (ROOT's ``TTreeIndex``).
+
+    Example:
+        >>> index = farroot.open("friends_other.root:indexed").index
+        >>> index.major_name, index.minor_name
+        ('run', 'event')
+        >>> index.entry_with(1, 110)
+        24
+    """
 
     #: Expressions of the two numbers, such as ``"run"`` and ``"event"``.
     major_name: str

@@ -38,6 +38,12 @@ class Source(uproots.Source):  # type: ignore[misc]
 
     Raises:
         Error: those of :func:`farroot.open`; a file that is not there is a ``FileNotFoundError``.
+
+    Example:
+        >>> import uproot
+        >>> with uproot.open("events.root", handler=farroot.Source) as file:
+        ...     file["Events"]["MET_pt"].array(library="np")
+        array([10., 55., 20., 80.])
     """
 
     def __init__(self, file_path: str, **options: Any) -> None:

@@ -16,7 +16,12 @@ _before: dict[str, Any] = {}
 
 
 class Installed:
-    """The effect of :func:`install`; :meth:`undo`, and the end of the context manager, undo it."""
+    """The effect of :func:`install`; :meth:`undo`, and the end of the context manager, undo it.
+
+    Example:
+        >>> installed = farroot.install()
+        >>> installed.undo()
+    """
 
     def __init__(self, protocols: tuple[str, ...]) -> None:
         #: Protocols that are farroot's now, by this call or by one before it.
@@ -59,6 +64,12 @@ def install(*, http: bool = False) -> Installed:
 
     Returns:
         A handle whose ``undo()`` gives the protocols back.
+
+    Example:
+        >>> import uproot
+        >>> with farroot.install():
+        ...     uproot.open("events.root")["Events"].num_entries
+        4
     """
     from fsspec.registry import register_implementation, registry
 

@@ -12,7 +12,13 @@ from .objects import datetime_of
 
 @public
 class Key(NamedTuple):
-    """An object in the list of its directory, by ROOT's names; from :meth:`Directory.key`."""
+    """An object in the list of its directory, by ROOT's names; from :meth:`Directory.key`.
+
+    Example:
+        >>> key = farroot.open("events.root").key("Events")
+        >>> key.fName, key.fCycle, key.fClassName, key.fTitle
+        ('Events', 1, 'TTree', 'muons and jets')
+    """
 
     fName: str
     fTitle: str

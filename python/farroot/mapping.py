@@ -29,7 +29,16 @@ _PAUSE_MAX = 60.0
 
 @dataclass(frozen=True)
 class Failed:
-    """A partition of which :func:`map` has no result."""
+    """A partition of which :func:`map` has no result.
+
+    Example:
+        >>> def unlucky(part):
+        ...     raise ValueError("a mistake of this function")
+        >>> parts = farroot.partitions("events.root:Events", ["MET_pt"])
+        >>> results, failed = farroot.map(unlucky, parts, on_error="report")
+        >>> failed[0].as_dict()["message"]
+        'a mistake of this function'
+    """
 
     partition: Partition
     error: Exception
@@ -104,6 +113,14 @@ def map(  # noqa: A001
     Raises:
         Exception: the first that the function has raised, unless ``on_error="report"``; partitions
             that are not under way yet are then cancelled.
+
+    Example:
+        >>> def total(part):
+        ...     return float(part.arrays(library="np")["MET_pt"].sum())
+        >>> parts = farroot.partitions(["events.root:Events", "more.root:Events"], ["MET_pt"])
+        >>> with farroot.ThreadPoolExecutor(2) as threads:
+        ...     farroot.map(total, parts, threads)
+        [165.0, 65.0]
     """
     retries = whole(retries, "retries")
     if retries < 0:

@@ -37,6 +37,11 @@ class Merged:
         copied_bytes: Their bytes.
         notes: The differences between the inputs.
         seconds: From the call to the end.
+
+    Example:
+        >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
+        >>> merged.inputs, merged.objects, merged.notes[0]
+        (2, 1, 'pt is in 1 of 2 inputs only')
     """
 
     output: str
@@ -107,6 +112,11 @@ def merge(
         UnsupportedError: an input's tree or histogram does not fit the first one; the error names
             both the file and the branch.
         InvalidArgumentError: the output is there already, or is one of the inputs.
+
+    Example:
+        >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
+        >>> merged.tables, merged.histograms
+        ({'Events': 6}, 2)
     """
     if missing not in ("strict", "filter", "union"):
         raise InvalidArgumentError(f'missing={missing!r}: it is "strict", "filter" or "union"')

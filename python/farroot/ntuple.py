@@ -52,6 +52,13 @@ class RNTuple(InFile["Field"], HasFields):
     when first used.
 
     A chain of RNTuples is one too, with the fields of the first and the entries of all.
+
+    Example:
+        >>> staff = farroot.open("staff.root:Staff")
+        >>> staff.keys()
+        ['name', 'age']
+        >>> staff.arrays("name", "age > 35").tolist()
+        [{'name': 'Ada'}, {'name': 'Bo'}]
     """
 
     _called, _parts = "RNTuple", "fields"
@@ -107,7 +114,13 @@ class RNTuple(InFile["Field"], HasFields):
 
 
 class Field(ColumnOf["Field"], HasFields):
-    """A field of an RNTuple; itself a mapping to the fields in it."""
+    """A field of an RNTuple; itself a mapping to the fields in it.
+
+    Example:
+        >>> field = farroot.open("staff.root:Staff")["age"]
+        >>> field.typename, field.array(library="np")
+        ('std::int64_t', array([36, 41, 29]))
+    """
 
     @property
     def description(self) -> str:

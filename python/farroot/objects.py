@@ -70,6 +70,13 @@ class Object(Public):
 
     Numbers and strings are Python's, arrays of numbers NumPy's; collections of pointers are
     lists, a ``TMap`` is a dict, a ``TObjString`` a ``str``; a null pointer is None.
+
+    Example:
+        >>> histogram = farroot.open("events.root:pt")
+        >>> histogram.classname, histogram.member("fEntries")
+        ('TH1D', 4.0)
+        >>> histogram.to_numpy()
+        (array([2., 0., 1., 1.]), array([ 0., 15., 30., 45., 60.]))
     """
 
     _members: dict[str, Any]
@@ -324,7 +331,14 @@ class Registered(Object):
 
 
 class Parameter(Object):
-    """``TParameter`` of any type."""
+    """``TParameter`` of any type.
+
+    Example:
+        >>> import ROOT
+        >>> parameter = farroot.from_pyroot(ROOT.TParameter["double"]("mass", 125.0))
+        >>> float(parameter)
+        125.0
+    """
 
     @property
     def value(self) -> Any:
@@ -456,7 +470,13 @@ _COLUMN_TYPES = {
 
 
 class Graph(Object):
-    """``TGraph`` and those with errors."""
+    """``TGraph`` and those with errors.
+
+    Example:
+        >>> x, y = farroot.open("events.root:points").values()
+        >>> y
+        array([1., 4.])
+    """
 
     def values(self, axis: str | int = "both") -> Any:
         """The coordinates of the points: x and y, or those of one axis (``"x"`` or ``"y"``)."""

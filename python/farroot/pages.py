@@ -28,7 +28,14 @@ class Page(NamedTuple):
 
 @public
 class ColumnPages(NamedTuple):
-    """The pages of a column in one cluster."""
+    """The pages of a column in one cluster.
+
+    Example:
+        >>> staff = farroot.open("staff.root:Staff")
+        >>> first_cluster = staff.page_link_list[0]
+        >>> [sum(page.num_elements for page in column.pages) for column in first_cluster]
+        [3, 7, 3]
+    """
 
     pages: list[Page]
     #: Number of the column's elements in all earlier clusters.

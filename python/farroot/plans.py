@@ -14,7 +14,14 @@ from ._uproot import public
 
 @public
 class PlannedColumn(NamedTuple):
-    """The ranges that would be fetched for one column."""
+    """The ranges that would be fetched for one column.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> (column,) = tree.plan("MET_pt")[0].columns
+        >>> column.name, column.pieces, column.decoded_bytes
+        ('MET_pt', 1, 107)
+    """
 
     name: str
     #: Baskets of a tree, pages of an RNTuple.
@@ -33,7 +40,14 @@ class PlannedColumn(NamedTuple):
 
 @public
 class Planned(NamedTuple):
-    """The ranges that would be fetched of one tree or RNTuple."""
+    """The ranges that would be fetched of one tree or RNTuple.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> (planned,) = tree.plan("MET_pt")
+        >>> planned.file_path, planned.object_path, len(planned.ranges)
+        ('events.root', 'Events', 1)
+    """
 
     file_path: str
     object_path: str
@@ -56,7 +70,16 @@ class Planned(NamedTuple):
 
 @public
 class Plan(list[Planned]):
-    """The plan of a read: of each tree and RNTuple, file after file."""
+    """The plan of a read: of each tree and RNTuple, file after file.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> plan = tree.plan(["MET_pt", "Muon_pt"])
+        >>> plan.stored_bytes < 1000
+        True
+        >>> [column.name for column in plan[0].columns]
+        ['MET_pt', 'Muon_pt']
+    """
 
     @property
     def stored_bytes(self) -> int:

@@ -25,6 +25,13 @@ def from_pyroot(obj: Any) -> Any:
     Raises:
         NotInstalledError: without ROOT.
         UnsupportedError: for a TTree: give its file to :func:`farroot.open`.
+
+    Example:
+        >>> import ROOT
+        >>> histogram = ROOT.TH1D("h", "", 2, 0, 1)
+        >>> number = histogram.Fill(0.25)
+        >>> farroot.from_pyroot(histogram).values()
+        array([1., 0.])
     """
     with written_by_root(obj) as file:
         found = file[NAME]
@@ -43,6 +50,12 @@ def to_pyroot(obj: Any, name: str | None = None) -> Any:
 
     Raises:
         NotInstalledError: without ROOT.
+
+    Example:
+        >>> import ROOT
+        >>> histogram = farroot.to_pyroot(np.histogram([0.25], bins=2, range=(0, 1)))
+        >>> histogram.GetBinContent(1)
+        1.0
     """
     root = package("ROOT")
 

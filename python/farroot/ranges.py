@@ -45,6 +45,11 @@ def open_bytes(
     Raises:
         NotFoundError: no such file.
         InvalidArgumentError: for ranges that are none, or reach beyond the end of the file.
+
+    Example:
+        >>> with farroot.open_bytes("events.root") as file:
+        ...     bytes(file.read([(0, 4)])[0])
+        b'root'
     """
     access = Access(**credentials)
     return ByteFile(access.added_to(path_text(path)), ranges)
@@ -54,6 +59,12 @@ class ByteFile(NothingToClose, Explained):
     """An open file of any kind; :func:`open_bytes` opens it.
 
     It can be pickled, and used in several threads at a time.
+
+    Example:
+        >>> with farroot.open_bytes("events.root") as file:
+        ...     head, tail = file.read([(0, 4), (file.size - 4, file.size)])
+        >>> bytes(head)
+        b'root'
     """
 
     #: Ranges that have left with the open, until they are read.

@@ -45,6 +45,12 @@ class IoReport(Account):
             there are several servers ``history``: ``rates`` in each tenth of the time, ``states``
             with their times.
         notes: Things worth knowing: redirections, servers without ranges.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> report = tree.report()
+        >>> report["sources"][0]["name"]
+        'file://'
     """
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -56,7 +62,13 @@ class IoReport(Account):
 
 @taken
 def report() -> IoReport:
-    """The cost of everything that this process has read; see :class:`IoReport`."""
+    """The cost of everything that this process has read; see :class:`IoReport`.
+
+    Example:
+        >>> arrays = farroot.open("events.root:Events").arrays()
+        >>> farroot.report()["bytes_received"] > 0
+        True
+    """
     return IoReport(_core.report(None))
 
 
@@ -66,6 +78,12 @@ class Reporting(IoReport):
 
     Within the block it covers the work so far, after it all work of the block, by this process as
     a whole. Sources have the best ``connect_s`` and ``first_byte_s`` that they ever had.
+
+    Example:
+        >>> with farroot.reporting() as report:
+        ...     file = farroot.open("events.root")
+        >>> sorted(report["time_s"])
+        ['bytes', 'caller', 'connecting', 'decoding', 'joining', 'metadata', 'opening']
     """
 
     def __init__(self) -> None:
@@ -97,13 +115,27 @@ def reporting() -> Reporting:
 
     ``tree.report()`` is of a file since it was opened, :func:`report` of the whole process;
     this is of one call, or of as many as the block has.
+
+    Example:
+        >>> with farroot.reporting() as report:
+        ...     arrays = farroot.open("events.root:Events").arrays("MET_pt")
+        >>> report["bytes_received"] > 0
+        True
     """
     return Reporting()
 
 
 @public
 class Timeline(str):
-    """The requests of a file over time, as text; notebooks show the picture, :attr:`svg`."""
+    """The requests of a file over time, as text; notebooks show the picture, :attr:`svg`.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> arrays = tree.arrays()
+        >>> timeline = tree.timeline("read.svg")
+        >>> timeline.svg[:4]
+        '<svg'
+    """
 
     svg: str
 
@@ -127,6 +159,10 @@ class LiveTimeline:
 
     ``progress=`` takes it: ``tree.arrays(columns, progress=tree.live_timeline())``. Drawing takes
     at most a tenth of the time.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> arrays = tree.arrays(progress=tree.live_timeline())  # doctest: +SKIP
     """
 
     def __init__(self, draw: Callable[[], Timeline], every: float) -> None:

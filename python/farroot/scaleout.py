@@ -66,6 +66,11 @@ class Partition:
     """A part of a file's entries: pure data, which any process reads with :meth:`arrays`.
 
     It has no open file; it can be pickled, and with :meth:`as_dict` written as JSON.
+
+    Example:
+        >>> (part,) = farroot.partitions("events.root:Events", ["MET_pt"])
+        >>> part.arrays(library="np")["MET_pt"]
+        array([10., 55., 20., 80.])
     """
 
     #: The file's address.
@@ -204,7 +209,16 @@ class Partition:
 
 @public
 class Partitions(list[Partition]):
-    """Partitions in the order of their files and entries; :func:`partitions` makes them."""
+    """Partitions in the order of their files and entries; :func:`partitions` makes them.
+
+    Example:
+        >>> parts = farroot.partitions("events.root:Events", ["MET_pt"])
+        >>> parts.num_entries
+        4
+        >>> parts.save("parts.json")
+        >>> farroot.Partitions.load("parts.json") == parts
+        True
+    """
 
     @property
     def num_entries(self) -> int | None:
@@ -311,6 +325,11 @@ def partitions(
     Raises:
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in one of them.
+
+    Example:
+        >>> parts = farroot.partitions(["events.root:Events", "more.root:Events"], ["MET_pt"])
+        >>> [(part.url, part.entries) for part in parts]
+        [('events.root', (0, 4)), ('more.root', (0, 2))]
     """
     if measure not in ("stored", "decoded"):
         raise InvalidArgumentError(f"measure is 'stored' or 'decoded', not {measure!r}")

@@ -35,6 +35,11 @@ class Skimmed:
             anew.
         notes: The differences between the inputs.
         seconds: From the call to the end.
+
+    Example:
+        >>> skimmed = farroot.skim("events.root:Events", "muons.root", cut="nMuon > 0")
+        >>> skimmed.entries, skimmed.inputs
+        (3, [('events.root', 4, 3)])
     """
 
     output: str
@@ -125,6 +130,13 @@ def skim(
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
         UnsupportedError: a column cannot be written in that way.
+
+    Example:
+        >>> skimmed = farroot.skim(
+        ...     "events.root:Events", "few.root", ["event", "Muon_*"], "MET_pt > 50", overwrite=True
+        ... )
+        >>> farroot.open("few.root:Events").arrays("event").tolist()
+        [{'event': 1}, {'event': 3}]
     """
     if as_ not in (None, "tree", "rntuple"):
         raise InvalidArgumentError(f'as_={as_!r}: it is "tree", "rntuple" or None')

@@ -48,6 +48,12 @@ def scan_polars(
     Raises:
         NotInstalledError: without polars or pyarrow.
         NotFoundError: no such file.
+
+    Example:
+        >>> import polars as pl
+        >>> table = farroot.scan_polars("events.root:Events")
+        >>> table.filter(pl.col("MET_pt") > 50).select("event").collect()["event"].to_list()
+        [1, 3]
     """
     plugins = package("polars.io.plugins", "'farroot[polars]'")
     access = Access(**credentials)

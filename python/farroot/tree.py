@@ -111,6 +111,13 @@ class Tree(InFile["Branch"], HasBranches):
     when first used.
 
     A TChain is one too, with the branches of its first tree and the entries of all.
+
+    Example:
+        >>> tree = farroot.open("events.root:Events")
+        >>> tree.keys(filter_name="Muon_*")
+        ['Muon_pt', 'Muon_charge']
+        >>> tree.arrays(["event", "Muon_pt"], "nMuon > 0", entry_stop=3).tolist()
+        [{'event': 0, 'Muon_pt': [30.0, 12.0]}, {'event': 2, 'Muon_pt': [45.0]}]
     """
 
     _called, _parts = "Tree", "branches"
@@ -176,7 +183,15 @@ class Tree(InFile["Branch"], HasBranches):
 
 
 class Branch(ColumnOf["Branch"], HasBranches):
-    """A branch of a tree; itself a mapping to the branches below it."""
+    """A branch of a tree; itself a mapping to the branches below it.
+
+    Example:
+        >>> branch = farroot.open("events.root:Events")["Muon_pt"]
+        >>> branch.typename, branch.num_baskets
+        ('double[]', 1)
+        >>> branch.array(entry_stop=2)
+        <Array [[30, 12], []] type='2 * var * float64'>
+    """
 
     _known_object: Any = None
 

@@ -107,6 +107,14 @@ class CustomInterpretation(OfBytes):
         branch: The branch that is read.
         context: Empty.
         simplify: True.
+
+    Example:
+        >>> class Metres(farroot.CustomInterpretation):
+        ...     @classmethod
+        ...     def match_branch(cls, branch, context, simplify):
+        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        >>> farroot.register_interpretation(Metres)
+        >>> farroot.unregister_interpretation(Metres)
     """
 
     def __init__(self, branch: Branch, context: Mapping[str, Any], simplify: bool) -> None:
@@ -130,6 +138,11 @@ class AsBinary(OfBytes):
     """The bytes of each entry, as they are in the file: ``branch.array(AsBinary())``.
 
     NumPy arrays have one row for each entry, and need entries of equal length.
+
+    Example:
+        >>> branch = farroot.open("events.root:Events")["run"]
+        >>> branch.array(farroot.AsBinary(), entry_stop=1).tolist()
+        [[0, 0, 0, 1]]
     """
 
     def basket_array(

@@ -10,7 +10,12 @@ __all__ = ["AsGrouped"]
 
 
 class AsGrouped(Interpretation):
-    """Branches together, each by its name."""
+    """Branches together, each by its name.
+
+    Example:
+        >>> list(farroot.open("members.root:events")["single"].interpretation.subbranches)
+        ['a', 'b']
+    """
 
     def __init__(self, branch: Any, subbranches: dict[str, Interpretation]) -> None:
         self.branch, self.subbranches = branch, subbranches

@@ -15,6 +15,10 @@ class AsJagged(Interpretation):
     Args:
         content: The interpretation of the lists' content.
         header_bytes: How many bytes stand before each of them: 10 of a ``std::vector``.
+
+    Example:
+        >>> farroot.open("events.root:Events")["Muon_pt"].interpretation
+        AsJagged(AsDtype('>f8'))
     """
 
     def __init__(self, content: Interpretation, header_bytes: int = 0, **_: Any) -> None:

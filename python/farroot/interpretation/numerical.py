@@ -35,6 +35,13 @@ class AsDtype(Numerical):
     Args:
         from_dtype: The type in the file; big-endian is ``">"``.
         to_dtype: The type of the array; None is the same in the order of this machine.
+
+    Example:
+        >>> branch = farroot.open("events.root:Events")["MET_pt"]
+        >>> branch.interpretation
+        AsDtype('>f8')
+        >>> branch.array(farroot.AsDtype(">u8"), entry_stop=1)
+        <Array [4621819117588971520] type='1 * uint64'>
     """
 
     def __init__(self, from_dtype: Any, to_dtype: Any = None) -> None:
@@ -73,7 +80,15 @@ class AsDtype(Numerical):
 
 
 class AsDtypeInPlace(AsDtype):
-    """As :class:`AsDtype`, written into an array that is there already (``library="np"``)."""
+    """As :class:`AsDtype`, written into an array that is there already (``library="np"``).
+
+    Example:
+        >>> branch = farroot.open("events.root:Events")["MET_pt"]
+        >>> target = np.zeros(4)
+        >>> found = branch.array(farroot.AsDtypeInPlace(target, ">f8"), library="np")
+        >>> target
+        array([10., 55., 20., 80.])
+    """
 
     def __init__(self, array: Any, from_dtype: Any) -> None:
         super().__init__(from_dtype, array.dtype)
@@ -105,7 +120,13 @@ class _Truncated(Numerical):
 
 
 class AsDouble32(_Truncated):
-    """``Double32_t`` with bounds or bits; without either it is an :class:`AsDtype`."""
+    """``Double32_t`` with bounds or bits; without either it is an :class:`AsDtype`.
+
+    Example:
+        >>> tree = farroot.open("members.root:events")
+        >>> tree["event/stepped"].interpretation
+        AsDouble32(0.0, 10.0, 12)
+    """
 
     @property
     def to_dtype(self) -> np.dtype[Any]:
@@ -114,7 +135,13 @@ class AsDouble32(_Truncated):
 
 
 class AsFloat16(_Truncated):
-    """``Float16_t``."""
+    """``Float16_t``.
+
+    Example:
+        >>> tree = farroot.open("members.root:events")
+        >>> tree["event/truncated"].interpretation
+        AsFloat16(0.0, 0.0, 12)
+    """
 
     @property
     def to_dtype(self) -> np.dtype[Any]:

@@ -15,7 +15,12 @@ __all__ = ["AsObjects", "AsStridedObjects"]
 
 
 class AsObjects(Interpretation):
-    """An object or a container (:mod:`farroot.containers`) an entry."""
+    """An object or a container (:mod:`farroot.containers`) an entry.
+
+    Example:
+        >>> farroot.open("members.root:events")["event/nested"].interpretation
+        AsObjects(AsVector(True, AsVector(False, dtype('>i2'))))
+    """
 
     def __init__(self, model: Any, branch: Any = None) -> None:
         self.model, self.branch = model, branch
@@ -34,6 +39,10 @@ class AsStridedObjects(Interpretation):
         model: The class.
         inner_shape: Shape of the array of objects in an entry.
         stored: Returns the dtype of one object in the file; None if no file describes the class.
+
+    Example:
+        >>> farroot.open("members.root:events")["point"].interpretation
+        AsStridedObjects(Model_TVector2_v3)
     """
 
     def __init__(

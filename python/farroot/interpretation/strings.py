@@ -15,6 +15,10 @@ class AsStrings(Interpretation):
     Args:
         header_bytes: How many bytes stand before each.
         length_bytes: Whether a length takes one byte or five (``"1-5"``), or always four.
+
+    Example:
+        >>> farroot.open("members.root:events")["event/text"].interpretation
+        AsStrings(header_bytes=6)
     """
 
     def __init__(self, header_bytes: int = 0, length_bytes: str = "1-5", **_: Any) -> None:

@@ -6,4 +6,12 @@ from .._account import Account
 
 
 class WriteReport(Account):
-    """A mapping of figures; as text, a short account."""
+    """A mapping of figures; as text, a short account.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     file["x"] = "a text"
+        >>> report = file.file.report
+        >>> sorted(report)[:3]
+        ['address', 'array_bytes', 'carrying_s']
+    """

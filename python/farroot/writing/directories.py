@@ -43,6 +43,12 @@ class WritableDirectory(Within):
     UHI, results of ``numpy.histogram`` and its relatives, objects that were read with farroot or
     uproot, objects of PyROOT, texts, and tables (as :meth:`mkrntuple` takes them), of which an
     RNTuple is made.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     file["one/two/note"] = "a text"
+        ...     file.keys()
+        ['one;1', 'one/two;1', 'one/two/note;1']
     """
 
     def __init__(self, file: WritableFile, path: tuple[str, ...], keys: Keys) -> None:

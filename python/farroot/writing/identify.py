@@ -48,6 +48,11 @@ def to_writable(what: Any) -> Writable:
 
     Raises:
         ArgumentTypeError: for an object for which ROOT has no class.
+
+    Example:
+        >>> written = farroot.to_writable(np.histogram([1.0, 2.0, 2.0], bins=2))
+        >>> written.classname
+        'TH1D'
     """
     if hasattr(what, "core") and hasattr(what, "classname"):
         written: Writable = what
@@ -144,6 +149,13 @@ def as_TGraph(
         df: A DataFrame, or a dict of arrays.
         title, xAxisLabel, yAxisLabel: The texts on it.
         minY, maxY: Limits of y for drawing; ROOT chooses those that are not given.
+
+    Example:
+        >>> points = farroot.as_TGraph({"x": [1.0, 2.0], "y": [1.0, 4.0]}, title="squares")
+        >>> with farroot.recreate("new.root") as file:
+        ...     file["points"] = points
+        >>> farroot.open("new.root:points").values("y")
+        array([1., 4.])
     """
     for each in (title, xAxisLabel, yAxisLabel):
         text(each, "a title")

@@ -138,7 +138,15 @@ class WritableTable(Within):
 
 
 class WritableBranch(Explaining):
-    """A branch of a tree that is being written."""
+    """A branch of a tree that is being written.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     tree = file.mktree("t", {"x": "float32", "y": "float32"})
+        ...     tree["x"].compression = farroot.LZ4(1)
+        ...     tree["x"]
+        <WritableBranch 'x' in 't'>
+    """
 
     def __init__(self, tree: WritableTree, name: str, type_: Type) -> None:
         self._tree, self._name, self._type = tree, name, type_
@@ -171,7 +179,15 @@ class WritableBranch(Explaining):
 
 
 class WritableTree(WritableTable):
-    """A TTree that is being written; :meth:`WritableDirectory.mktree` makes it."""
+    """A TTree that is being written; :meth:`WritableDirectory.mktree` makes it.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     tree = file.mktree("t", {"x": "float32", "list": "var * int32"})
+        ...     tree.extend({"x": [1.5, 2.5], "list": [[1, 2], []]})
+        ...     tree.num_entries
+        2
+    """
 
     @property
     def compression(self) -> Compression | dict[str, Compression | None] | None:
@@ -229,7 +245,15 @@ class WritableTree(WritableTable):
 
 
 class WritableNTuple(WritableTable):
-    """An RNTuple that is being written; :meth:`WritableDirectory.mkrntuple` makes it."""
+    """An RNTuple that is being written; :meth:`WritableDirectory.mkrntuple` makes it.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     table = file.mkrntuple("n", {"name": "string", "scores": "var * float64"})
+        ...     table.extend({"name": ["Ada"], "scores": [[1.5, 2.5]]})
+        ...     table.typenames
+        {'name': 'string', 'scores': 'var * float64'}
+    """
 
 
 class TreeNames:

@@ -78,6 +78,14 @@ def recreate(
 
     Raises:
         PermissionDeniedError: the place cannot be written to.
+
+    Example:
+        >>> with farroot.recreate("new.root") as file:
+        ...     tree = file.mktree("t", {"x": np.arange(3), "list": ak.Array([[1.5], [], [2.5]])})
+        ...     tree.extend({"x": [3], "list": [[4.5, 5.5]]})
+        ...     file["histogram"] = np.histogram([1, 2, 2])
+        >>> farroot.open("new.root:t").arrays().tolist()[-1]
+        {'x': 3, 'nlist': 2, 'list': [4.5, 5.5]}
     """
     options = Options(
         *(compression, title, cluster, jagged, threads),
@@ -92,6 +100,12 @@ def create(path: Address | Any, **options: Any) -> WritableDirectory:
 
     Raises:
         FileExistsError: the file is there.
+
+    Example:
+        >>> with farroot.create("first.root") as file:
+        ...     file["note"] = "only where there is no such file"
+        >>> farroot.open("first.root")["note"]
+        'only where there is no such file'
     """
     return _begin(path, False, Options.of(options))
 
@@ -105,6 +119,14 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
 
     Raises:
         NotFoundError: no such file.
+
+    Example:
+        >>> with farroot.recreate("grows.root") as file:
+        ...     file["one"] = "1"
+        >>> with farroot.update("grows.root") as file:
+        ...     file["two"] = "2"
+        >>> farroot.open("grows.root").keys()
+        ['one;1', 'two;1']
     """
     given = Options.of(options)
     address, spool = place(path, is_read=True)
@@ -133,6 +155,13 @@ class WritableFile(Explaining):
     """A file that is being written; its directories write.
 
     Under its name there is nothing, or the file from before, until :meth:`close`.
+
+    Example:
+        >>> with farroot.recreate("new.root") as directory:
+        ...     directory["x"] = "a text"
+        ...     file = directory.file
+        >>> file.closed, file.file_path
+        (True, 'new.root')
     """
 
     def __init__(
