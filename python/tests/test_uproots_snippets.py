@@ -58,6 +58,62 @@ with uproot.open(path)["events"] as tree:
     ]
 result = (offsets, [part["int8"].tolist() for part in parts])
 """,
+    "a part of the entries": """
+tree = uproot.open(path)["events"]
+fraction = 0.25
+some = tree.arrays(["int32"], entry_stop=tree.num_entries * fraction, library="np")
+one = tree["float64"].array(entry_start=tree.num_entries / 2, library="np")
+result = (some["int32"].tolist(), len(one))
+""",
+    "names by regular expressions and types": """
+tree = uproot.open(path + ":events")
+result = (
+    tree.keys(filter_name="/INT(8|16)/i"),
+    tree.keys(filter_typename=["float", "double"]),
+    tree.keys(filter_name=lambda name: name.startswith("ui")),
+    sorted(tree.arrays(filter_name="/float[0-9]+/", how=dict)),
+    [len(array) for array in tree.arrays(["jagged", "other"], how=tuple)],
+)
+""",
+    "executors": """
+with uproot.open(
+    path, decompression_executor=uproot.ThreadPoolExecutor(2), num_workers=2
+) as file:
+    array = file["events/int32"].array(
+        library="np", interpretation_executor=uproot.TrivialExecutor()
+    )
+result = array.tolist()
+""",
+    "a file that is written and never closed": """
+import numpy as np
+
+def write():
+    output = uproot.recreate(out)
+    output["spectrum"] = np.histogram(np.arange(10.0), bins=5)
+    spectrum = output["spectrum"].to_hist()
+    output.mktree("tree", {"x": np.float64, "n": "var * int32"})
+    for number in range(3):
+        output["tree"].extend({"x": [number, number + 0.5], "n": [[number], []]})
+    return spectrum.values().tolist(), output["tree"].num_entries
+
+written = write()
+with uproot.open(out) as file:
+    result = (
+        written,
+        file["spectrum"].to_numpy()[0].tolist(),
+        file["tree"].arrays(["x", "n"]).tolist(),
+    )
+""",
+    "a cell that is run twice": """
+kept = []
+for value in (1.0, 2.0):
+    file = uproot.recreate(out)
+    file.mktree("tree", {"x": [value]})
+    kept.append(file)
+for file in kept:
+    file.close()
+result = uproot.open(out)["tree/x"].array().tolist()
+""",
     "what is written": """
 with uproot.recreate(out) as file:
     file["tree"] = {"x": [1, 2, 3]}
