@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._limits import DEPTH_MAX
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from ._core import Column
     from ._entries import EntrySelection
     from ._selection import Leaf
-
-#: Aliases within each other; the engine refuses fewer.
-_DEPTH_MAX = 100
 
 
 class RootFormula(str):
@@ -116,7 +114,7 @@ class _Reader:
             return list(self.leaves).index(leaf.key)
         if name in within:
             raise InvalidArgumentError(f"the alias {name!r} refers to itself")
-        if len(within) == _DEPTH_MAX:
+        if len(within) == DEPTH_MAX:
             raise InvalidArgumentError(f"the alias {name!r} is within others too deeply")
         if name not in self._known:
             self._known[name] = self.program(self._aliases[name], (*within, name))

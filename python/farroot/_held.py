@@ -12,14 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ._addresses import is_local
+from ._limits import FILES_MAX, SECONDS_MAX
 from ._locks import Lock
 from .errors import Error
 from .ranges import ByteFile, Range, WatchedFile
-
-#: Files that are held although no program has them open, at the most.
-FILES_MAX = 64
-#: For how long: a file could be replaced meanwhile, and its server likes to be rid of it.
-SECONDS_MAX = 60.0
 
 
 @dataclass

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._imports import package
+from ._limits import GROUP_BYTES
 from .errors import UnsupportedError
 
 if TYPE_CHECKING:
     from ._core import Column
-
-#: Bytes of a row group before it is encoded: the writer holds so much, readers skip by it.
-GROUP_BYTES = 128 << 20
 
 
 class ParquetWriter:

@@ -14,6 +14,7 @@ from ._entries import StepSize, entry_range, step_of
 from ._filters import Filter
 from ._kinds import as_table
 from ._libraries import How
+from ._limits import GAP_SIZE
 from ._parts import Account, Lacking, begin, is_report, made, there
 from ._places import Place, beside, chain, places_of
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
@@ -33,8 +34,6 @@ __all__ = ["Report", "Skipped", "Steps", "chain", "concatenate", "iterate", "num
 #: One file or several: addresses (which may be globs), a dict of addresses and paths in them,
 #: open trees and RNTuples, or an iterable of these.
 Files = Address | Tree | RNTuple | Mapping[Any, str | None] | Iterable["Files"]
-#: Decoded bytes that :func:`concatenate` leaves out where a part of them cannot be read.
-GAP_SIZE = "10 MB"
 #: A function of a branch or, where it is an RNTuple that is read, of a field.
 FilterColumn = Callable[[Branch], bool] | Callable[[Field], bool] | None
 

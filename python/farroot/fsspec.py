@@ -17,6 +17,7 @@ from . import _core
 from ._addresses import expanded
 from ._credentials import Access
 from ._held import HELD, Lease
+from ._limits import OPENS_MAX
 from ._locks import cached_property
 from ._shown import shown
 from ._types import CREDENTIALS
@@ -52,8 +53,6 @@ _OPTIONS = frozenset(
         *("asynchronous", "loop", "batch_size", "add_docs", "add_aliases"),
     )
 )
-#: Files that are opened at a time where bytes of many are requested.
-_OPENS_MAX = 16
 #: Addresses of which a directory can be opened as a file can.
 _WITH_PAGES = ("http:", "https:", "dav:", "davs:", "osdf:", "pelican:")
 
@@ -542,7 +541,7 @@ def _file_system(
 def _side_by_side(read: Any, paths: list[str]) -> list[Any]:
     if len(paths) == 1:
         return [read(paths[0])]
-    with ThreadPoolExecutor(min(_OPENS_MAX, len(paths) or 1)) as threads:
+    with ThreadPoolExecutor(min(OPENS_MAX, len(paths) or 1)) as threads:
         return list(threads.map(read, paths))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._limits import DENSE_MAX
 from .errors import (
     CorruptError,
     InvalidArgumentError,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 #: The option of profiles whose errors are the spread of values (ROOT: ``kERRORSPREAD``).
 _SPREAD = 1
-#: Bins of a sparse histogram that are laid out at most: 1 GiB of doubles.
-DENSE_MAX = 1 << 27
 
 
 class _Manifold(Binned):

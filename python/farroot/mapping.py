@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
+from ._limits import PAUSE_MAX
 from ._numbers import whole
 from ._ours import by_caller
 from ._parts import is_report
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from .scaleout import Partition
 
 R = TypeVar("R")
-
-#: Seconds between two tries of a partition at the most, for servers that request hours.
-_PAUSE_MAX = 60.0
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,7 @@ class _Calls:
         if self._tries[number] <= self._retries and _may_pass(error):
             # With a cache, a process remembers an unreachable server: an earlier try would fail.
             pause = error.retry_after if isinstance(error, Error) else None
-            when = time.monotonic() + min(pause, _PAUSE_MAX) if pause else 0.0
+            when = time.monotonic() + min(pause, PAUSE_MAX) if pause else 0.0
             heapq.heappush(self._due, (when, number))
         elif self._goes_on:
             self.failed[number] = Failed(self._partitions[number], error, self._tries[number])

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from . import _core
 from ._entries import memory
+from ._limits import BASKET_MAX, BASKET_MIN
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .compression import number_and_level
@@ -18,8 +19,6 @@ T = TypeVar("T")
 
 #: Compressions of baskets as they are.
 _AS_IT_IS = object()
-#: Bytes of a basket that others may be joined to.
-BASKET_MIN, BASKET_MAX = 1 << 10, 16 << 20
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from . import _core, _libraries
 from ._credentials import Access
 from ._entries import StepSize, step_of
 from ._kinds import as_table, open_table
+from ._limits import BLIND_MAX, TABLES_MAX
 from ._locks import Lock
 from ._memories import Metadata, check_kept
 from ._numbers import whole
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 Measure = Literal["stored", "decoded"]
 #: The form of saved partitions.
 _VERSION = 1
-#: Tables that a process keeps open between partitions, at the most.
-TABLES_MAX = 32
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,6 @@ class Identity:
         number = core.file.uuid
         uuid = None if number is None else f"{number:032x}"
         return cls(core.file.size, uuid, core.num_entries)
-
-
-#: More partitions of a file than anybody shares its entries among.
-BLIND_MAX = 1_000_000
 
 
 @public

@@ -342,7 +342,7 @@ def test_chunks_behind_are_read_ahead(nano: Path, taken: Taken) -> None:
 def test_large_chunks_are_not_read_far_ahead(
     nano: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_queue, "_AHEAD_BYTES", 1)
+    monkeypatch.setattr(_queue, "AHEAD_BYTES", 1)
     queue, items, reader = begun(nano)
     queue.read_ahead(items[0], reader, {"run"}, opened=no_file)
     assert list(queue._readers) == items[1:2]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,23 @@ def test_the_stub_says_what_the_extension_has() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_limits_are_in_one_place_with_their_reasons() -> None:
+    """Each file had its own, while the documents said that Python decides nothing."""
+    package = ROOT / "python" / "farroot"
+    named = re.compile(r"^_?[A-Z_]*(MAX|MIN|BYTES|SECONDS|SIZE)\b.* = \(?[\d\"]", re.MULTILINE)
+    # Pictures and tables on a screen, and doubles that hold whole numbers.
+    shown = {"_draw.py", "_html.py", "_named.py", "_predicates.py"}
+    found = {path.name for path in package.rglob("*.py") if named.search(path.read_text())}
+    assert found - shown == {"_limits.py"}
+    lines = (package / "_limits.py").read_text().splitlines()
+    undocumented = [
+        line
+        for before, line in pairwise(lines)
+        if named.match(line) and not before.startswith("#:") and "AHEAD_MAX" not in line
+    ]
+    assert undocumented == []
 
 
 def test_the_package_says_what_it_is() -> None:

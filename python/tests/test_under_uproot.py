@@ -16,7 +16,7 @@ import pytest
 import uproot
 
 import farroot
-from farroot import _held
+from farroot import _held, _limits
 from farroot.ranges import ByteFile
 
 from .same import same_awkward
@@ -95,13 +95,13 @@ def test_what_is_held_is_let_go(
     monkeypatch.setattr(time, "monotonic", lambda: now)
     file = none_held.take(url)
     none_held.give_back(url, file)
-    now += _held.SECONDS_MAX
+    now += _limits.SECONDS_MAX
     assert none_held.take(url) is file
     now += 1000
     assert none_held.take(url) is file, "it is in use"
     none_held.give_back(url, file)
     none_held.give_back(url, file)
-    now += _held.SECONDS_MAX + 1
+    now += _limits.SECONDS_MAX + 1
     again = none_held.take(url)
     assert again is not file
     none_held.forget(url, file)

@@ -21,6 +21,7 @@ from coffea.nanoevents.util import unquote
 
 from .. import _core
 from .._libraries.awkward import to_layout
+from .._limits import KEPT_MAX
 from .._locks import Lock
 from .._selection import Leaf
 from .._virtual import says_all
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from .._core import ColumnInfo
     from ..ntuple import RNTuple
     from ..tree import Tree
-
-#: How many tables' forms, and how many schemas, are kept; the least recently used is dropped.
-_KEPT_MAX = 32
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Columns:
 
 
 class _Kept:
-    """At most :data:`_KEPT_MAX` values by key; the least recently used is dropped."""
+    """At most :data:`KEPT_MAX` values by key; the least recently used is dropped."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -62,7 +60,7 @@ class _Kept:
     def put(self, key: Hashable, value: Any) -> None:
         with self._lock:
             self._values[key] = value
-            while len(self._values) > _KEPT_MAX:
+            while len(self._values) > KEPT_MAX:
                 self._values.popitem(last=False)
 
 

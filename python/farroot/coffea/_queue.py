@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._limits import AHEAD_BYTES, AHEAD_MAX, OPENS_MAX
 from .._locks import Lock
 from ..errors import Error
 from ._reader import Reader
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
 
     from ..ntuple import RNTuple
     from ..tree import Tree
-
-#: How far the prefetch goes beyond the present chunk: stored bytes, if all chunks have its size;
-#: chunks.
-_AHEAD_BYTES = 64 << 20
-_AHEAD_MAX = 32
-#: Number of files that are opened in advance at the same time, at the most.
-_OPENS_MAX = 16
 
 
 @dataclass
@@ -109,7 +103,7 @@ class Queue:
         if position is None:
             return
         stored = reader.stored_bytes(reader.names())
-        number = min(max(_AHEAD_BYTES // max(stored, 1), 1), _AHEAD_MAX)
+        number = min(max(AHEAD_BYTES // max(stored, 1), 1), AHEAD_MAX)
         for each in self._items[position + 1 : position + 1 + number]:
             if each not in self._taken:
                 yield each
@@ -133,7 +127,7 @@ class Queue:
             if reader is None:
                 opening = self._opening.get(_file(item))
                 if opening is None:
-                    self._opens = self._opens or ThreadPoolExecutor(_OPENS_MAX, "farroot-opens")
+                    self._opens = self._opens or ThreadPoolExecutor(OPENS_MAX, "farroot-opens")
                     opening = _Opening(self._opens.submit(self._opened, item, opened))
                     self._opening[_file(item)] = opening
                 opening.wanted.setdefault(item, set()).update(names)

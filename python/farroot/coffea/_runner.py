@@ -19,8 +19,9 @@ from .. import _core
 from .._addresses import path_text
 from .._credentials import Access
 from .._kinds import as_table
+from .._limits import TABLES_MAX
 from ..errors import ChangedError, Error, InvalidArgumentError, KeyInFileError
-from ..scaleout import OPEN, TABLES_MAX
+from ..scaleout import OPEN
 from ._factory import factory, habit_key
 from ._queue import Queue
 from ._reader import HABITS

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._awkward import ak
+from .._limits import COLUMN_RUN_BYTES, RUN_BYTES, WIDE_RUN_BYTES
 from .._ours import each_of
 from ..errors import ArgumentTypeError, Error, InvalidArgumentError
 from . import _arrow, _columns, _frames, _types
@@ -18,14 +19,6 @@ from ._types import Type
 
 if TYPE_CHECKING:
     from .._core import Column
-
-#: Bytes of a run, the part of a batch that is copied at a time, where no value can be refused.
-#: Small runs let the compressing threads start early, and need little memory.
-RUN_BYTES = 8 << 20
-#: The least bytes of a run for each column, since each column of a run costs a call of NumPy.
-COLUMN_RUN_BYTES = 16 << 10
-#: The most such bytes where many columns enlarge a run.
-WIDE_RUN_BYTES = 32 << 20
 
 #: The type of the column that counts the items of lists.
 COUNTER: Type = ak.types.NumpyType("int32")
