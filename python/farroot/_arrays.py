@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from . import _libraries
-from ._entries import StepSize, entry_range, memory, step_of
-from ._filters import Filter
+from ._entries import entry_range, memory, step_of
 from ._libraries import How
 from ._named import Column, Named
 from ._parts import is_report, steps_with_gaps
-from ._progress import Wanted
 from ._reading import ReadRequest, Selection
-from ._selection import ColumnQuery, Doc
+from ._selection import ColumnQuery
 from ._steps import Steps
+from ._types import STEP_SIZE, StepSize
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +23,18 @@ if TYPE_CHECKING:
 
     from ._awkward import ak
     from ._selection import Place
-    from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
+    from ._types import (
+        ArrowName,
+        AwkwardName,
+        EntryOptions,
+        EstimateOptions,
+        LibraryName,
+        NumPyName,
+        Options,
+        PandasName,
+        ReadOptions,
+        StepOptions,
+    )
 
 
 #: The containers of columns that ``how=`` names.
@@ -117,20 +127,7 @@ class Readable(Named[Column]):
         self,
         expressions: str | Iterable[str] | None = None,
         cut: str | None = None,
-        *,
-        filter_name: Filter = None,
-        filter_typename: Filter = None,
-        filter_branch: Callable[[Column], bool] | None = None,
-        filter_field: Callable[[Column], bool] | None = None,
-        aliases: Mapping[str, str] | None = None,
-        entry_start: float | None = None,
-        entry_stop: float | None = None,
-        library: LibraryName = "ak",
-        how: Any = None,
-        ak_add_doc: Doc = False,
-        virtual: bool = False,
-        access_log: list[Any] | None = None,
-        progress: Wanted = None,
+        **options: Unpack[ReadOptions],
     ) -> Any:
         """Reads columns, all at once.
 
@@ -169,37 +166,30 @@ class Readable(Named[Column]):
         functions of one or two arrays, as in uproot; ``get("a.b")`` is a branch of any name. A
         field in others comes in the lists that it is in. Aliases that the file has are ROOT's.
         """
-        accepts = filter_field or filter_branch
-        query = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
-        place, query = self._asked(query)
-        wish = ReadRequest(query, _libraries.named(library), how, ak_add_doc)
-        entries = entry_range(self.num_entries, entry_start, entry_stop)
-        if virtual:
+        place, wish, entries = self._wish(expressions, cut, options)
+        access_log = options.get("access_log")
+        if options.get("virtual"):
             return wish.virtual(place, entries, access_log)
         _only_virtual(access_log)
-        return wish.read(place, *entries, progress)
+        return wish.read(place, *entries, options.get("progress"))
+
+    def _wish(
+        self, expressions: str | Iterable[str] | None, cut: str | None, options: ReadOptions
+    ) -> tuple[Place, ReadRequest, tuple[int, int]]:
+        """Where a call reads, what it wants, and of which entries."""
+        place, query = self._asked(ColumnQuery.of(expressions, cut, options))
+        into = _libraries.named(options.get("library", "ak"))
+        wish = ReadRequest(query, into, options.get("how"), options.get("ak_add_doc", False))
+        return place, wish, self._range(options)
+
+    def _range(self, options: EntryOptions) -> tuple[int, int]:
+        return entry_range(self.num_entries, options.get("entry_start"), options.get("entry_stop"))
 
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,
         cut: str | None = None,
-        *,
-        filter_name: Filter = None,
-        filter_typename: Filter = None,
-        filter_branch: Callable[[Column], bool] | None = None,
-        filter_field: Callable[[Column], bool] | None = None,
-        aliases: Mapping[str, str] | None = None,
-        entry_start: float | None = None,
-        entry_stop: float | None = None,
-        step_size: StepSize = "100 MB",
-        library: LibraryName = "ak",
-        how: How = None,
-        ak_add_doc: Doc = False,
-        report: bool = False,
-        virtual: bool = False,
-        access_log: list[Any] | None = None,
-        on_error: Literal["raise", "report"] = "raise",
-        progress: Wanted = None,
+        **options: Unpack[StepOptions],
     ) -> Steps:
         """Reads columns step by step; the next steps are fetched and decoded meanwhile.
 
@@ -215,13 +205,12 @@ class Readable(Named[Column]):
         The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
         or dropping the iterator ends it.
         """
-        accepts = filter_field or filter_branch
-        query = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
-        place, query = self._asked(query)
-        wish = ReadRequest(query, _libraries.named(library), how, ak_add_doc)
-        entries = entry_range(self.num_entries, entry_start, entry_stop)
+        place, wish, entries = self._wish(expressions, cut, options)
+        report, virtual = options.get("report", False), options.get("virtual")
         told = self._table._report if report else None
-        step, goes_on = step_of(step_size), is_report(on_error)
+        step = step_of(options.get("step_size", STEP_SIZE))
+        goes_on = is_report(options.get("on_error", "raise"))
+        access_log, progress = options.get("access_log"), options.get("progress")
         if virtual and goes_on:
             raise InvalidArgumentError(
                 'virtual=True reads nothing that on_error="report" could tell'
@@ -239,14 +228,7 @@ class Readable(Named[Column]):
         memory_size: StepSize,
         expressions: str | Iterable[str] | None = None,
         cut: str | None = None,
-        *,
-        filter_name: Filter = None,
-        filter_typename: Filter = None,
-        filter_branch: Callable[[Column], bool] | None = None,
-        filter_field: Callable[[Column], bool] | None = None,
-        aliases: Mapping[str, str] | None = None,
-        entry_start: float | None = None,
-        entry_stop: float | None = None,
+        **options: Unpack[EstimateOptions],
     ) -> int:
         """About how many entries take that much memory when decoded; nothing is read for it.
 
@@ -256,10 +238,8 @@ class Readable(Named[Column]):
         The other arguments are those of :meth:`arrays`.
         """
         size = memory(memory_size)
-        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        accepts = filter_field or filter_branch
-        query = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
-        place, query = self._asked(query)
+        start, stop = self._range(options)
+        place, query = self._asked(ColumnQuery.of(expressions, cut, options))
         selection = ReadRequest(query, _libraries.named("np"), None).of(place)
         total, entries = self._size_of(selection, start, stop)
         if total == 0 or start == stop:

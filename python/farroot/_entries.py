@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._numbers import whole, without_point
+from ._types import StepSize
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ._places import ChainFile
-
-#: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
-StepSize = float | str
 
 
 def entry_range(

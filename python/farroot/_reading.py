@@ -12,8 +12,9 @@ from ._entries import EntrySelection, steps_of_files
 from ._libraries import How, Library
 from ._locks import cached_property
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
-from ._selection import Chosen, ColumnQuery, Computed, Doc, Leaf, Place, chosen_columns
+from ._selection import Chosen, ColumnQuery, Computed, Leaf, Place, chosen_columns
 from ._steps import Report, Steps
+from ._types import Doc
 from .errors import InvalidArgumentError, UnreadableWarning, warn
 
 if TYPE_CHECKING:

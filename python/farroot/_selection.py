@@ -27,16 +27,13 @@ if TYPE_CHECKING:
     from ._libraries import Library
     from ._registry import Decoder
     from ._table import InFile
+    from ._types import ColumnOptions
     from .interpretation import Interpretation
     from .tree import Branch
 
 
 Column = TypeVar("Column", "Chosen", "Chosen | Computed")
 Ordered = TypeVar("Ordered", bound="Chosen | Computed")
-
-#: Whether Awkward arrays carry titles as ``__doc__``; or which attributes of the tree the whole
-#: carries under which names.
-Doc = bool | Mapping[str, str]
 
 
 class Place(Protocol):
@@ -203,6 +200,20 @@ class ColumnQuery:
     filter_column: Callable[[Any], bool] | None = None
     cut: str | None = None
     aliases: Mapping[str, str] | None = None
+
+    @classmethod
+    def of(
+        cls, expressions: str | Iterable[str] | None, cut: str | None, options: ColumnOptions
+    ) -> ColumnQuery:
+        """The columns that a call with these options names."""
+        return cls(
+            expressions,
+            options.get("filter_name"),
+            options.get("filter_typename"),
+            options.get("filter_field") or options.get("filter_branch"),
+            cut,
+            options.get("aliases"),
+        )
 
     def __post_init__(self) -> None:
         """Raises:

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from . import _core, _libraries, _places
 from ._addresses import uncycled
 from ._arrays import Readable
-from ._entries import StepSize, entry_range
+from ._entries import entry_range
 from ._filters import Filter
 from ._formulas import RootFormula
 from ._kinds import as_file
@@ -23,6 +23,7 @@ from ._reading import ReadRequest, Selection
 from ._selection import Chosen, ColumnQuery
 from ._shown import shown
 from ._steps import Report
+from ._types import StepSize
 from .errors import (
     InvalidArgumentError,
     KeyInFileError,

@@ -14,15 +14,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from ._ours import ours
-from ._types import CREDENTIALS
+from ._types import DEFAULTS, TOGETHER
 from .errors import ArgumentTypeError, Error, IgnoredArgumentWarning, NoAttributeError, warn
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
-
-#: The keywords that a function takes as ``**``, by the text of their annotation.
-_TOGETHER = {"Unpack[Credentials]": CREDENTIALS}
 
 
 class Word(NamedTuple):
@@ -297,8 +294,29 @@ def _keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         return named, False
     rest = code.co_varnames[count + bool(code.co_flags & inspect.CO_VARARGS)]
-    together = _TOGETHER.get(function.__annotations__.get(rest, ""))
-    return named | (together or frozenset()), together is None
+    together = TOGETHER.get(function.__annotations__.get(rest, ""))
+    if together is None:
+        return named, True
+    _spell(function, rest, together)
+    return named | together.keys(), False
+
+
+def _spell(function: Any, rest: str, together: dict[str, Any]) -> None:
+    """Has ``help()`` name each of the arguments that a function takes together."""
+    signature = inspect.signature(function)
+    before = [each for each in signature.parameters.values() if each.name != rest]
+    function.__signature__ = signature.replace(
+        parameters=before
+        + [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=DEFAULTS.get(name),
+                annotation=getattr(type_, "__forward_arg__", type_),
+            )
+            for name, type_ in together.items()
+        ]
+    )
 
 
 def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[str]) -> None:

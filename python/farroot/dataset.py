@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from . import _core, _libraries
 from ._addresses import Address
 from ._credentials import Access
-from ._entries import StepSize, entry_range, step_of
-from ._filters import Filter
+from ._entries import entry_range, step_of
 from ._kinds import as_table
-from ._libraries import How
 from ._limits import GAP_SIZE
 from ._parts import Account, Lacking, begin, is_report, made, there
 from ._places import Place, beside, chain, places_of
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._reading import ReadRequest, Selection
-from ._selection import ColumnQuery, Doc
+from ._selection import ColumnQuery
 from ._steps import Report, Skipped, Steps
+from ._types import STEP_SIZE
 from ._uproot import taken
 from .errors import Error, InvalidArgumentError, NotFoundError
 from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
-    from ._types import Credentials, LibraryName
+    from ._types import ConcatenateOptions, FilesOptions, IterateOptions
 
 __all__ = ["Report", "Skipped", "Steps", "chain", "concatenate", "iterate", "num_entries"]
 
@@ -43,22 +42,7 @@ def iterate(
     files: Files,
     expressions: str | Iterable[str] | None = None,
     cut: str | None = None,
-    *,
-    filter_name: Filter = None,
-    filter_typename: Filter = None,
-    filter_branch: FilterColumn = None,
-    filter_field: FilterColumn = None,
-    aliases: Mapping[str, str] | None = None,
-    step_size: StepSize = "100 MB",
-    library: LibraryName = "ak",
-    how: How = None,
-    ak_add_doc: Doc = False,
-    report: bool = False,
-    on_error: Literal["raise", "report"] = "raise",
-    allow_missing: bool = False,
-    friends: Mapping[str, Files] | None = None,
-    progress: Wanted = None,
-    **credentials: Unpack[Credentials],
+    **options: Unpack[IterateOptions],
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
@@ -98,19 +82,33 @@ def iterate(
         events.root 3 4 [80.0]
         more.root 4 6 [10.0, 55.0]
     """
-    accepts = filter_branch or filter_field
-    choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
-    wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
-    access = Access(**credentials)
-    skipped = Lacking(is_report(on_error), bool(allow_missing))
-    size = step_of(step_size)
+    wish, skipped = _wish(expressions, cut, options)
+    size = step_of(options.get("step_size", STEP_SIZE))
     try:
-        places = beside(places_of(files, access), friends, access)
+        places = _places(files, options)
     except NotFoundError as error:
         # The first step raises it, as for an absent file named without a pattern.
         return Steps(iter(partial(_raise, error), None), skipped)
-    telling = _telling(places, progress)
+    telling = _telling(places, options.get("progress"))
+    report = options.get("report", False)
     return Steps(_steps(places, wish, size, report, skipped, telling=telling), skipped)
+
+
+def _wish(
+    expressions: str | Iterable[str] | None, cut: str | None, options: FilesOptions
+) -> tuple[ReadRequest, Lacking]:
+    """What a call reads of each file, and what may be left out."""
+    query = ColumnQuery.of(expressions, cut, options)
+    into = _libraries.named(options.get("library", "ak"))
+    wish = ReadRequest(query, into, options.get("how"), options.get("ak_add_doc", False))
+    unreadable = is_report(options.get("on_error", "raise"))
+    return wish, Lacking(unreadable, bool(options.get("allow_missing")))
+
+
+def _places(files: Files, options: FilesOptions) -> list[Place]:
+    """Where a call reads, each file with its friends."""
+    access = Access.among(options)
+    return beside(places_of(files, access), options.get("friends"), access)
 
 
 def _raise(error: Error) -> NoReturn:
@@ -171,22 +169,7 @@ def concatenate(
     files: Files,
     expressions: str | Iterable[str] | None = None,
     cut: str | None = None,
-    *,
-    filter_name: Filter = None,
-    filter_typename: Filter = None,
-    filter_branch: FilterColumn = None,
-    filter_field: FilterColumn = None,
-    aliases: Mapping[str, str] | None = None,
-    entry_start: float | None = None,
-    entry_stop: float | None = None,
-    library: LibraryName = "ak",
-    how: How = None,
-    ak_add_doc: Doc = False,
-    on_error: Literal["raise", "report"] = "raise",
-    allow_missing: bool = False,
-    friends: Mapping[str, Files] | None = None,
-    progress: Wanted = None,
-    **credentials: Unpack[Credentials],
+    **options: Unpack[ConcatenateOptions],
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -208,19 +191,16 @@ def concatenate(
         >>> farroot.concatenate(files, "MET_pt", library="np")["MET_pt"]
         array([10., 55., 20., 80., 10., 55.])
     """
-    accepts = filter_branch or filter_field
-    choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
-    wish = ReadRequest(choice, _libraries.named(library), how, ak_add_doc)
-    access = Access(**credentials)
-    skipped = Lacking(is_report(on_error), bool(allow_missing))
-    places = beside(places_of(files, access), friends, access)
+    wish, skipped = _wish(expressions, cut, options)
+    places, progress = _places(files, options), options.get("progress")
+    entries = options.get("entry_start"), options.get("entry_stop")
     if skipped.unreadable:
-        if (entry_start, entry_stop) != (None, None):
+        if entries != (None, None):
             raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')
         return _all_of(places, wish, skipped, progress), skipped
-    if entry_start is None and entry_stop is None:
+    if entries == (None, None):
         return _all_of(places, wish, skipped, progress)
-    grouped = _ranged(places, wish, skipped, (entry_start, entry_stop), progress)
+    grouped = _ranged(places, wish, skipped, entries, progress)
     return _joined(grouped, places, wish, skipped)
 
 

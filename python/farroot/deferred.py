@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import _libraries
 from ._addresses import path_text
 from ._credentials import Access
-from ._entries import StepSize
 from ._filters import Filter
 from ._imports import package
 from ._numbers import whole
@@ -18,6 +17,7 @@ from ._parts import Lacking, there
 from ._places import Place, beside, places_of
 from ._reading import ReadRequest
 from ._selection import ColumnQuery
+from ._types import StepSize
 from ._uproot import taken
 from .errors import InvalidArgumentError
 from .scaleout import Division, Measure, Partition, Partitions, planned

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from . import _core, _libraries
 from ._credentials import Access
-from ._entries import StepSize, step_of
+from ._entries import step_of
 from ._kinds import as_table, open_table
 from ._limits import BLIND_MAX, TABLES_MAX
 from ._locks import Lock
@@ -21,6 +21,7 @@ from ._places import Place, beside, places_of
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
 from ._shown import shown
+from ._types import StepSize
 from ._uproot import public, taken
 from .errors import ChangedError, Error, InvalidArgumentError
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._credentials import Access
-from ._entries import StepSize
 from ._imports import package
 from ._locks import cached_property
 from ._places import places_of
 from ._predicates import cut_of
+from ._types import StepSize
 from ._uproot import taken
 from .dataset import iterate
 from .errors import UnreadableWarning, UnsupportedError, warn

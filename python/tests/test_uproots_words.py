@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -84,6 +85,22 @@ def test_every_parameter_is_taken_or_explained(
             assert own[parameter].kind is each.kind, parameter
             assert list(own).index(parameter) == position or name in OTHER_ORDER, parameter
         assert parameter in known or passes_on, parameter
+
+
+def test_help_names_each_argument() -> None:
+    """They stand once, as a type of several functions, and ``help`` spells them out."""
+    for function in (farroot.iterate, farroot.concatenate, farroot.Tree.iterate, farroot.Tree.keys):
+        parameters = inspect.signature(function).parameters
+        assert {"filter_name", "filter_branch"} <= parameters.keys()
+        assert all(each.kind is not each.VAR_KEYWORD for each in parameters.values())
+    parameters = inspect.signature(farroot.iterate).parameters
+    assert parameters["step_size"].default == "100 MB"
+    assert parameters["library"].default == "ak"
+    assert str(parameters["aliases"]) == "aliases: 'Mapping[str, str] | None' = None"
+    with pytest.raises(farroot.ArgumentTypeError, match="did you mean step_size"):
+        API.iterate("f.root:t", step_sise=3)
+    with pytest.raises(farroot.ArgumentTypeError, match=r"no num_entries_for\(library="):
+        farroot.Tree.num_entries_for(MagicMock(), 10, library="np")  # type: ignore[call-arg]
 
 
 def test_uproots_defaults_are_taken_in_silence(made: Path) -> None:
