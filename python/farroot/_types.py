@@ -51,6 +51,10 @@ class FilterOptions(TypedDict, total=False):
     filter_field: Callable[[Any], bool] | None
 
 
+#: The names of these arguments.
+FILTERS = frozenset(FilterOptions.__annotations__)
+
+
 class Filters(FilterOptions, total=False):
     """Arguments of ``items``."""
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from . import _libraries
 from ._addresses import path_text
 from ._credentials import Access
-from ._filters import Filter
 from ._imports import package
 from ._numbers import whole
 from ._parts import Lacking, there
 from ._places import Place, beside, places_of
 from ._reading import ReadRequest
 from ._selection import ColumnQuery
-from ._types import StepSize
+from ._types import FILTERS, StepSize
 from ._uproot import taken
 from .errors import InvalidArgumentError
 from .scaleout import Division, Measure, Partition, Partitions, planned
 
 if TYPE_CHECKING:
-    from ._types import Credentials, LibraryName
-    from .dataset import Files, FilterColumn
+    from ._types import ColumnOptions, DaskOptions, FilterOptions, LibraryName
+    from .dataset import Files
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,7 @@ class _Names:
     """Which columns, in the words of the call; the first file decides what filters mean."""
 
     expressions: str | Iterable[str] | None
-    filter_name: Filter
-    filter_typename: Filter
-    filter_column: FilterColumn
+    options: FilterOptions
 
     def found(self, places: list[Place]) -> tuple[tuple[str, ...] | None, list[Place]]:
         """The names, and the places, of which the first is open where it had to be."""
@@ -42,16 +39,21 @@ class _Names:
             return (self.expressions,), places
         if self.expressions is not None:
             return tuple(self.expressions), places
-        filters = (self.filter_name, self.filter_typename, self.filter_column)
-        if not any(filters):
+        if not _filters_of(self.options):
             return None, places
         table = places[0].opened()
-        query = ReadRequest(ColumnQuery(None, *filters), _libraries.named("np"), None)
+        chosen = ColumnQuery.of(None, None, cast("ColumnOptions", self.options))
+        query = ReadRequest(chosen, _libraries.named("np"), None)
         names = tuple(each.name for each in query.of(table).chosen)
         if not names:
             raise InvalidArgumentError(f"the filters let no column of {table.address} through")
         # Its friends are among what it has.
         return names, [replace(places[0], table=table, friends=()), *places[1:]]
+
+
+def _filters_of(options: FilterOptions) -> list[str]:
+    """The filters that a call has set."""
+    return [name for name in FILTERS if options.get(name) is not None]
 
 
 @taken
@@ -60,10 +62,6 @@ def dask(
     expressions: str | Iterable[str] | None = None,
     cut: str | None = None,
     *,
-    filter_name: Filter = None,
-    filter_typename: Filter = None,
-    filter_branch: FilterColumn = None,
-    filter_field: FilterColumn = None,
     library: LibraryName = "ak",
     awkward: bool | None = None,
     step_size: StepSize | None = None,
@@ -72,7 +70,7 @@ def dask(
     open_files: bool = True,
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
-    **credentials: Unpack[Credentials],
+    **options: Unpack[DaskOptions],
 ) -> Any:
     """Arrays of Dask, as ``uproot.dask`` gives them: names and types are known at once, and entries
     are read where and when Dask computes something.
@@ -116,13 +114,13 @@ def dask(
         # What is lacking is told before anything is opened.
         package("dask_awkward")
     if isinstance(files, Partitions):
-        _refuse_columns(expressions, cut, filter_name, filter_typename, filter_branch, filter_field)
+        _refuse_columns(expressions, cut, *_filters_of(options))
         partitions = files
     else:
-        names = _Names(expressions, filter_name, filter_typename, filter_branch or filter_field)
+        names = _Names(expressions, options)
         division = _division(step_size, steps_per_file, measure, open_files)
         partitions = _planned(
-            files, names, cut, division, allow_missing, friends, Access(**credentials)
+            files, names, cut, division, allow_missing, friends, Access.among(options)
         )
     if makes_one:
         from . import _dask_awkward
