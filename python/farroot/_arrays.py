@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from . import _libraries
 from ._entries import entry_range, memory, step_of
 from ._libraries import How
+from ._limits import STEP_SIZE
 from ._named import Column, Named
 from ._parts import is_report, steps_with_gaps
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
 from ._steps import Steps
-from ._types import STEP_SIZE, StepSize
+from ._types import StepSize
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from ._core import Column
-    from ._selection import Leaf
+    from ._leaves import Leaf
 
 #: The name of a new column, the columns that it is computed from, and their formula or function.
 Definition: TypeAlias = tuple[

@@ -9,15 +9,63 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .histograms import Axis, Binned
-    from .objects import Graph
+
+class Axis(Protocol):
+    """An axis of a histogram."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    @property
+    def title(self) -> str: ...
+
+    def labels(self) -> list[str] | None: ...
+
+    def edges(self) -> NDArray[np.float64]: ...
+
+    def centers(self) -> NDArray[np.float64]: ...
+
+    def widths(self) -> NDArray[np.float64]: ...
+
+    def __len__(self) -> int: ...
+
+
+class Binned(Protocol):
+    """A histogram, a profile or an efficiency."""
+
+    @property
+    def axes(self) -> Sequence[Axis]: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def classname(self) -> str: ...
+
+    def values(self) -> NDArray[Any]: ...
+
+    def errors(self) -> Any: ...
+
+
+class Graph(Protocol):
+    """Points in a plane."""
+
+    def values(self) -> Any: ...
+
+    def errors(self, which: str, axis: str) -> Any: ...
+
+    def __contains__(self, name: str) -> bool: ...
+
 
 #: The picture and the part of it between the axes, in its own units.
 WIDTH, HEIGHT = 640, 360

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from . import _core
-
-if TYPE_CHECKING:
-    from .tree import Tree
 
 
 class Stored(NamedTuple):
@@ -33,10 +31,10 @@ class Stored(NamedTuple):
         return Stored(*map(sum, zip(self, Stored.of(core), strict=True)))
 
 
-def of_chain(tree: Tree) -> tuple[Stored, dict[str, Stored]]:
+def of_chain(files: Iterable[tuple[str, str]]) -> tuple[Stored, dict[str, Stored]]:
     """Of all trees of a chain, opened side by side: the whole, and each branch by its path."""
     whole, branches = Stored(), defaultdict[str, Stored](Stored)
-    opens = _core.open_tables([link[:2] for link in tree.links])
+    opens = _core.open_tables(list(files))
     while (each := opens.next()) is not None:
         if not each.is_tree:
             continue

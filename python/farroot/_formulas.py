@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._core import Column
     from ._entries import EntrySelection
-    from ._selection import Leaf
+    from ._leaves import Leaf
 
 
 class RootFormula(str):

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 from . import _core
 
 if TYPE_CHECKING:
-    from .file import File
-    from .ntuple import RNTuple
-    from .tree import Tree
+    from ._protocols import Table
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
@@ -43,28 +41,27 @@ def _maker(kind: str) -> Callable[..., Any]:
 
 def as_table(
     core: _core.Table, url: str, path: str | None, again: Callable[[], _core.Table] | None = None
-) -> Tree | RNTuple:
+) -> Table:
     """The engine's own; without a path, the only one in its file.
 
     Args:
         again: How to open it once more, where no file has it by this path.
     """
     make = _maker("tree" if core.is_tree else "ntuple")
-    table: Tree | RNTuple = make(core, url, core.path if path is None else path, again)
+    table: Table = make(core, url, core.path if path is None else path, again)
     return table
 
 
-def open_table(url: str, path: str | None) -> Tree | RNTuple:
+def open_table(url: str, path: str | None) -> Table:
     """Opens a file and the tree or RNTuple in it; without a path, the only one there is."""
     return as_table(_core.open_table(url, path), url, path)
 
 
-def as_file(core: _core.File, url: str) -> File:
+def as_file(core: _core.File, url: str) -> Any:
     """A file that is open already."""
-    file: File = _maker("file")(core, url)
-    return file
+    return _maker("file")(core, url)
 
 
-def is_table(one: Any) -> TypeGuard[Tree | RNTuple]:
+def is_table(one: Any) -> TypeGuard[Table]:
     """Whether it is a tree or an RNTuple."""
     return isinstance(one, tuple(_TABLES))

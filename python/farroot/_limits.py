@@ -16,6 +16,8 @@ SECONDS_MAX = 60.0
 TABLES_MAX = 32
 #: Partitions of a file whose entries are not known: more than anybody shares its entries among.
 BLIND_MAX = 1_000_000
+#: Decoded bytes of a step, where the caller does not say: as in uproot.
+STEP_SIZE = "100 MB"
 #: Decoded bytes that ``concatenate(on_error="report")`` leaves out where a part of them cannot be
 #: read: large enough to read fast, small enough to lose little.
 GAP_SIZE = "10 MB"

@@ -17,8 +17,9 @@ from .errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo
+    from ._protocols import Column as ColumnLike
+    from ._protocols import Table
     from ._selection import ColumnQuery
-    from ._table import ColumnOf, InFile
     from ._types import Filters
 
 
@@ -32,7 +33,7 @@ class Writable(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-Column = TypeVar("Column", bound="ColumnOf[Any]")
+Column = TypeVar("Column", bound="ColumnLike")
 
 
 class Named(Explained, Generic[Column]):
@@ -44,12 +45,12 @@ class Named(Explained, Generic[Column]):
     _kind: ClassVar[str]
 
     #: The table of all the columns: a tree or an RNTuple.
-    _table: InFile[Column]
+    _table: Table
     #: The column itself; None for the tree or RNTuple.
     _number: int | None
 
     @property
-    def table(self) -> InFile[Column]:
+    def table(self) -> Table:
         """The table that is read."""
         return self._table
 
@@ -63,7 +64,8 @@ class Named(Explained, Generic[Column]):
         return self._table._children.get(self._number, [])
 
     def _column(self, number: int) -> Column:
-        return self._table._column(number)
+        column: Column = self._table._column(number)
+        return column
 
     def _direct(self) -> list[Column]:
         return [self._column(number) for number in self._numbers()]
@@ -276,7 +278,7 @@ class Named(Explained, Generic[Column]):
 
 
 def write_table(
-    items: Iterable[tuple[str, ColumnOf[Any]]],
+    items: Iterable[tuple[str, ColumnLike]],
     stream: Writable | None,
     limit: int | None,
     widths: Sequence[int | None] = (None, None, None),

@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _core
-from ._addresses import expanded, path_text, split
+from ._addresses import Address, expanded, path_text, split
 from ._credentials import ANY_CREDENTIAL, Access
 from ._kinds import as_table, is_table, open_table
-from ._uproot import taken
 from .errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from ._types import Credentials
-    from .dataset import Files
-    from .ntuple import RNTuple
-    from .tree import Tree
+    from ._protocols import Table
+
+
+#: What :data:`farroot.Files` allows.
+AnyFiles: TypeAlias = "Address | Table | Mapping[Any, str | None] | Iterable[AnyFiles]"
 
 
 class ChainFile(NamedTuple):
@@ -51,7 +51,7 @@ class Place:
 
     url: str
     path: str | None
-    table: Tree | RNTuple | None = None
+    table: Table | None = None
     #: Which of its entries (half open), where not all.
     entries: tuple[int, int] | None = None
     #: Others whose entries belong to its own, by name.
@@ -63,7 +63,7 @@ class Place:
         start, stop = self.entries or (0, 0 if self.table is None else self.table.num_entries)
         return stop - start
 
-    def opened(self) -> Tree | RNTuple:
+    def opened(self) -> Table:
         table = self.table
         if table is None:
             table = open_table(self.url, self.path)
@@ -83,28 +83,8 @@ class Place:
         )
 
 
-@taken
-def chain(
-    files: Files,
-    **credentials: Unpack[Credentials],
-) -> Tree | RNTuple:
-    """Trees or RNTuples of many files as one (``TChain``): the first one decides the columns.
-
-    They are opened side by side to be counted. The result is read as one tree is, by entries of
-    all files together; no step of an iteration reaches over the end of a file.
-
-    Args:
-        files: See :func:`iterate`.
-        token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
-
-    Example:
-        >>> events = farroot.chain(["events.root:Events", "more.root:Events"])
-        >>> events.num_entries
-        6
-        >>> events["event"].array()
-        <Array [0, 1, 2, 3, 0, 1] type='6 * int64'>
-    """
-    access = Access(**credentials)
+def chained(files: AnyFiles, access: Access = ANY_CREDENTIAL) -> Table:
+    """The chain of several files; see :func:`farroot.chain`."""
     places = places_of(files, access)
     located = [place.located() for place in places]
     core = _core.chain(located)
@@ -118,7 +98,7 @@ def again(files: list[tuple[str, str]]) -> Callable[[], _core.Table]:
     return lambda: _core.chain([_core.TableLocation(*one) for one in files])
 
 
-def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Access) -> list[Place]:
+def beside(places: list[Place], friends: Mapping[str, Any] | None, access: Access) -> list[Place]:
     """Places with the friends that belong to each."""
     for name, files in (friends or {}).items():
         others = places_of(files, access)
@@ -133,7 +113,7 @@ def beside(places: list[Place], friends: Mapping[str, Files] | None, access: Acc
 
 
 def places_of(
-    files: Files, access: Access = ANY_CREDENTIAL, *, each_matches: bool = False
+    files: AnyFiles, access: Access = ANY_CREDENTIAL, *, each_matches: bool = False
 ) -> list[Place]:
     """Where files are that a caller names, each address with the choice of credentials.
 
@@ -146,7 +126,7 @@ def places_of(
     return places
 
 
-def _each_place(files: Files, matches: Callable[[str], list[str]]) -> Iterator[Place]:
+def _each_place(files: AnyFiles, matches: Callable[[str], list[str]]) -> Iterator[Place]:
     """A file that is listed twice is read twice; but patterns of one address or dict may
     overlap."""
     if is_table(files):
@@ -179,7 +159,7 @@ def _matches(url: str, access: Access, must_match: bool) -> list[str]:
     return found
 
 
-def opened(other: Any) -> Tree | RNTuple:
+def opened(other: Any) -> Table:
     """The friend that a caller names: an open table, an address, or several files.
 
     Raises:
@@ -190,5 +170,5 @@ def opened(other: Any) -> Tree | RNTuple:
     if isinstance(other, (str, os.PathLike)) and not _core.is_glob(os.fspath(other)):
         return open_table(*split(other))
     if isinstance(other, (str, os.PathLike, Iterable)):
-        return chain(other)
+        return chained(other)
     raise InvalidArgumentError(f"a friend is a tree, an RNTuple or an address, not {other!r}")

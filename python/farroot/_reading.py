@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
 from ._entries import EntrySelection, steps_of_files
+from ._leaves import Leaf
 from ._libraries import How, Library
 from ._locks import cached_property
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
-from ._selection import Chosen, ColumnQuery, Computed, Leaf, Place, chosen_columns
+from ._selection import Chosen, ColumnQuery, Computed, Place, chosen_columns
 from ._steps import Report, Steps
 from ._types import Doc
 from .errors import InvalidArgumentError, UnreadableWarning, warn
 
 if TYPE_CHECKING:
     from ._formulas import Cut
-    from ._table import InFile
+    from ._protocols import Table
 
 
 #: The report of a step, from its first and last entry (half open).
@@ -58,7 +59,7 @@ class ReadRequest:
         """
         from . import _virtual
 
-        _virtual.check(self)
+        _virtual.check(self.into, self.how, self.choice)
         return self.of(place).virtual_steps(*entries, step, log, report)
 
     def virtual(self, place: Place, entries: tuple[int, int], log: list[Any] | None) -> Any:
@@ -87,7 +88,7 @@ class ReadRequest:
 class Selection:
     """Columns of one table, and the library and form of their arrays."""
 
-    table: InFile[Any]
+    table: Table
     chosen: Sequence[Chosen | Computed]
     cut: Cut | None
     into: Library

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import Column
-    from .interpretation.custom import CustomInterpretation
-    from .tree import Branch
+    from ._protocols import Branch
+    from .interpretation import Interpretation
 
 #: Gives an array of one element an entry.
 Decoder = Callable[["Column | _Stored"], Any]
@@ -26,7 +26,7 @@ _decoders: dict[str, Decoder] = {}
 #: The same by the names of classes in files: without ``std::``.
 _of_objects: dict[str, Decoder] = {}
 #: Classes that match branches by ``match_branch``, in the order of their registration.
-_interpretations: list[type[CustomInterpretation]] = []
+_interpretations: list[type[Any]] = []
 
 
 class _Stored(NamedTuple):
@@ -88,7 +88,7 @@ def unregister(typename: str) -> None:
 
 
 @taken
-def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
+def register_interpretation(interpretation: type[Interpretation]) -> None:
     """Makes farroot read the branches that a class matches by this class, in every file.
 
     Args:
@@ -106,7 +106,7 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
         >>> class Metres(farroot.CustomInterpretation):
         ...     @classmethod
         ...     def match_branch(cls, branch, context, simplify):
-        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        ...         return branch.name == "length"
         >>> farroot.register_interpretation(Metres)
         >>> farroot.unregister_interpretation(Metres)
     """
@@ -123,14 +123,14 @@ def register_interpretation(interpretation: type[CustomInterpretation]) -> None:
 
 
 @taken
-def unregister_interpretation(interpretation: type[CustomInterpretation]) -> None:
+def unregister_interpretation(interpretation: type[Interpretation]) -> None:
     """Forgets a class; nothing happens where it was not registered.
 
     Example:
         >>> class Metres(farroot.CustomInterpretation):
         ...     @classmethod
         ...     def match_branch(cls, branch, context, simplify):
-        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        ...         return branch.name == "length"
         >>> farroot.register_interpretation(Metres)
         >>> farroot.unregister_interpretation(Metres)
     """
@@ -143,11 +143,12 @@ def has_interpretations() -> bool:
     return bool(_interpretations)
 
 
-def custom_interpretation(branch: Branch) -> CustomInterpretation | None:
+def custom_interpretation(branch: Branch) -> Interpretation | None:
     """The interpretation of a branch by the first class that matches it, or None."""
     for interpretation in _interpretations:
         if called(interpretation.match_branch)(branch, {}, True):
-            return interpretation(branch, {}, True)
+            found: Interpretation = interpretation(branch, {}, True)
+            return found
     return None
 
 

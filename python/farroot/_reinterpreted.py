@@ -11,7 +11,7 @@ from .interpretation import Interpretation
 
 if TYPE_CHECKING:
     from ._libraries import Library
-    from .tree import Branch
+    from ._protocols import Branch
 
 
 def pairs(expressions: Any) -> dict[str, Interpretation | None] | None:

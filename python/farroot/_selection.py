@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from . import _complex, _core, _reinterpreted
 from ._filters import Filter
 from ._formulas import Cut, Formula, formula
-from ._locks import cached_property
-from ._registry import custom_interpretation, has_interpretations, registered
+from ._leaves import Leaf
+from ._registry import custom_interpretation, has_interpretations
 from .errors import (
     ArgumentTypeError,
     HiddenAliasWarning,
     InvalidArgumentError,
     KeyInFileError,
     UnreadableWarning,
-    UnsupportedError,
     warn,
 )
 
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
     from ._core import ColumnInfo
     from ._entries import EntrySelection
     from ._libraries import Library
-    from ._registry import Decoder
-    from ._table import InFile
+    from ._protocols import Branch, Table
     from ._types import ColumnOptions
     from .interpretation import Interpretation
-    from .tree import Branch
 
 
 Column = TypeVar("Column", "Chosen", "Chosen | Computed")
@@ -43,7 +40,7 @@ class Place(Protocol):
     def num_entries(self) -> int: ...
 
     @property
-    def table(self) -> InFile[Any]:
+    def table(self) -> Table:
         """The table that is read."""
 
     @property
@@ -52,62 +49,6 @@ class Place(Protocol):
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
         """The columns that the filters of a call accept, by name."""
-
-
-#: Identifies a column in the engine's batches: its address; of a field at the top, the paths of
-#: the fields in it that are kept; whether it is read as bytes.
-Key = tuple[str, tuple[str, ...] | None, bool]
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A column as the engine reads it."""
-
-    info: ColumnInfo
-    #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
-    #: the lists that it is in.
-    keep: tuple[str, ...] | None = None
-    #: Whether it is read as bytes, of which an interpretation makes the array.
-    is_raw: bool = False
-
-    @cached_property
-    def key(self) -> Key:
-        """The engine's key of it."""
-        return self.info.address, self.keep, self.is_raw
-
-    @property
-    def path(self) -> str:
-        """Its name in any file."""
-        return self.info.path
-
-    @cached_property
-    def decoder(self) -> Decoder | None:
-        """The decoder that was registered for its type, or None."""
-        if self.is_raw or not self.info.is_branch:
-            return None
-        return registered(lambda: self.info.typename)
-
-    def request(self, optional: bool = False) -> _core.ColumnRequest:
-        """The request to the engine; an optional column may be left out."""
-        as_bytes = self.is_raw or self.decoder is not None
-        return _core.ColumnRequest(
-            self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
-        )
-
-    @cached_property
-    def shape(self) -> str | None:
-        """The type of an entry in Awkward's spelling; None where farroot cannot decode it."""
-        if self.decoder is not None:
-            return None
-        try:
-            return self.info.datashape(self.keep)
-        except UnsupportedError:
-            return None
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether this version can read it, as far as its type shows."""
-        return self.decoder is not None or self.shape is not None
 
 
 @dataclass(frozen=True)
@@ -410,7 +351,7 @@ def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation)
     return replace(column, reinterpreted=(branch, wanted))
 
 
-def as_registered(table: InFile[Any], column: Column) -> Column:
+def as_registered(table: Table, column: Column) -> Column:
     """The column, read by the interpretation that the program has registered for its branch, if
     any."""
     if not isinstance(column, Chosen) or not has_interpretations():
@@ -421,7 +362,7 @@ def as_registered(table: InFile[Any], column: Column) -> Column:
     return column if found is None else _of_bytes(column, *found)
 
 
-def _registered(table: InFile[Any], info: ColumnInfo) -> tuple[Branch, Interpretation] | None:
+def _registered(table: Table, info: ColumnInfo) -> tuple[Branch, Interpretation] | None:
     """A branch and the registered interpretation that matches it; None without one."""
     if not info.is_branch or not has_interpretations():
         return None

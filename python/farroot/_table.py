@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from weakref import WeakValueDictionary
 
 from . import _core, _libraries, _places
@@ -214,7 +214,7 @@ class InFile(NothingToClose, Readable[Column]):
         Raises:
             InvalidArgumentError: where there is a friend of that name.
         """
-        friend = _places.opened(other)
+        friend = cast("Tree | RNTuple", _places.opened(other))
         called = friend.name if name is None else name
         if called in self.friends:
             raise InvalidArgumentError(
@@ -388,7 +388,8 @@ class ColumnOf(NothingToClose, Readable[Column]):
     @property
     def file(self) -> File:
         """The file that it is in."""
-        return self._table.file
+        file: File = self._table.file
+        return file
 
     @property
     def top_level(self) -> bool:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from ._limits import STEP_SIZE
+
 if TYPE_CHECKING:
     from ._filters import Filter
     from ._progress import Wanted
@@ -38,8 +40,6 @@ StepSize = float | str
 #: Whether Awkward arrays carry titles as ``__doc__``; or which attributes of the tree the whole
 #: carries under which names.
 Doc = bool | Mapping[str, str]
-#: Step size of all calls that read step by step.
-STEP_SIZE = "100 MB"
 
 
 class FilterOptions(TypedDict, total=False):

@@ -11,21 +11,38 @@ import atexit
 import itertools
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from .errors import UnfinishedWarning, warn, warn_at
 
-if TYPE_CHECKING:
-    from .writing.writable import WritableFile
+
+class Unfinished(Protocol):
+    """A file that is being written."""
+
+    begun_at: tuple[str, int]
+    is_in_with: bool
+
+    @property
+    def file_path(self) -> str | None: ...
+
+    @property
+    def root_directory(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    def is_of_this_process(self) -> bool: ...
+
 
 _ADVICE = "use it in `with`, or close() it"
 #: In the order in which they were begun.
-_OPEN: WeakValueDictionary[int, WritableFile] = WeakValueDictionary()
+_OPEN: WeakValueDictionary[int, Unfinished] = WeakValueDictionary()
 _NUMBERS = itertools.count()
 
 
-def begun(file: WritableFile) -> int:
+def begun(file: Unfinished) -> int:
     """A file has been begun; returns the number by which :func:`ended` knows it."""
     number = next(_NUMBERS)
     _OPEN[number] = file
@@ -37,7 +54,7 @@ def ended(number: int) -> None:
     _OPEN.pop(number, None)
 
 
-def _forgotten(address: str | None) -> WritableFile | None:
+def _forgotten(address: str | None) -> Unfinished | None:
     """The file that this process is writing there, unless a `with` block will close it."""
     place = _place(address)
     for file in list(_OPEN.values()):
@@ -80,7 +97,7 @@ def complete(address: str | None) -> None:
         close(earlier)
 
 
-def close(file: WritableFile) -> None:
+def close(file: Unfinished) -> None:
     """Closes a file in place of the program that has forgotten it."""
     path = file.file_path or "a file-like object"
     try:
@@ -118,7 +135,7 @@ def _end_all() -> None:
             close(file)
 
 
-def _discard(file: WritableFile) -> None:
+def _discard(file: Unfinished) -> None:
     file.abandon()
     warn_at(
         file.begun_at,

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._reading import ReadRequest
-    from ._selection import Leaf
+    from ._leaves import Leaf
+    from ._libraries import How, Library
+    from ._selection import ColumnQuery
 
 _FORM_KEY = "node{id}"
 
@@ -28,17 +29,17 @@ class Accessed(NamedTuple):
     buffer_key: str
 
 
-def check(wish: ReadRequest) -> None:
+def check(into: Library, how: How, choice: ColumnQuery) -> None:
     """Raises:
     InvalidArgumentError: for arguments that cannot go together with ``virtual=True``.
     """
     from ._libraries.awkward import Awkward
 
-    if not isinstance(wish.into, Awkward) or wish.how is not None:
+    if not isinstance(into, Awkward) or how is not None:
         raise InvalidArgumentError(
             "another library than Awkward, or how=..., cannot be used with 'virtual=True'"
         )
-    if wish.choice.cut is not None or wish.choice.aliases:
+    if choice.cut is not None or choice.aliases:
         raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .tree import Branch
+    from ._protocols import Branch
 from ._uproot import public
 
 
@@ -40,7 +40,7 @@ class Basket(NamedTuple):
 def read(branch: Branch, basket_num: int, start: int, stop: int) -> Basket:
     """Reads one basket of a branch, which has the entries ``start`` to ``stop``."""
     wanted = _core.Request([_core.ColumnRequest(branch._info.address, as_bytes=True)])
-    (column,) = branch._table._live().read(wanted, start, stop).columns
+    (column,) = branch.tree._live().read(wanted, start, stop).columns
     return basket_of(column, branch, (start, stop))._replace(basket_num=basket_num)
 
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from . import _core, _libraries
 from ._addresses import Address
 from ._credentials import Access
 from ._entries import entry_range, step_of
 from ._kinds import as_table
-from ._limits import GAP_SIZE
+from ._limits import GAP_SIZE, STEP_SIZE
 from ._parts import Account, Lacking, begin, is_report, made, there
-from ._places import Place, beside, chain, places_of
+from ._places import Place, beside, chained, places_of
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._reading import ReadRequest, Selection
 from ._selection import ColumnQuery
 from ._steps import Report, Skipped, Steps
-from ._types import STEP_SIZE
 from ._uproot import taken
 from .errors import Error, InvalidArgumentError, NotFoundError
 from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
-    from ._types import ConcatenateOptions, FilesOptions, IterateOptions
+    from ._protocols import Table
+    from ._types import ConcatenateOptions, Credentials, FilesOptions, IterateOptions
 
 __all__ = ["Report", "Skipped", "Steps", "chain", "concatenate", "iterate", "num_entries"]
 
@@ -35,6 +35,30 @@ __all__ = ["Report", "Skipped", "Steps", "chain", "concatenate", "iterate", "num
 Files = Address | Tree | RNTuple | Mapping[Any, str | None] | Iterable["Files"]
 #: A function of a branch or, where it is an RNTuple that is read, of a field.
 FilterColumn = Callable[[Branch], bool] | Callable[[Field], bool] | None
+
+
+@taken
+def chain(
+    files: Files,
+    **credentials: Unpack[Credentials],
+) -> Tree | RNTuple:
+    """Trees or RNTuples of many files as one (``TChain``): the first one decides the columns.
+
+    They are opened side by side to be counted. The result is read as one tree is, by entries of
+    all files together; no step of an iteration reaches over the end of a file.
+
+    Args:
+        files: See :func:`iterate`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: See :func:`iterate`.
+
+    Example:
+        >>> events = farroot.chain(["events.root:Events", "more.root:Events"])
+        >>> events.num_entries
+        6
+        >>> events["event"].array()
+        <Array [0, 1, 2, 3, 0, 1] type='6 * int64'>
+    """
+    return cast("Tree | RNTuple", chained(files, Access(**credentials)))
 
 
 @taken
@@ -149,7 +173,7 @@ def _telling(places: list[Place], progress: Wanted) -> Telling | None:
     return Telling(progress, Progress(entries_total=total, files_total=len(places)))
 
 
-def _first(account: Account, wish: ReadRequest) -> tuple[int, Tree | RNTuple, Selection] | None:
+def _first(account: Account, wish: ReadRequest) -> tuple[int, Table, Selection] | None:
     """The first table that can be opened and has the columns, which are decided by it."""
     for number, place in enumerate(account.places):
         try:
@@ -268,7 +292,7 @@ def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
     return ((table.url, table._object_path, table.num_entries) for table in _opened(places))
 
 
-def _opened(places: list[Place]) -> Iterator[Tree | RNTuple]:
+def _opened(places: list[Place]) -> Iterator[Table]:
     """All tables in their order, opened side by side and not kept."""
     absent = [(place.url, place.path) for place in places if place.table is None]
     opens = _core.open_tables(absent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from ._kinds import as_table
 from .errors import KeyInFileError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from . import _core
-    from ._table import InFile
+    from ._protocols import Table
     from .ntuple import RNTuple
     from .tree import Tree
 from ._uproot import public
@@ -38,7 +38,7 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
         [{'event': 0, 'w.nominal': 1.0}, {'event': 1, 'w.nominal': 0.5}]
     """
 
-    def __init__(self, of: InFile[Any]) -> None:
+    def __init__(self, of: Table) -> None:
         self._of = of
         self._in_file = of._live().friend_names()
 
@@ -53,9 +53,9 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
             KeyInFileError: where there is none, also none in the file that the tree names.
         """
         if name in self._of._added:
-            return self._of._added[name]
+            return cast("Tree | RNTuple", self._of._added[name])
         core = self._of._live().friend(name)
-        return as_table(core, core.file.url, core.path)
+        return cast("Tree | RNTuple", as_table(core, core.file.url, core.path))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._arrays import Readable
 from ._kinds import makes
+from ._leaves import Leaf
 from ._locks import cached_property
 from ._reading import Selection
-from ._selection import Chosen, ColumnQuery, Leaf, Place
+from ._selection import Chosen, ColumnQuery, Place
 from ._shown import shown
 from ._table import ColumnOf, InFile
 from .errors import KeyInFileError

@@ -26,10 +26,9 @@ from ._uproot import public, taken
 from .errors import ChangedError, Error, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from ._protocols import Table
     from ._types import Credentials, LibraryName
     from .dataset import Files
-    from .ntuple import RNTuple
-    from .tree import Tree
 
 #: The bytes by which a step size is measured.
 Measure = Literal["stored", "decoded"]
@@ -48,7 +47,7 @@ class Identity:
     num_entries: int
 
     @classmethod
-    def of(cls, table: Tree | RNTuple) -> Identity:
+    def of(cls, table: Table) -> Identity:
         """That of the file that a table is in."""
         core = table._live()
         number = core.file.uuid
@@ -416,12 +415,12 @@ def _friends(place: Place) -> tuple[tuple[str, str, str | None], ...]:
     return (*opened, *((name, one.url, one.path) for name, one in place.friends))
 
 
-def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Tree | RNTuple]]:
+def _looked_into(places: list[Place]) -> Iterator[tuple[Place, Table]]:
     """Each table with its friends; many files are opened at the same time."""
     every = [one for place in places for one in (place, *(one for _, one in place.friends))]
     opens = _core.open_tables([(one.url, one.path) for one in every if one.table is None])
 
-    def opened(place: Place) -> Tree | RNTuple:
+    def opened(place: Place) -> Table:
         if place.table is not None:
             return place.table
         core = opens.next()
@@ -445,7 +444,7 @@ class _Planned:
     is_embedded: bool
     located: _Located
 
-    def of(self, place: Place, table: Tree | RNTuple) -> Iterator[Partition]:
+    def of(self, place: Place, table: Table) -> Iterator[Partition]:
         """The partitions of one table."""
         query = ColumnQuery(self.names, None, None, None, self.cut, None)
         selection = ReadRequest(query, _libraries.named("np"), None).of(table)
@@ -577,7 +576,7 @@ class _Open:
             self._tables.pop((url, path), None)
         return self.get(url, path)
 
-    def put(self, table: Tree | RNTuple, url: str, path: str | None) -> None:
+    def put(self, table: Table, url: str, path: str | None) -> None:
         """Keeps a table that has just been opened, in place of an earlier one of the same path."""
         with self._lock:
             self._tables[url, path] = table

@@ -10,11 +10,12 @@ from ._arrays import Readable
 from ._classes import make
 from ._figures import Stored, of_chain
 from ._kinds import makes
+from ._leaves import Leaf
 from ._locks import cached_property
 from ._progress import size
 from ._reading import Selection
 from ._registry import Decoder, custom_interpretation, opaque, registered
-from ._selection import Leaf, as_registered, one, reinterpret
+from ._selection import as_registered, one, reinterpret
 from ._shown import shown
 from ._table import ColumnOf, InFile, warn_if_recovered
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
@@ -158,7 +159,7 @@ class Tree(InFile["Branch"], HasBranches):
     @cached_property
     def _stored_in_files(self) -> tuple[Stored, dict[str, Stored]]:
         """Of a chain, in all of its files."""
-        return of_chain(self)
+        return of_chain([link[:2] for link in self.links])
 
     @property
     def _stored(self) -> Stored:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from coffea.nanoevents import NanoEventsFactory
 from coffea.nanoevents.schemas import EDM4HEPSchema, NanoAODSchema
@@ -163,7 +163,7 @@ def chunk_entries(table: Tree | RNTuple, start: int | None, stop: int | None) ->
 
 def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
     if is_table(file):
-        return file
+        return cast("Tree | RNTuple", file)
     if isinstance(file, Directory):
         found = file[_required(treepath)]
     elif _is_open(file):
@@ -175,7 +175,7 @@ def _table(file: Any, treepath: str | None, access: Access) -> Tree | RNTuple:
         found = open_table(access.added_to(url), path or treepath)
     if not is_table(found):
         raise InvalidArgumentError(f"NanoEvents are of a tree or an RNTuple, not of {found!r}")
-    return found
+    return cast("Tree | RNTuple", found)
 
 
 def _is_open(file: Any) -> bool:

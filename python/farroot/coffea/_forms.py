@@ -20,10 +20,10 @@ from coffea.nanoevents.schemas import BaseSchema
 from coffea.nanoevents.util import unquote
 
 from .. import _core
+from .._leaves import Leaf
 from .._libraries.awkward import to_layout
 from .._limits import KEPT_MAX
 from .._locks import Lock
-from .._selection import Leaf
 from .._virtual import says_all
 from ..errors import ArgumentTypeError, UnreadableWarning, UnsupportedError, warn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import uproot
@@ -45,7 +45,7 @@ class _Tables:
         self._uuid, self._url = uuid, url
 
     def __getitem__(self, path: str) -> Tree | RNTuple:
-        table = open_table(self._url, path.strip("/"))
+        table = cast("Tree | RNTuple", open_table(self._url, path.strip("/")))
         if uuid_text(table) != self._uuid:
             error = ChangedError(
                 f"another file than that of which the NanoEvents are; in {table.url}"

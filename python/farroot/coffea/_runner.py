@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import cloudpickle
 import lz4.frame
@@ -74,7 +74,8 @@ class Runner(processor.Runner):  # type: ignore[misc]
         """Entries, UUID and clusters of one file; coffea calls this on a worker."""
         url = Access.among(uproot_options).added_to(path_text(item.filename))
         try:
-            table = as_table(_core.open_table(url, item.treename), url, item.treename)
+            core = _core.open_table(url, item.treename)
+            table = cast("Tree | RNTuple", as_table(core, url, item.treename))
         except KeyInFileError as error:
             raise UprootMissTreeError(str(error)) from error
         return set_accumulator([_counted(item, table, align_clusters)])
@@ -99,7 +100,7 @@ def _opened(metas: list[FileMeta], access: Access) -> Generator[tuple[FileMeta, 
         except Error:
             continue
         if core is not None:
-            table = as_table(core, url, path)
+            table = cast("Tree | RNTuple", as_table(core, url, path))
             if number < TABLES_MAX:
                 # The first chunks use this open table.
                 OPEN.put(table, url, path)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from farroot._libraries import Library
     from farroot.baskets import Basket
-    from farroot.tree import Branch
 
 __all__ = ["AsBinary", "CustomInterpretation", "OfBytes"]
 
@@ -38,7 +37,7 @@ class OfBytes(Interpretation):
         data: NDArray[np.uint8],
         byte_offsets: NDArray[np.int64] | None,
         basket: Basket,
-        branch: Branch,
+        branch: Any,
         context: Mapping[str, Any],
         cursor_offset: int,
         library: Library,
@@ -68,7 +67,7 @@ class OfBytes(Interpretation):
         entry_stop: int,
         entry_offsets: Sequence[int],
         library: Library,
-        branch: Branch,
+        branch: Any,
         options: Mapping[str, Any],
     ) -> Any:
         """The array that is returned to the caller: by default, that of :meth:`basket_array`.
@@ -81,7 +80,7 @@ class OfBytes(Interpretation):
         """
         return basket_arrays[0]
 
-    def array(self, basket: Basket, branch: Branch, into: Library) -> Any:
+    def array(self, basket: Basket, branch: Any, into: Library) -> Any:
         """The array of some entries.
 
         Raises:
@@ -112,23 +111,23 @@ class CustomInterpretation(OfBytes):
         >>> class Metres(farroot.CustomInterpretation):
         ...     @classmethod
         ...     def match_branch(cls, branch, context, simplify):
-        ...         return cls(branch, context, simplify) if branch.name == "length" else None
+        ...         return branch.name == "length"
         >>> farroot.register_interpretation(Metres)
         >>> farroot.unregister_interpretation(Metres)
     """
 
-    def __init__(self, branch: Branch, context: Mapping[str, Any], simplify: bool) -> None:
+    def __init__(self, branch: Any, context: Mapping[str, Any], simplify: bool) -> None:
         self._branch, self._context, self._simplify = branch, context, simplify
 
     @classmethod
-    def match_branch(cls, branch: Branch, context: Mapping[str, Any], simplify: bool) -> bool:
+    def match_branch(cls, branch: Any, context: Mapping[str, Any], simplify: bool) -> bool:
         """Whether this class reads a branch; subclasses define it. Arguments as of the class."""
         raise NotImplementedError
 
     @property
     def typename(self) -> str:
         """The C++ type of the branch."""
-        return self._branch.typename
+        return str(self._branch.typename)
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -150,7 +149,7 @@ class AsBinary(OfBytes):
         data: NDArray[np.uint8],
         byte_offsets: NDArray[np.int64] | None,
         basket: Basket,
-        branch: Branch,
+        branch: Any,
         context: Mapping[str, Any],
         cursor_offset: int,
         library: Library,

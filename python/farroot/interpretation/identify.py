@@ -22,7 +22,7 @@ from farroot.interpretation.strings import AsStrings
 from farroot.objects import Object
 
 if TYPE_CHECKING:
-    from farroot.tree import Branch
+    from farroot._protocols import Branch
 
 __all__ = ["UnknownInterpretation", "interpretation_of", "parse_typename"]
 

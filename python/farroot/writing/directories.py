@@ -16,8 +16,8 @@ from ._arguments import text, texts
 from ._keys import DIRECTORY, Key, Keys
 from ._read_back import read_back
 from ._tables import COUNTER, Columns, batches, doc_of, docs_of, is_table, types_of
-from ._within import Within
 from .objects import WritableGraph, WritableHistogram
+from .tables import Within
 
 if TYPE_CHECKING:
     from ..file import File

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 import numpy as np
 
@@ -20,12 +20,45 @@ from ._arguments import text
 from ._columns import to_layout
 from ._frames import INDEX, FrameColumns
 from ._tables import Columns, batches, is_counted, is_list, is_whole
-from ._within import Within
 
 if TYPE_CHECKING:
     from ..compression import Compression
     from ._types import Type
     from .writable import WritableFile
+
+
+class Within(Explaining):
+    """Something in a file that is being written; as a context manager, it closes the file."""
+
+    def __init__(self, file: WritableFile, path: tuple[str, ...]) -> None:
+        self._file = file
+        self._path = path
+
+    @property
+    def file(self) -> WritableFile:
+        """The file that is being written."""
+        return self._file
+
+    @property
+    def file_path(self) -> str | None:
+        """The path or address of the file; None for a file-like object."""
+        return self._file.file_path
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file has been closed."""
+        return self._file.closed
+
+    def close(self) -> None:
+        """Writes the rest and gives the file its name: before, there is no such file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        self._file.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._file.__exit__(*raised)
 
 
 class Open(NamedTuple):

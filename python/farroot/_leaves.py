@@ -1,0 +1,70 @@
+"""Columns as the engine reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import _core
+from ._locks import cached_property
+from ._registry import registered
+from .errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from ._core import ColumnInfo
+    from ._registry import Decoder
+
+#: Identifies a column in the engine's batches: its address; of a field at the top, the paths of
+#: the fields in it that are kept; whether it is read as bytes.
+Key = tuple[str, tuple[str, ...] | None, bool]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A column as the engine reads it."""
+
+    info: ColumnInfo
+    #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
+    #: the lists that it is in.
+    keep: tuple[str, ...] | None = None
+    #: Whether it is read as bytes, of which an interpretation makes the array.
+    is_raw: bool = False
+
+    @cached_property
+    def key(self) -> Key:
+        """The engine's key of it."""
+        return self.info.address, self.keep, self.is_raw
+
+    @property
+    def path(self) -> str:
+        """Its name in any file."""
+        return self.info.path
+
+    @cached_property
+    def decoder(self) -> Decoder | None:
+        """The decoder that was registered for its type, or None."""
+        if self.is_raw or not self.info.is_branch:
+            return None
+        return registered(lambda: self.info.typename)
+
+    def request(self, optional: bool = False) -> _core.ColumnRequest:
+        """The request to the engine; an optional column may be left out."""
+        as_bytes = self.is_raw or self.decoder is not None
+        return _core.ColumnRequest(
+            self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
+        )
+
+    @cached_property
+    def shape(self) -> str | None:
+        """The type of an entry in Awkward's spelling; None where farroot cannot decode it."""
+        if self.decoder is not None:
+            return None
+        try:
+            return self.info.datashape(self.keep)
+        except UnsupportedError:
+            return None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this version can read it, as far as its type shows."""
+        return self.decoder is not None or self.shape is not None
