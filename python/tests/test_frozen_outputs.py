@@ -67,8 +67,6 @@ def outputs(made: Path) -> dict[str, Callable[[Path], None]]:
         return [f"{made}/{kind}_{number}.root{path}" for number in (1, 2)]
 
     trees, ntuples = pair("tree"), pair("ntuple")
-    cut = "(n % 3 == 0) & (x > 2100)"
-    new = {"twice": "x * 2", "half": "sqrt(n) / 2"}
     all_of: dict[str, Callable[[Path], None]] = {
         "merge of trees of ROOT": lambda to: merge(to, data("chain_1", "chain_2")),
         "merge of a split tree, compressed anew": lambda to: merge(
@@ -81,27 +79,28 @@ def outputs(made: Path) -> dict[str, Callable[[Path], None]]:
         "skim of a split tree": lambda to: skim(to, f"{DATA}/split.root:events", ["event/*"]),
         "skim of a closed cluster": lambda to: skim(to, f"{DATA}/clustered.root:events"),
     }
-    for kind, both in (("trees", trees), ("RNTuples", ntuples)):
-        places = [f"{one}:dir/t" for one in both]
-        all_of |= {
-            f"merge of {kind}, filtered": lambda to, both=both[::-1]: merge(
-                to, both, missing="filter"
-            ),
-            f"merge of {kind}, filled": lambda to, both=both: merge(to, both, missing="union"),
-            f"merge of {kind}, recompressed": lambda to, both=both[:1] * 2: merge(
-                to, both, recompress=farroot.ZLIB(1)
-            ),
-            f"skim of {kind}, columns": lambda to, places=places: skim(to, places, ["x", "list"]),
-            f"skim of {kind}, cut": lambda to, places=places: skim(to, places, ["x", "n"], cut),
-            f"skim of {kind}, cut and new": lambda to, places=places: skim(
-                to, places, ["n", "text"], cut, define=new
-            ),
-            f"skim of {kind}, new": lambda to, places=places: skim(to, places, ["x"], define=new),
-            f"skim of {kind}, all else kept": lambda to, places=places: skim(
-                to, places, ["x"], "n < 0", define=new, keep_rest=True
-            ),
-        }
-    return all_of
+    return all_of | of_kind("trees", trees) | of_kind("RNTuples", ntuples)
+
+
+def of_kind(kind: str, both: list[str]) -> dict[str, Callable[[Path], None]]:
+    """The outputs of two files with tables of one kind."""
+    places = [f"{one}:dir/t" for one in both]
+    cut = "(n % 3 == 0) & (x > 2100)"
+    new = {"twice": "x * 2", "half": "sqrt(n) / 2"}
+    return {
+        f"merge of {kind}, filtered": lambda to: merge(to, both[::-1], missing="filter"),
+        f"merge of {kind}, filled": lambda to: merge(to, both, missing="union"),
+        f"merge of {kind}, recompressed": lambda to: merge(
+            to, both[:1] * 2, recompress=farroot.ZLIB(1)
+        ),
+        f"skim of {kind}, columns": lambda to: skim(to, places, ["x", "list"]),
+        f"skim of {kind}, cut": lambda to: skim(to, places, ["x", "n"], cut),
+        f"skim of {kind}, cut and new": lambda to: skim(to, places, ["n", "text"], cut, define=new),
+        f"skim of {kind}, new": lambda to: skim(to, places, ["x"], define=new),
+        f"skim of {kind}, all else kept": lambda to: skim(
+            to, places, ["x"], "n < 0", define=new, keep_rest=True
+        ),
+    }
 
 
 def sums(folder: Path) -> dict[str, str]:
