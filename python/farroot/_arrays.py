@@ -177,7 +177,7 @@ class Readable(Named[Column]):
     def _wish(
         self, expressions: str | Iterable[str] | None, cut: str | None, options: ReadOptions
     ) -> tuple[Place, ReadRequest, tuple[int, int]]:
-        """Where a call reads, what it wants, and of which entries."""
+        """The place of a call, its request, and the range of its entries."""
         place, query = self._asked(ColumnQuery.of(expressions, cut, options))
         into = _libraries.named(options.get("library", "ak"))
         wish = ReadRequest(query, into, options.get("how"), options.get("ak_add_doc", False))

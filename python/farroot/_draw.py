@@ -252,7 +252,7 @@ def _image(shades: NDArray[np.uint8], corner: tuple[int, int] | None) -> str:
 
 
 def _picture(parts: list[str], across: _Labelled, up: _Labelled) -> str:
-    """What is drawn, within its axes."""
+    """The parts of a picture within its axes."""
     left, right = across.scale.start, across.scale.stop
     frame = f"M{left},{_TOP}V{_BOTTOM}H{right:g}"
     below = "".join(
@@ -280,7 +280,7 @@ def _picture(parts: list[str], across: _Labelled, up: _Labelled) -> str:
 
 
 def _marks(axis: _Labelled) -> list[tuple[float, str]]:
-    """Places along an axis and what is written there: names of bins, or round numbers."""
+    """Places along an axis and their labels: names of bins, or round numbers."""
     if not axis.names:
         return [(float(axis.scale(tick)), f"{tick:.6g}") for tick in axis.scale.ticks()]
     every = -(-len(axis.names) // _LABELS_MAX)

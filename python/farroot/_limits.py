@@ -1,7 +1,7 @@
 """Limits of this package, each with its reason. The engine has all others, and its settings.
 
-They bound what only Python holds or starts: open objects, arrays on their way into the engine or to
-another library, and threads that wait. None decides how the engine reads or writes a file.
+They bound objects that only Python holds or starts: open files, arrays on their way into the engine
+or to another library, and threads that wait. None decides how the engine reads or writes a file.
 """
 
 from __future__ import annotations

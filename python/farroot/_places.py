@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._protocols import Table
 
 
-#: What :data:`farroot.Files` allows.
+#: Files as :data:`farroot.Files` has them.
 AnyFiles: TypeAlias = "Address | Table | Mapping[Any, str | None] | Iterable[AnyFiles]"
 
 

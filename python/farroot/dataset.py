@@ -121,7 +121,7 @@ def iterate(
 def _wish(
     expressions: str | Iterable[str] | None, cut: str | None, options: FilesOptions
 ) -> tuple[ReadRequest, Lacking]:
-    """What a call reads of each file, and what may be left out."""
+    """The request of a call to each file, and the files that it may leave out."""
     query = ColumnQuery.of(expressions, cut, options)
     into = _libraries.named(options.get("library", "ak"))
     wish = ReadRequest(query, into, options.get("how"), options.get("ak_add_doc", False))

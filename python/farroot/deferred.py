@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Names:
-    """Which columns, in the words of the call; the first file decides what filters mean."""
+    """The columns in the words of the call; the first file decides the meaning of filters."""
 
     expressions: str | Iterable[str] | None
     options: FilterOptions
@@ -76,9 +76,9 @@ def dask(
     are read where and when Dask computes something.
 
     Args:
-        files: As for :func:`farroot.iterate`, or a fileset of coffea with ``steps``; or what
-            :func:`farroot.partitions` gives, of which the other arguments, but for ``library`` and
-            ``awkward``, are known already.
+        files: As for :func:`farroot.iterate`, or a fileset of coffea with ``steps``; or the
+            partitions of :func:`farroot.partitions`, which have the other arguments already, but
+            for ``library`` and ``awkward``.
         expressions, cut: As for :meth:`Tree.arrays`.
         filter_name, filter_typename, filter_branch, filter_field: As for :meth:`Tree.items`, only
             without ``expressions``; the first file decides.
@@ -111,7 +111,7 @@ def dask(
     is_planned = isinstance(files, Partitions)
     makes_one = (awkward is None and not is_planned and name == "Awkward") or awkward
     if makes_one:
-        # What is lacking is told before anything is opened.
+        # A missing package is an error before anything is opened.
         package("dask_awkward")
     if isinstance(files, Partitions):
         _refuse_columns(expressions, cut, *_filters_of(options))
@@ -219,7 +219,7 @@ def graphed(
     partitions in the processes in which they run, and only the columns that the plan uses.
 
     Args:
-        files, expressions, cut, options: As for :func:`farroot.partitions`; or what that gives. All
+        files, expressions, cut, options: As for :func:`farroot.partitions`; or its partitions. All
             plans use these partitions, so they must have ``steps_per_file=1``.
 
     Raises:

@@ -90,7 +90,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def known(array: Any) -> Any:
-    """What is known before anything is read: columns and, where files were opened, lengths."""
+    """Facts before anything is read: columns and, where files were opened, lengths."""
     if isinstance(array, dict):
         return {name: (str(each.shape), each.dtype) for name, each in array.items()}
     return array.known_divisions and array.divisions[-1], array.fields

@@ -70,13 +70,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def examples() -> dict[str, doctest.DocTest]:
-    """Examples by the name that has them in its docstring: public ones, their methods, and what is
+    """Examples by the name that has them in its docstring: public names, their methods, and names
     in public modules."""
     finder, known = doctest.DocTestFinder(), {"farroot": farroot, "np": np, "ak": ak}
     found = finder.find(farroot, "farroot", globs=known)
     for name in farroot.__all__:
         found += finder.find(getattr(farroot, name), name, globs=known)
-    # What is in a module has been found under its own name.
+    # Names in a module have been found before.
     distinct = {test.docstring: test for test in reversed(found) if test.examples}
     return {test.name: test for test in reversed(distinct.values())}
 

@@ -15,7 +15,7 @@ import pytest
 
 import farroot
 
-#: Verbs whose options have examples, and what they need beside one of these options.
+#: Verbs whose options have examples, and their arguments beside one of these options.
 VERBS = {
     "cat": ["nano.root:Events"],
     "show": ["nano.root:Events"],
