@@ -110,6 +110,15 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         parent, slash, _ = cls._strip_protocol(path).rpartition("/")
         return str(parent + slash if parent.endswith(("/", ":")) else parent)
 
+    @staticmethod
+    def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
+        """Called for an address that a user gives; there are no options in it."""
+        scheme, mark, rest = os.fspath(path).partition("://")
+        # Of `farroot::https://...` the first part is an address without a server.
+        if mark and not rest and scheme != "farroot":
+            raise InvalidArgumentError(f"an address names a server: {scheme}://host//path")
+        return {}
+
     def _lease(self, path: str) -> Lease:
         return Lease(self._address(path))
 
@@ -191,19 +200,26 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
             UnsupportedError: for servers that list nothing.
         """
         path = self._strip_protocol(path)
-        if refresh or path not in self.dircache:
+        entries = None if refresh else self._ls_from_cache_of(path)
+        if entries is None:
             try:
                 listed = _core.listed(self._address(path))
             except ConnectionFailedError:
                 raise
             except Error:
-                # Also a file is listed; of anything else this error names the fault.
+                # Also a file is listed; of anything else this error says what is wrong.
                 info = self._file_info(path)
                 return [info] if detail else [path]
             above = path if path.endswith("/") else f"{path}/"
-            self.dircache[path] = [_entry(above, *each) for each in listed]
-        entries = self.dircache[path]
+            # The cache of listings may keep none.
+            self.dircache[path] = entries = [_entry(above, *each) for each in listed]
         return list(entries) if detail else [entry["name"] for entry in entries]
+
+    def _ls_from_cache_of(self, path: str) -> list[Any] | None:
+        try:
+            return list(self.dircache[path])
+        except KeyError:
+            return None
 
     def invalidate_cache(self, path: str | None = None) -> None:
         """Forgets directories that have been listed, and files that are open between calls.
@@ -255,8 +271,7 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         lease = self._lease(path)
         file = lease.file
         lease.close()
-        found = {"name": path, "size": file.size, "type": "file", "mtime": file.modified}
-        return {**found, "version": file.version}
+        return {"name": path, "size": file.size, "type": "file", "mtime": file.modified}
 
     def exists(self, path: str, **_: Any) -> bool:
         try:
@@ -297,7 +312,12 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
     def ukey(self, path: str) -> str:
         """A text that distinguishes this version of a file from others."""
         info = self.info(path)
-        return f"{info['size']}-{info.get('mtime')}-{info.get('version')}"
+        version = None
+        if info["type"] == "file":
+            lease = self._lease(self._strip_protocol(path))
+            version = lease.file.version
+            lease.close()
+        return f"{info['size']}-{info.get('mtime')}-{version}"
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
         """Makes a directory, with those above it unless ``create_parents`` is false. S3 has none.
@@ -413,6 +433,16 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
                 raise outcome
 
         self._change(copied, target)
+
+    def touch(self, path: str, truncate: bool = True, **options: Any) -> None:
+        """Makes an empty file; without ``truncate`` one that is there is an error.
+
+        Raises:
+            UnsupportedError: where a file would only get another time.
+        """
+        if not truncate and self.exists(path):
+            raise UnsupportedError(f"the time of a file is not changed, only its bytes: {path}")
+        super().touch(path, truncate=truncate, **options)
 
     def _make_parent(self, path: str) -> None:
         """Of servers of XRootD a file comes with the directories above it, and S3 has none."""

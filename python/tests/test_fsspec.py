@@ -208,3 +208,26 @@ def test_hostid_is_the_server_of_paths_without_a_protocol(top: str, folder: Path
         FileSystem(hostid="127.0.0.1:9", skip_instance_cache=True).cat(str(folder / "a.bin"))
     with pytest.warns(farroot.IgnoredArgumentWarning, match="timeoot"):
         FileSystem(timeoot=5, skip_instance_cache=True)
+
+
+@pytest.mark.parametrize("options", [{"listings_expiry_time": 0}, {"use_listings_cache": False}])
+def test_directories_are_listed_without_a_cache_of_listings(
+    top: str, options: dict[str, Any]
+) -> None:
+    """`ls`, `walk`, `find` and `du` ended with a KeyError where nothing was to be kept."""
+    files = FileSystem(skip_instance_cache=True, **options)
+    (info,) = [each for each in files.ls(f"{top}/") if each["name"].endswith("/a.bin")]
+    assert info == files.info(info["name"])
+    assert info["name"] in files.find(f"{top}/")
+    assert files.du(f"{top}/below") == 1
+    assert list(files.walk(f"{top}/"))
+
+
+def test_what_fsspec_leaves_open_is_an_error_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    files = FileSystem()
+    files.touch(str(path), truncate=False)
+    with pytest.raises(farroot.UnsupportedError, match="time of a file"):
+        files.touch(str(path), truncate=False)
+    with pytest.raises(farroot.InvalidArgumentError, match="names a server"):
+        FileSystem._get_kwargs_from_urls("root://")
