@@ -207,17 +207,7 @@ def written(place: Place, how: str, source: Path, target: Path) -> str:
     return done.stdout + done.stderr
 
 
-#: These open the name as any program does.
-CARELESS = ("map --svg", "run --access-log", "timeline")
-HOW = [
-    pytest.param(how, marks=pytest.mark.xfail(reason="it opens the name as any program does"))
-    if how in CARELESS
-    else how
-    for how in WRITERS
-]
-
-
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", WRITERS)
 def test_a_link_of_another_user_leads_no_writer(how: str, place: Place, source: Path) -> None:
     """In a folder like /tmp another user has put a link to a file of the writer's own under the
     name: what is written through it, the user has not named."""
@@ -229,7 +219,7 @@ def test_a_link_of_another_user_leads_no_writer(how: str, place: Place, source: 
     assert "another user's symbolic link" in said
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", WRITERS)
 def test_a_pipe_of_another_user_blocks_no_writer(how: str, place: Place, source: Path) -> None:
     """Without a reader, an open of a pipe waits for ever."""
     for name in ("out", "out.parquet"):
@@ -282,12 +272,10 @@ def test_no_part_of_another_user_is_gone_on_with(what: str, scheme: str, place: 
 
 def _record_of(url: str, place: Place) -> str:
     """A record that says of a file of a server that all of it is there."""
-    from farroot.fsspec import FileSystem
-
-    info = FileSystem(skip_instance_cache=True).info(url)
-    of = {"size": info["size"], "modified": info["mtime"], "version": info["version"]}
-    of["modified"] = None if of["modified"] is None else int(of["modified"])
-    return json.dumps({"of": of, "done": [{"start": 0, "end": info["size"]}]})
+    with farroot.open_bytes(url) as file:
+        modified = None if file.modified is None else int(file.modified)
+        of = {"size": file.size, "modified": modified, "version": file.version}
+    return json.dumps({"of": of, "done": [{"start": 0, "end": of["size"]}]})
 
 
 READ = """
