@@ -41,7 +41,6 @@ nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False

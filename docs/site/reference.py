@@ -77,7 +77,10 @@ _NO_CLASSES = {
 }
 
 #: Base classes whose methods are not documented again.
-_BASES = "object, Exception, BaseException, OSError, dict, list, str, tuple, Mapping, Source"
+_BASES = (
+    "object, Exception, BaseException, OSError, dict, list, str, tuple, Mapping, Source, Executor, "
+    "ThreadPoolExecutor"
+)
 
 
 def write(folder: Path) -> None:
