@@ -62,7 +62,6 @@ impl MergeChoice {
             without_tables: !self.tables,
             skip_bad: self.skip_bad,
             reproducible: self.reproducible,
-            ..MergeOptions::default()
         })
     }
 }

@@ -143,7 +143,6 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
         without_tables: arguments.no_trees,
         skip_bad: arguments.skip_bad,
         reproducible: arguments.reproducible,
-        ..MergeOptions::default()
     };
     with_engine(async |engine| {
         let bar = bar();

@@ -147,9 +147,9 @@ impl World {
                 if let Some(connection) = pick(self.connections.iter(), a).copied() {
                     self.lose(connection);
                     let failure = Failure {
-                        retryable: b % 8 != 0,
-                        after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
-                        busy: b % 5 == 0,
+                        retryable: !b.is_multiple_of(8),
+                        after: (b.is_multiple_of(3)).then(|| Time::from_millis(u64::from(b))),
+                        busy: b.is_multiple_of(5),
                     };
                     self.scheduler.handle_disconnected(self.now, connection, failure);
                 }
@@ -159,9 +159,9 @@ impl World {
                 if let Some(request) = pick(self.requests.keys(), a).copied() {
                     self.requests.remove(&request);
                     let failure = Failure {
-                        retryable: b % 8 != 0,
-                        after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
-                        busy: b % 5 == 0,
+                        retryable: !b.is_multiple_of(8),
+                        after: (b.is_multiple_of(3)).then(|| Time::from_millis(u64::from(b))),
+                        busy: b.is_multiple_of(5),
                     };
                     self.scheduler.handle_failed(self.now, request, failure);
                 }
@@ -171,7 +171,7 @@ impl World {
                 self.now += Time::from_millis(u64::from(a) * u64::from(b));
                 self.scheduler.handle_timeout(self.now);
             }
-            _ if a % 16 == 0 => self.scheduler.handle_source_failed(self.now, self.source),
+            _ if a.is_multiple_of(16) => self.scheduler.handle_source_failed(self.now, self.source),
             _ => self.now += Time::from_millis(a.into()),
         }
     }

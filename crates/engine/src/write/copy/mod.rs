@@ -18,7 +18,6 @@ mod branch_queue;
 mod carrier;
 mod choice;
 mod chunks;
-mod copy;
 mod counts;
 mod ending;
 mod finish;
@@ -31,6 +30,7 @@ mod processes;
 mod reads;
 mod recompressor;
 mod requested;
+mod run;
 mod table;
 mod taken_entries;
 mod target;
@@ -46,12 +46,12 @@ use crate::read::file::session::Session;
 use crate::write::stamp::Stamp;
 use carrier::Carrier;
 pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
-use copy::CopyContext;
 use inputs::is_local;
 pub(crate) use ntuple_table::without_sets;
 pub use options::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
+use run::CopyContext;
 pub(crate) use table::SourceTable;
 
 /// The files that are copied into one.
@@ -126,7 +126,7 @@ async fn copy_to(
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let reads = Reads::new(session.clone(), addresses, first, plan.options.clone());
-    let mut from = copy::InputFiles::new(session, reads, is_here, plan.options.remake());
+    let mut from = run::InputFiles::new(session, reads, is_here, plan.options.remake());
     if plan.options.reads_all_first() {
         while from.plan_next(&mut plan).await? {
             now.read += 1;
@@ -138,7 +138,7 @@ async fn copy_to(
         }
         plan.complete(0)?;
     }
-    copy::run(context, plan, from, carrier, &mut now, progress).await
+    run::run(context, plan, from, carrier, &mut now, progress).await
 }
 
 fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {
