@@ -126,6 +126,7 @@ __all__ = [
     "watch",
     "with_access",
     "without_secrets",
+    "write_file",
     "write_private",
 ]
 

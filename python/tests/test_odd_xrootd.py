@@ -180,7 +180,11 @@ def running_cluster(top: Path) -> Iterator[str]:
     user = ["-R", "nobody"] if top.owner() == "root" else []
     processes = [
         subprocess.Popen(
-            [program, *user, "-n", node, "-c", f"{top}/{node}.cfg", "-l", f"{top}/{program}.log"],
+            # Servers write /tmp/PROGRAM.NAME.env: other tests, of another user, have other names.
+            [
+                *(program, *user, "-n", f"odd-{node}-{manager}"),
+                *("-c", f"{top}/{node}.cfg", "-l", f"{top}/{program}.log"),
+            ],
             cwd=top,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
