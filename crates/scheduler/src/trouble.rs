@@ -233,18 +233,16 @@ impl Scheduler {
         self.refresh(request.file);
     }
 
-    /// The connection that carried the question to a source, whether it has the file, has ended.
-    /// The only source is asked again: without it, nothing of the file can be read.
+    /// The connection has ended on which a source was asked whether it has the file. The scheduler
+    /// asks it again: the other sources may fail next, as when a door has led from one pool to
+    /// another.
     fn lose_join(&mut self, file: FileId, source: SourceId) {
         let Some(state) = self.files.get_mut(&file) else { return };
-        let others = state.sources.has_other(source);
-        let lost = state.sources.get_mut(source).map_or(u32::MAX, |there| {
-            there.joins_lost += 1;
-            there.joins_lost
-        });
-        match others || lost >= self.budgets.attempts_max {
-            true => self.fail_source(source, Failure::LATER),
-            false => self.join_again(source),
+        let Some(there) = state.sources.get_mut(source) else { return };
+        there.joins_lost += 1;
+        match there.joins_lost < self.budgets.attempts_max {
+            true => self.join_again(source),
+            false => self.fail_source(source, Failure::LATER),
         }
     }
 
