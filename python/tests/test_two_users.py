@@ -175,6 +175,7 @@ WRITERS: dict[str, list[str] | str] = {
     "skim to Parquet": ["skim", "-f", "SOURCE:t", "TARGET.parquet"],
     "cat --parquet": ["cat", "SOURCE:t", "--parquet", "TARGET"],
     "map --svg": ["map", "SOURCE:t", "--svg", "TARGET"],
+    "cat --timeline": ["cat", "SOURCE:t", "--csv", "--timeline", "TARGET"],
     "run --access-log": ["run", "--quiet", "--access-log", "TARGET", "true"],
     "recreate": "with farroot.recreate('TARGET') as f: f['a'] = {'x': [1, 2]}",
     "update": "with farroot.update('TARGET') as f: f['a'] = {'x': [1, 2]}",

@@ -228,8 +228,7 @@ impl Account {
             eprint!("{}", shown_lines(&file.report().to_string()));
         }
         if let Some(path) = &self.timeline {
-            std::fs::write(expanded(path), file.timeline_svg_to(Some(now)))
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            remote::write_file(&expanded(path), file.timeline_svg_to(Some(now)).as_bytes())?;
         }
         Ok(())
     }
