@@ -34,7 +34,8 @@ impl FolderEntry {
     /// The last name of a path, in the folder that the others lead to.
     ///
     /// # Errors
-    /// `InvalidInput` for a path without a last name; those of opening the folder.
+    /// `InvalidInput` for a path without a last name, or that ends with a slash, as only folders'
+    /// do; those of opening the folder.
     pub fn at(path: &Path) -> io::Result<FolderEntry> {
         FolderEntry::from(CWD, path, path.to_owned())
     }
@@ -46,6 +47,9 @@ impl FolderEntry {
         shown: PathBuf,
     ) -> io::Result<FolderEntry> {
         let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(ErrorKind::InvalidInput.into());
+        }
         let above = path.parent().filter(|above| !above.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
         let opened = rustix::fs::openat(folder, above, HANDLE | OFlags::DIRECTORY, Mode::empty())?;

@@ -271,6 +271,7 @@ async fn what_cannot_be_a_target_is_told_at_once() {
     fs::write(folder.path().join("file"), "").unwrap();
     for (target, why) in [
         (folder.path().to_owned(), "is a directory"),
+        (folder.path().join("new/"), "is a directory"),
         (folder.path().join("none/f"), "directory is not there; in"),
         (folder.path().join("file/f"), "directory is a file"),
         ("/dev/null".into(), "a device or a pipe"),
