@@ -1,4 +1,4 @@
-"""Files that this process is writing, and the end of those that nobody closes.
+"""Files that this process is writing; farroot closes those that the program forgets.
 
 uproot's files grow under their names, so that a program which forgets `close` has its file all the
 same, and one that begins a file twice has the second. These are the same outcomes for files that
@@ -120,7 +120,7 @@ def warn_if_unfinished(address: str) -> None:
 
 
 def _has_failed() -> bool:
-    """Whether the program is ending because of an exception, which nobody goes on behind."""
+    """Whether an exception that no code has caught is ending the program."""
     is_interactive = hasattr(sys, "ps1") or bool(sys.flags.interactive) or "IPython" in sys.modules
     return getattr(sys, "last_value", None) is not None and not is_interactive
 

@@ -67,8 +67,8 @@ def test_a_number_with_a_fraction_is_an_error_of_ours(
 
 
 def test_executors_have_uproot_s_names(made: Path) -> None:
-    """They are Python's, and ``map`` takes them; decoding has threads of its own, of which a
-    warning tells whoever hands one in."""
+    """They are Python's, and ``map`` takes them. A caller that hands one to a reading function gets
+    a warning: the engine decodes on threads of its own."""
     parts = farroot.partitions(f"{made}:{TREE}", "int8", blind=2)
     expected = [len(part.arrays()) for part in parts]
     with farroot.ThreadPoolExecutor(2) as threads:

@@ -20,7 +20,7 @@ from .skips import need_versitygw
 
 KEY = "AKIDMARKER"
 SECRET = f"{MARKER}-key"
-# Parts of a signature, and the key, which nobody may see.
+# Parts of a signature, and the key: no output of a program may have them.
 MARKERS = (MARKER, KEY, "AWS4-HMAC", "Signature=", "aws4_request")
 
 SCRIPT = """
