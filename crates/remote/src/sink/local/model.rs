@@ -3,8 +3,8 @@
 //!
 //! The other program may do all that a folder allows in which it may write: remove, replace or link
 //! the target and the writer's temporary file. Whatever it does, a file outside the folder stays as
-//! it is. After a writer has reported success, its bytes are under the target's name. After a writer
-//! has failed, given up or died, the name has the last file, link or pipe of the other program.
+//! it is. After a writer has reported success, its bytes are under the target's name. After it has
+//! failed, given up or died, the name has the last file, link or pipe of the other program.
 
 use std::fs;
 use std::os::unix::fs::symlink;
