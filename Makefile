@@ -31,14 +31,14 @@ endif
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-check: fmt-check clippy ruff mypy tables-check ## formatting and lint, Rust and Python
+check: fmt-check clippy ruff mypy typos tables-check ## formatting and lint, Rust and Python
 
 fmt: $(VENV)/.ready ## format everything
 	$(CARGO) fmt --all
@@ -49,6 +49,9 @@ fmt-check:
 
 clippy: $(VENV)/.ready
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
+
+typos: $(VENV)/.ready
+	$(BIN)/typos .
 
 ruff: $(VENV)/.ready
 ifneq ($(PYTHON_CODE),)
