@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{FileWriter, Span, Write};
 use crate::error::Result;
 use crate::write::buffer::Buffer;
-use crate::write::key::{BIG, KeyHead, write_offset};
+use crate::write::key::{BIG, GAP_MIN, KeyHead, write_offset};
 
 /// Bytes of an entry of the list, with offsets of four and of eight bytes.
 const ENTRY_LEN: u64 = 10;
@@ -39,6 +39,14 @@ impl Free {
     pub fn add(&mut self, stretches: impl IntoIterator<Item = Range<u64>>) {
         let all = std::mem::take(&mut self.0).into_iter().chain(stretches).collect();
         *self = Free::new(all);
+    }
+
+    /// The first bytes of each stretch from an offset on. A stretch of fewer bytes has none, which
+    /// would be in the next record: uproot leaves some.
+    fn marks(&self, from: u64) -> impl Iterator<Item = (u64, [u8; GAP_MIN as usize])> {
+        let lens = self.0.iter().map(|stretch| (stretch.start, stretch.end - stretch.start));
+        let marked = lens.filter(move |(start, len)| *start >= from && *len >= GAP_MIN);
+        marked.map(|(start, len)| (start, (-(len.min(MARK_MAX) as i32)).to_be_bytes()))
     }
 }
 
@@ -80,10 +88,9 @@ impl FileWriter {
     /// Writes the length of each free stretch from an offset on into it, negative, for those who
     /// follow the records.
     pub(super) fn mark_free(&mut self, from: u64) {
-        for stretch in self.free.0.iter().filter(|stretch| stretch.start >= from) {
-            let len = (stretch.end - stretch.start).min(MARK_MAX) as i32;
-            let bytes = Bytes::copy_from_slice(&(-len).to_be_bytes());
-            self.writes.push_back(Write { offset: stretch.start, bytes, is_replaced: false });
+        for (offset, mark) in self.free.marks(from) {
+            let bytes = Bytes::copy_from_slice(&mark);
+            self.writes.push_back(Write { offset, bytes, is_replaced: false });
         }
     }
 }
@@ -110,5 +117,15 @@ mod tests {
         assert_eq!(free.0, [10..30, 50..60]);
         free.add([30..50, 70..80]);
         assert_eq!(free.0, [10..60, 70..80]);
+    }
+
+    /// uproot's list of free ranges may have one of two bytes in front of the top directory's list
+    /// of keys. Its length of four bytes destroyed that list.
+    #[test]
+    fn a_mark_stays_within_its_stretch() {
+        let free = Free::new(vec![10..12, 20..23, 30..34, 40..50, 60..1 << 40]);
+        let marks: Vec<_> =
+            free.marks(15).map(|(at, mark)| (at, i32::from_be_bytes(mark))).collect();
+        assert_eq!(marks, [(30, -4), (40, -10), (60, -2_000_000_000)]);
     }
 }
