@@ -92,6 +92,17 @@ impl Footer {
         Ok(content.slice(content.len() - before..end))
     }
 
+    /// The bytes behind the cluster groups as they are: the list of attribute sets.
+    pub fn attribute_list(&self) -> Result<Bytes> {
+        let mut reader = self.envelope.reader();
+        reader.feature_flags()?;
+        reader.u64()?;
+        reader.record()?;
+        reader.list(8 + 40)?;
+        let content = self.envelope.content();
+        Ok(content.slice(content.len() - reader.remaining()..))
+    }
+
     /// Adds the fields and columns that came while writing to those of the header.
     pub fn extend(&self, schema: &mut Schema, header_checksum: u64) -> Result<()> {
         let mut reader = self.envelope.reader();

@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::anchor::{Anchor, EnvelopeLink, is_class};
 use super::attributes::AttributeSet;
 use super::envelope::ENVELOPE_LEN_MAX;
@@ -137,17 +139,15 @@ impl RNTuple {
         }
     }
 
-    /// The header as it is stored, and the record of fields that came later.
+    /// The header as it is stored and, of the footer, the record of fields that came later and the
+    /// list of attribute sets.
     ///
     /// # Errors
     /// As [`RNTuple::read`].
-    pub(crate) fn envelopes(
-        &self,
-        known: &Known,
-    ) -> Result<Progress<(bytes::Bytes, bytes::Bytes)>> {
+    pub(crate) fn envelopes(&self, known: &Known) -> Result<Progress<(Bytes, Bytes, Bytes)>> {
         let header = ready!(stored(known, &self.anchor, &self.anchor.header, "header")?);
         let footer = ready!(footer(known, &self.anchor)?);
-        Ok(Progress::Ready((header, footer.extension()?)))
+        Ok(Progress::Ready((header, footer.extension()?, footer.attribute_list()?)))
     }
 
     /// The checksum of the header, which the envelopes that belong to it state.

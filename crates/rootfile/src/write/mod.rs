@@ -29,6 +29,7 @@ pub mod check;
 pub mod compression;
 pub mod copy;
 pub mod file;
+pub mod grow;
 pub mod infos;
 pub mod key;
 pub mod ntuple;

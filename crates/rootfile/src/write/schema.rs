@@ -133,7 +133,11 @@ impl std::fmt::Display for EntryType {
             EntryType::Record(members) => {
                 write!(f, "{{")?;
                 for (at, (name, member)) in members.iter().enumerate() {
-                    write!(f, "{}{name}: {member}", if at == 0 { "" } else { ", " })?;
+                    write!(f, "{}", if at == 0 { "" } else { ", " })?;
+                    match is_identifier(name) {
+                        true => write!(f, "{name}: {member}")?,
+                        false => write!(f, "{name:?}: {member}")?,
+                    }
                 }
                 write!(f, "}}")
             }
@@ -144,6 +148,12 @@ impl std::fmt::Display for EntryType {
             }
         }
     }
+}
+
+/// Whether the name of a member is written without quotes.
+fn is_identifier(name: &str) -> bool {
+    let is_usual = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    name.chars().all(is_usual) && name.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
+use super::schema::TableColumn;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::streamer::StreamerInfo;
@@ -142,6 +143,16 @@ pub trait TableWriter: Send {
     /// `Unsupported` for arrays of other types or lengths; nothing is then taken.
     fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()>;
 
+    /// Adds columns, with values for all entries so far: an array a column, as in
+    /// [`TableWriter::extend`], which from then on takes arrays of these, too.
+    ///
+    /// # Errors
+    /// `Unsupported` by tables whose columns are all known from the beginning, for names that are
+    /// there, and for arrays of other lengths; nothing is then taken.
+    fn add_columns(&mut self, _columns: Vec<TableColumn>, _arrays: Vec<Arc<Array>>) -> Result<()> {
+        Err(Error::unsupported("new columns of a table that has been made"))
+    }
+
     /// Ends a cluster behind the first `entries` entries, which are more than the table has so far.
     /// Tables that cannot do this ignore it.
     fn end_cluster(&mut self, _entries: u64) {}
@@ -187,6 +198,11 @@ pub trait TableWriter: Send {
         _encoders: &mut Encoders,
     ) -> Result<Option<Finished>> {
         Ok(None)
+    }
+
+    /// Whether it is as the file has it: nothing is then written.
+    fn is_unchanged(&self) -> bool {
+        false
     }
 
     /// Entries that it has taken.

@@ -7,6 +7,8 @@
 
 pub mod basket;
 mod fill;
+mod in_place;
+mod memory;
 mod new_columns;
 mod ntuple;
 mod object;
@@ -28,6 +30,7 @@ pub use ntuple::{
     TakenField, may_copy, may_copy_pages,
 };
 pub use object::CopiedObject;
+pub(super) use plan::last_cluster;
 pub use plan::{BasketPart, ClusterCounts, PlannedBasket, Survivors, TreePart, ends_of_clusters};
 pub use pointers::unselectable;
 pub use record::SourceRecord;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::memory::{MemoryFile, known, there};
 use super::plan::{BranchFacts, BranchPart, Survivors};
 use super::source::SourceTree;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::known::{Known, Progress};
 use crate::streamer::StreamerInfo;
 use crate::write::compression::{Compression, Encoders};
-use crate::write::file::{DirectoryId, FileOptions, FileWriter, TableId};
+use crate::write::file::{DirectoryId, TableId};
 use crate::write::schema::{EntryType, TableColumn};
 use crate::write::table::TableWriter;
 use crate::write::tree::{ClusterSize, TreeOptions, TreeWriter};
@@ -30,10 +30,9 @@ pub struct NewColumns {
 /// New columns of one input that are being written.
 pub struct TreeColumnsWriter {
     columns: NewColumns,
-    open: Option<(FileWriter, TableId)>,
+    open: Option<(MemoryFile, TableId)>,
     /// Entries after which clusters are to end, not yet passed to the tree.
     ends: Vec<u64>,
-    bytes: Vec<u8>,
 }
 
 /// New columns of one input.
@@ -77,7 +76,7 @@ impl TreeColumns {
 
 impl TreeColumnsWriter {
     pub fn new(columns: NewColumns) -> Self {
-        TreeColumnsWriter { columns, open: None, ends: Vec::new(), bytes: Vec::new() }
+        TreeColumnsWriter { columns, open: None, ends: Vec::new() }
     }
 
     /// Adds entries: one array a column. The first arrays give the types of the columns.
@@ -88,11 +87,10 @@ impl TreeColumnsWriter {
         if self.open.is_none() {
             self.open = Some(self.begin(&arrays)?);
         }
-        if let Some((file, table)) = &mut self.open {
-            self.ends.drain(..).for_each(|entries| file.end_cluster(*table, entries));
-            file.extend(*table, arrays)?;
-        }
-        self.go_on(encoders)
+        let Some((memory, table)) = &mut self.open else { return Ok(()) };
+        self.ends.drain(..).for_each(|entries| memory.file.end_cluster(*table, entries));
+        memory.file.extend(*table, arrays)?;
+        memory.go_on(encoders)
     }
 
     /// Ends a cluster behind the first `entries` entries, which are more than were added.
@@ -104,13 +102,10 @@ impl TreeColumnsWriter {
     ///
     /// # Errors
     /// As [`TreeColumnsWriter::extend`].
-    pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<TreeColumns>> {
-        let Some((file, _)) = &mut self.open else { return Ok(None) };
-        file.close();
-        self.go_on(encoders)?;
-        let bytes = Bytes::from(self.bytes);
-        let mut known = Known::new(Some(bytes.len() as u64));
-        known.supply(0, bytes.clone());
+    pub fn finish(self, encoders: &mut Encoders) -> Result<Option<TreeColumns>> {
+        let Some((memory, _)) = self.open else { return Ok(None) };
+        let bytes = memory.finish(encoders)?;
+        let known = known(&bytes);
         let file = there(File::open(&known)?)?;
         let key = file.top.key(&self.columns.tree, None).cloned();
         let key = key.ok_or_else(|| Error::corrupt("a file without what was put into it"))?;
@@ -119,7 +114,7 @@ impl TreeColumnsWriter {
         Ok(Some(TreeColumns { tree, infos, bytes }))
     }
 
-    fn begin(&self, arrays: &[Arc<Array>]) -> Result<(FileWriter, TableId)> {
+    fn begin(&self, arrays: &[Arc<Array>]) -> Result<(MemoryFile, TableId)> {
         let NewColumns { tree, names, compression } = &self.columns;
         let column = |(name, array): (&String, &Arc<Array>)| {
             let entry = EntryType::of(array).map_err(|error| error.within(name))?;
@@ -132,38 +127,8 @@ impl TreeColumnsWriter {
             ..TreeOptions::default()
         };
         let writer: Box<dyn TableWriter> = Box::new(TreeWriter::new(columns, options)?);
-        let mut file = FileWriter::new(FileOptions {
-            name: String::new(),
-            title: String::new(),
-            compression: Compression::NONE,
-            uuid: 0,
-            datime: 0,
-        })?;
-        let table = file.add_table(DirectoryId::TOP, tree, writer);
-        Ok((file, table))
-    }
-
-    /// Encodes all pending baskets, and appends the records that have an offset to `bytes`.
-    fn go_on(&mut self, encoders: &mut Encoders) -> Result<()> {
-        let Some((file, _)) = &mut self.open else { return Ok(()) };
-        loop {
-            while let Some(write) = file.poll_write()? {
-                let (start, end) =
-                    (write.offset as usize, write.offset as usize + write.bytes.len());
-                self.bytes.resize(self.bytes.len().max(end), 0);
-                self.bytes[start..end].copy_from_slice(&write.bytes);
-            }
-            let Some((number, work)) = file.poll_work() else { return Ok(()) };
-            let encoded = work.encode.encode(encoders)?;
-            file.complete(number, encoded);
-        }
-    }
-}
-
-/// The value of a read for which all bytes are in memory.
-fn there<T>(progress: Progress<T>) -> Result<T> {
-    match progress {
-        Progress::Ready(value) => Ok(value),
-        Progress::NeedsData(_) => Err(Error::corrupt("a file that is not all there")),
+        let mut memory = MemoryFile::new()?;
+        let table = memory.file.add_table(DirectoryId::TOP, tree, writer);
+        Ok((memory, table))
     }
 }

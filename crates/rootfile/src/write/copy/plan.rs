@@ -308,6 +308,11 @@ pub fn ends_of_clusters(tree: &Tree) -> Vec<u64> {
     cluster_ends(&clusters(tree)).collect()
 }
 
+/// Entries of a tree's last clusters; 0 where the tree does not say, `None` without clusters.
+pub(in crate::write) fn last_cluster(tree: &Tree) -> Option<u64> {
+    clusters(tree).last().map(|last| last.size)
+}
+
 /// The clusters of a tree.
 pub(super) fn clusters(tree: &Tree) -> Vec<ClusterRun> {
     let starts = &tree.cluster_starts;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::memory::{MemoryFile, known, there};
 use super::plan::{BranchFacts, BranchPart};
 use super::record::SourceRecord;
 use crate::cursor::Cursor;
@@ -15,6 +16,9 @@ use crate::known::{Known, Progress};
 use crate::object::{ObjectId, ObjectRef, read_tree_object};
 use crate::streamer::Streamers;
 use crate::tree::{Branch, BranchKind, ClassTable, Tree, read_tree_and_columns};
+use crate::write::compression::Encoders;
+use crate::write::file::DirectoryId;
+use crate::write::table::WritableObject;
 
 /// A tree of an input.
 #[derive(Debug)]
@@ -69,6 +73,30 @@ impl SourceTree {
         Ok(Progress::Ready(read.map_err(|error| error.within(&key.name))?))
     }
 
+    /// A tree that has been written, from its object. Its baskets are in front of `end`.
+    ///
+    /// # Errors
+    /// As [`SourceTree::read`].
+    pub(in crate::write) fn of_object(
+        name: &str,
+        object: Arc<dyn WritableObject>,
+        end: u64,
+    ) -> Result<SourceTree> {
+        let mut memory = MemoryFile::new()?;
+        memory.file.put(DirectoryId::TOP, name, object);
+        let bytes = memory.finish(&mut Encoders::default())?;
+        let known = known(&bytes);
+        let file = there(File::open(&known)?)?;
+        let key =
+            file.top.key(name, None).ok_or_else(|| Error::corrupt("a file without its tree"))?;
+        let content = there(file.content_of(&known, key)?)?;
+        let offset = key.offset.saturating_add(key.key_len);
+        let file_end = end.max(bytes.len() as u64);
+        let classes = file.classes.clone();
+        let stored = StoredTree { classes, content, key_len: key.key_len, offset, file_end };
+        SourceTree::of(stored, &key.class)
+    }
+
     fn of(stored: StoredTree, class: &str) -> Result<SourceTree> {
         let content = Cursor::new(&stored.content, stored.offset);
         let streamers = &stored.classes.streamers;
@@ -100,6 +128,11 @@ impl SourceTree {
         let record = SourceRecord::read(streamers, &self.class, content, *key_len, *offset)?;
         let (_, columns) = read_tree_and_columns(&record.objects, *file_end)?;
         Ok(WholeRecord { record: Arc::new(record), columns })
+    }
+
+    /// The classes of the file that it comes from.
+    pub(in crate::write) fn classes(&self) -> &ClassTable {
+        &self.stored.classes
     }
 
     pub(super) fn streamers(&self) -> &Streamers {

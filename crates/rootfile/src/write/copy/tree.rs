@@ -6,14 +6,16 @@ use std::sync::Arc;
 use super::fill::content_max;
 use super::new_columns::{KeptEntries, TreeColumns};
 use super::object::CopiedObject;
-use super::plan::{BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join};
+use super::plan::{
+    BasketPart, BranchFacts, BranchPart, ClusterRun, Survivors, TreePart, clusters, end, join,
+};
 use super::pointers::is_free_of_pointers;
 use super::record::Edits;
 use super::remake::{HeldBasket, Remake};
 use super::source::{SourceTree, WholeRecord};
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
-use crate::tree::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, LeafKind, Tree};
+use crate::tree::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::compression::Compression;
 use crate::write::table::RecordPlace;
@@ -113,6 +115,12 @@ impl CopiedTree {
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
         tree.add_source(first)?;
         Ok(tree)
+    }
+
+    /// The branch that was added last.
+    pub(super) fn last_branch(&mut self) -> &mut CopiedBranch {
+        let last = self.branches.len() - 1;
+        &mut self.branches[last]
     }
 
     /// Adds a source, after its branches.
@@ -551,6 +559,22 @@ impl CopiedBranch {
         }
     }
 
+    /// Adds the baskets of all entries so far, which are in the output already.
+    ///
+    /// # Errors
+    /// `Corrupt` for baskets that are not.
+    pub fn add_in_place(&mut self, part: &BranchPart, facts: &BranchFacts) -> Result<()> {
+        self.add(facts, true);
+        for basket in &part.baskets {
+            let BasketPart::Stored(range) = &basket.part else {
+                return Err(Error::corrupt("a new basket without a place"));
+            };
+            let place = RecordPlace { offset: range.start, directory: 0, datime: 0 };
+            self.push(basket.first_entry, (range.end - range.start) as usize, place);
+        }
+        Ok(())
+    }
+
     /// Adds entries that are in no input.
     pub fn add_entries(&mut self, entries: u64) {
         self.entry_count = self.entry_count.saturating_add(entries);
@@ -627,8 +651,10 @@ fn same(mine: &Branch, their: &Branch) -> Result<()> {
     }
     for (mine, their) in mine.leaves.iter().zip(&their.leaves) {
         let is_text = mine.kind == LeafKind::Chars;
-        let shape = (&mine.kind, mine.len_type, mine.unsigned, mine.count.is_some());
-        let theirs = (&their.kind, their.len_type, their.unsigned, their.count.is_some());
+        // uproot gives texts characters of no bytes.
+        let len_type = |leaf: &Leaf| if is_text { 1 } else { leaf.len_type };
+        let shape = (&mine.kind, len_type(mine), mine.unsigned, mine.count.is_some());
+        let theirs = (&their.kind, len_type(their), their.unsigned, their.count.is_some());
         if shape != theirs || mine.name != their.name || !is_text && mine.len != their.len {
             return other(&format!("leaf {} of another type", mine.name));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::existing::ExistingDirectory;
-use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
+use super::{BEGIN, DirectoryId, FileWriter, OpenTable, Slot, Span, State, finished};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::key::Key;
@@ -30,6 +30,8 @@ pub(super) struct OpenDirectory {
     /// Names and keys of its records as they were written, in the order of the list.
     pub keys: Vec<(String, Bytes)>,
     cycles: BTreeMap<String, u16>,
+    /// Place in the list and cycle of the next record, which replaces one of the file as it was.
+    vacant: Option<(usize, u16)>,
     /// Its record in an existing file.
     old: Option<OldRecord>,
     /// Whether it has keys that its list in the file lacks.
@@ -58,12 +60,16 @@ impl OpenDirectory {
             below: BTreeMap::new(),
             keys: Vec::new(),
             cycles: BTreeMap::new(),
+            vacant: None,
             old: None,
             is_changed: true,
         }
     }
 
     pub fn next_cycle(&mut self, name: &str) -> u16 {
+        if let Some((_, cycle)) = self.vacant {
+            return cycle;
+        }
         let cycle = self.cycles.entry(name.to_owned()).or_default();
         *cycle = cycle.saturating_add(1);
         *cycle
@@ -74,6 +80,8 @@ impl OpenDirectory {
     pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {
         let same = || self.keys.iter().position(|(known, _)| known == name);
         let place = if cycle > 1 { same() } else { None };
+        let vacant = self.vacant.take().map(|(at, _)| at);
+        let place = vacant.or(place);
         self.keys.insert(place.unwrap_or(self.keys.len()), (name.to_owned(), key));
         self.is_changed = true;
     }
@@ -90,7 +98,7 @@ impl OpenDirectory {
 
     /// Lists a record of an existing file no longer: its key, where there was one in front of that
     /// end of the file.
-    fn drop_key(&mut self, name: &str, cycle: u16, end: u64) -> Option<Key> {
+    fn drop_key(&mut self, name: &str, cycle: u16, end: u64) -> Option<(usize, Key)> {
         let of_image = |image: &Bytes| Key::read(&mut Cursor::new(image, 0)).ok();
         let is_meant = |key: &Key| {
             let is_object = key.offset < end && !key.is_directory();
@@ -103,7 +111,7 @@ impl OpenDirectory {
         })?;
         self.keys.remove(at);
         self.is_changed = true;
-        Some(key)
+        Some((at, key))
     }
 
     /// The list that it had in an existing file.
@@ -145,13 +153,42 @@ impl FileWriter {
             self.directories[mother.0].below.get(name).copied()
         });
         let end = self.old.as_ref().map_or(0, |old| old.end);
+        let grows = |table: &OpenTable| {
+            let is_same = table.replaces == Some(cycle) && Some(table.directory) == directory;
+            is_same && table.name == name && !table.writer.is_unchanged()
+        };
+        if self.tables.iter().any(grows) {
+            let what = "to remove a table that has been given entries or columns";
+            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+        }
         let key = directory.and_then(|id| self.directories[id.0].drop_key(name, cycle, end));
-        let Some(key) = key else {
+        let Some((_, key)) = key else {
             let what = "to remove what is no object of the file as it was";
             return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
         };
-        self.free.add([key.offset..key.offset.saturating_add(key.record_len)]);
+        self.free_record(&key);
         Ok(())
+    }
+
+    /// Frees the record of an object of the file as it was. The next record takes its place in the
+    /// list, and its cycle.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is none.
+    pub(super) fn vacate(&mut self, id: DirectoryId, name: &str, cycle: u16) -> Result<()> {
+        let end = self.old.as_ref().map_or(0, |old| old.end);
+        let directory = &mut self.directories[id.0];
+        let Some((at, key)) = directory.drop_key(name, cycle, end) else {
+            let what = "a table of the file as it was that has been removed";
+            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+        };
+        directory.vacant = Some((at, cycle));
+        self.free_record(&key);
+        Ok(())
+    }
+
+    fn free_record(&mut self, key: &Key) {
+        self.free.add([key.offset..key.offset.saturating_add(key.record_len)]);
     }
 
     /// Takes the directories of an existing file in place of the top one of a new file.

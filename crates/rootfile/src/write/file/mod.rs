@@ -18,6 +18,7 @@ use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
 use super::infos::Infos;
 use super::key::{GAP_MIN, KeyHead};
+use super::schema::TableColumn;
 use super::table::{Encoded, RecordPlace, Stored, TableWriter, Work, WritableObject};
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -135,6 +136,8 @@ struct OpenTable {
     out: usize,
     /// Whether some of its work has a place.
     is_placed: bool,
+    /// The cycle of the table of the file as it was, in whose place it is listed.
+    replaces: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -263,11 +266,34 @@ impl FileWriter {
         &mut self,
         directory: DirectoryId,
         name: &str,
+        writer: Box<dyn TableWriter>,
+    ) -> TableId {
+        self.open_table(directory, name, writer, None)
+    }
+
+    /// Adds a table of the file as it was that grows: at the end it is listed in its own place,
+    /// unless it is unchanged. `cycle` is that of its key.
+    pub fn grow_table(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
+        cycle: u16,
+        writer: Box<dyn TableWriter>,
+    ) -> TableId {
+        self.open_table(directory, name, writer, Some(cycle))
+    }
+
+    fn open_table(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
         mut writer: Box<dyn TableWriter>,
+        replaces: Option<u16>,
     ) -> TableId {
         writer.named(name);
         let name = name.to_owned();
-        self.tables.push(OpenTable { directory, name, writer, out: 0, is_placed: false });
+        let table = OpenTable { directory, name, writer, out: 0, is_placed: false, replaces };
+        self.tables.push(table);
         TableId(self.tables.len() - 1)
     }
 
@@ -292,6 +318,22 @@ impl FileWriter {
     pub fn extend(&mut self, table: TableId, columns: Vec<Arc<Array>>) -> Result<()> {
         let OpenTable { name, writer, .. } = &mut self.tables[table.0];
         writer.extend(columns).map_err(|error| error.within(name))?;
+        self.number_work();
+        Ok(())
+    }
+
+    /// Adds columns to a table, with values for all its entries.
+    ///
+    /// # Errors
+    /// As [`TableWriter::add_columns`].
+    pub fn add_columns(
+        &mut self,
+        table: TableId,
+        columns: Vec<TableColumn>,
+        arrays: Vec<Arc<Array>>,
+    ) -> Result<()> {
+        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
+        writer.add_columns(columns, arrays).map_err(|error| error.within(name))?;
         self.number_work();
         Ok(())
     }

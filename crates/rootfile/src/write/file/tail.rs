@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{DirectoryId, FileWriter, Old, Span, State, TableId, Write};
+use super::{DirectoryId, FileWriter, Old, OpenTable, Span, State, TableId, Write};
 use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, write_offset};
@@ -75,14 +75,22 @@ impl FileWriter {
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {
         let at = table.0;
-        let directory = self.tables[table.0].directory;
+        let OpenTable { directory, name, writer, replaces, .. } = &self.tables[at];
+        if writer.is_unchanged() {
+            return Ok(());
+        }
+        let directory = *directory;
+        let name = name.clone();
+        let replaces = *replaces;
         let place = self.place_in(directory);
-        let name = self.tables[at].name.clone();
         let Finished { records, object } = self.tables[at]
             .writer
             .finish(place, &mut self.encoders)
             .map_err(|error| error.within(&name))?;
         self.emit([records.into()], false);
+        if let Some(cycle) = replaces {
+            self.vacate(directory, &name, cycle)?;
+        }
         self.put(directory, &name, object);
         self.place_next().map(drop)
     }

@@ -44,6 +44,34 @@ impl WritableObject for Anchor {
     }
 }
 
+/// An anchor whose key has a title.
+pub(in crate::write) struct TitledAnchor {
+    pub anchor: Anchor,
+    pub title: String,
+}
+
+impl WritableObject for TitledAnchor {
+    fn class(&self) -> &str {
+        self.anchor.class()
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn classes(&self) -> Vec<&str> {
+        self.anchor.classes()
+    }
+
+    fn write(&self, to: &mut Buffer) {
+        self.anchor.write(to);
+    }
+
+    fn is_compressible(&self) -> bool {
+        self.anchor.is_compressible()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,8 @@ pub(in crate::write) struct Cutter {
     marks: VecDeque<Mark>,
     /// Bits after which a cluster ends.
     cluster_bits: u64,
+    /// The entries behind which clusters end, where these do not follow from their bits.
+    ends: Option<VecDeque<u64>>,
 }
 
 #[derive(Debug)]
@@ -69,7 +71,23 @@ impl Cutter {
             start: Mark::default(),
             marks: VecDeque::new(),
             cluster_bits: options.cluster_bytes.max(1).saturating_mul(8),
+            ends: None,
         }
+    }
+
+    /// The columns that are made of them.
+    pub fn stored(&self) -> &[Arc<StoredColumn>] {
+        &self.columns
+    }
+
+    /// Stores the columns in another way, before there are entries.
+    pub fn set_stored(&mut self, columns: Vec<Arc<StoredColumn>>) {
+        self.columns = columns;
+    }
+
+    /// Ends clusters behind these entries only.
+    pub fn set_ends(&mut self, ends: VecDeque<u64>) {
+        self.ends = Some(ends);
     }
 
     /// Takes entries.
@@ -112,6 +130,11 @@ impl Cutter {
 
     /// The entries of the next cluster that is full; of a last one that is not, where no more come.
     pub fn next_cluster(&mut self, is_closed: bool) -> Result<Option<Range<u64>>> {
+        if let Some(ends) = &mut self.ends {
+            let there = self.rows.end();
+            let Some(end) = ends.pop_front_if(|end| *end <= there) else { return Ok(None) };
+            return Ok(Some(std::mem::replace(&mut self.start.entry, end)..end));
+        }
         let goal = self.start.bits.saturating_add(self.cluster_bits);
         if !is_closed && self.marks.back().is_none_or(|last| last.bits < goal) {
             return Ok(None);

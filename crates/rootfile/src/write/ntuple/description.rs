@@ -40,10 +40,13 @@ pub(in crate::write) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
     to.list(extra, |to| schema.extra_types.iter().for_each(|(_, bytes)| to.bytes(bytes)));
 }
 
-/// Columns of fields that the header has, which came after it was written: further
-/// representations. `aliases` are numbers of columns, and of projected fields that show them.
+/// Fields and columns that came after the header was written. Columns of fields that the header
+/// has are further representations. `aliases` are numbers of columns, and of projected fields that
+/// show them.
 #[derive(Debug, Default)]
 pub(in crate::write) struct LateColumns {
+    /// Fields, with their numbers, whose columns come with them.
+    pub fields: Vec<(u32, Field)>,
     pub columns: Vec<Column>,
     pub aliases: Vec<(u32, u32)>,
 }
@@ -63,7 +66,10 @@ impl LateColumns {
         let count = |list: &[u8]| list[8..12].iter().rev().fold(0, |n, b| n << 8 | usize::from(*b));
         let mut to = EnvelopeWriter::part();
         to.record(|to| {
-            to.list(count(fields), |to| to.bytes(&fields[12..]));
+            to.list(count(fields) + self.fields.len(), |to| {
+                to.bytes(&fields[12..]);
+                self.fields.iter().for_each(|(id, each)| to.record(|to| field(each, *id, to)));
+            });
             to.list(count(columns) + self.columns.len(), |to| {
                 to.bytes(&columns[12..]);
                 self.columns.iter().for_each(|each| to.record(|to| column(each, to)));

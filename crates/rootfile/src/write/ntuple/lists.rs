@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::description;
 use super::envelope::EnvelopeWriter;
 use super::pages::PlacedPage;
@@ -130,26 +132,34 @@ impl PageLists {
 }
 
 /// A page list in its place, as the footer names it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::write) struct Group {
     pub entries: Range<u64>,
     pub clusters: usize,
     pub link: EnvelopeLink,
 }
 
-/// The footer's envelope, of an RNTuple of that version of the format. `extension` is the record
-/// frame of the fields that were added while the RNTuple was written; `None` without such fields.
+/// The parts of a footer that an RNTuple keeps.
+#[derive(Debug, Clone)]
+pub(in crate::write) struct KeptFooter {
+    /// The record frame of the fields that were added while the RNTuple was written.
+    pub extension: Bytes,
+    /// The list frame of attribute sets, and whatever follows it; empty in an older format.
+    pub attribute_list: Bytes,
+}
+
+/// The footer's envelope, of an RNTuple of that version of the format.
 pub(in crate::write) fn footer(
     version: [u16; 4],
     header_checksum: u64,
-    extension: Option<&[u8]>,
+    kept: Option<&KeptFooter>,
     groups: &[Group],
 ) -> Vec<u8> {
     let mut to = EnvelopeWriter::new(EnvelopeKind::Footer);
     to.u64(0);
     to.u64(header_checksum);
-    match extension {
-        Some(extension) => to.bytes(extension),
+    match kept {
+        Some(kept) => to.bytes(&kept.extension),
         None => to.record(|to| description::describe(&Schema::default(), to)),
     }
     to.list(groups.len(), |to| {
@@ -163,9 +173,11 @@ pub(in crate::write) fn footer(
             });
         }
     });
-    if version >= WITH_ATTRIBUTE_SETS {
+    match kept.map(|kept| &kept.attribute_list) {
+        Some(list) if !list.is_empty() => to.bytes(list),
         // Readers rely on the list, also where it is empty.
-        to.list(0, |_| {});
+        _ if version >= WITH_ATTRIBUTE_SETS => to.list(0, |_| {}),
+        _ => {}
     }
     to.finish().0
 }

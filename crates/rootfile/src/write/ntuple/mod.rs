@@ -13,7 +13,7 @@
 //! without a type: ROOT reads those without a dictionary.
 //! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`.)
 
-mod anchor;
+pub(super) mod anchor;
 pub(super) mod cut;
 pub(super) mod description;
 mod encode;
@@ -27,7 +27,7 @@ pub(super) mod schema;
 mod tests;
 pub(super) mod way;
 pub(super) mod work;
-mod writer;
+pub(super) mod writer;
 
 pub use options::{RNTupleOptions, RealStorage};
 pub use writer::RNTupleWriter;

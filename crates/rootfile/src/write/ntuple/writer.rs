@@ -1,6 +1,6 @@
 //! The writer of an RNTuple.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::description;
 use super::envelope::EnvelopeWriter;
 use super::lists::{self, Group, PageLists};
 use super::options::RNTupleOptions;
-use super::pages::ClusterPages;
+use super::pages::{ClusterPages, PlacedPage};
 use super::records::Records;
 use super::schema::{Plan, StoredColumn};
 use super::work::{PageFacts, PageRun};
@@ -45,6 +45,8 @@ pub struct RNTupleWriter {
     clusters: VecDeque<OpenCluster>,
     /// The header, once it has been written, and the lists of pages.
     placed: Option<Placed>,
+    /// The clusters, where another table lists their pages.
+    listed_elsewhere: Option<Vec<PlacedCluster>>,
 }
 
 /// State of the search for the compression of a column.
@@ -62,6 +64,16 @@ struct OpenCluster {
     /// Runs of pages that have no place yet.
     runs: usize,
     pages: ClusterPages,
+}
+
+/// A cluster whose pages have their places.
+#[derive(Debug)]
+pub(in crate::write) struct PlacedCluster {
+    pub entries: Range<u64>,
+    /// By column.
+    pub pages: BTreeMap<usize, Vec<PlacedPage>>,
+    /// ROOT's number.
+    pub compression: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -99,8 +111,47 @@ impl RNTupleWriter {
             runs_bytes: 0,
             clusters: VecDeque::new(),
             placed: None,
+            listed_elsewhere: None,
             options,
         })
+    }
+
+    /// Clusters of further entries or columns of an RNTuple, which lists their pages itself.
+    pub(in crate::write) fn of_another(mut self, stored: Vec<Arc<StoredColumn>>) -> Self {
+        self.cutter.set_stored(stored);
+        self.listed_elsewhere = Some(Vec::new());
+        self
+    }
+
+    /// Ends clusters behind these entries only.
+    pub(in crate::write) fn with_cluster_ends(mut self, ends: VecDeque<u64>) -> Self {
+        self.cutter.set_ends(ends);
+        self
+    }
+
+    /// Its fields and columns.
+    pub(in crate::write) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The columns that are stored for the table's.
+    pub(in crate::write) fn stored(&self) -> &[Arc<StoredColumn>] {
+        self.cutter.stored()
+    }
+
+    /// The number of entries up to the end of each cluster, of a table that has been closed.
+    ///
+    /// # Errors
+    /// As [`TableWriter::extend`].
+    pub(in crate::write) fn cluster_ends(&mut self) -> Result<Vec<u64>> {
+        self.cut()?;
+        let placed = self.listed_elsewhere.iter().flatten().map(|cluster| cluster.entries.end);
+        Ok(placed.chain(self.clusters.iter().map(|cluster| cluster.entries.end)).collect())
+    }
+
+    /// The clusters of further entries or columns of an RNTuple, after all work has been placed.
+    pub(in crate::write) fn placed_clusters(&mut self) -> Vec<PlacedCluster> {
+        self.listed_elsewhere.take().unwrap_or_default()
     }
 
     /// Cuts all clusters whose entries are there.
@@ -146,6 +197,10 @@ impl RNTupleWriter {
         let compression = self.options.compression.number();
         while let Some(cluster) = self.clusters.pop_front_if(|cluster| cluster.runs == 0) {
             let pages = cluster.pages.place(records)?;
+            if let Some(all) = &mut self.listed_elsewhere {
+                all.push(PlacedCluster { entries: cluster.entries, pages, compression });
+                continue;
+            }
             let Some(Placed { lists, elements, .. }) = &mut self.placed else { continue };
             let mut to = EnvelopeWriter::part();
             to.list(elements.len(), |to| {
@@ -224,7 +279,9 @@ impl TableWriter for RNTupleWriter {
 
     fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
         let mut records = Records::new(place, self.options.max_key_size);
-        self.placed(&mut records, &mut Encoders::default())?;
+        if self.listed_elsewhere.is_none() {
+            self.placed(&mut records, &mut Encoders::default())?;
+        }
         let facts = encoded.facts.downcast::<PageFacts>();
         let facts = facts.map_err(|_| Error::corrupt("the result of another table's work"))?;
         self.levels[facts.column] = Level::Known(facts.compression);

@@ -125,6 +125,11 @@ impl TreeWriter {
         })
     }
 
+    /// The names of its branches, in their order.
+    pub fn branch_names(&self) -> impl Iterator<Item = &str> {
+        self.branches.iter().map(|branch| &*branch.plan.name)
+    }
+
     /// That all lists that one branch counts have the same lengths.
     fn check_counts(&self, columns: &[Arc<Array>]) -> Result<()> {
         for SameCounts { branch, as_branch } in &self.agreeing {

@@ -18,6 +18,8 @@ pub struct TreeOptions {
     /// Bytes of a basket before compression, at most; one entry may have more.
     pub basket_bytes: usize,
     pub jagged: Jagged,
+    /// The same of single columns, in place of `jagged`.
+    pub jagged_of: BTreeMap<String, Jagged>,
     /// The name of the branch that counts a column's lists: `{name}` stands for the column's name,
     /// `{stem}` for the part of it before the first `_`. Columns with the same counter must have
     /// lists of the same lengths, and a column of 32-bit integers of that name is the counter.
@@ -25,6 +27,8 @@ pub struct TreeOptions {
     /// The name of a record's member: of `{outer}` and `{inner}`.
     pub field_name: String,
     pub text: TextBranch,
+    /// The same of single columns, in place of `text`.
+    pub text_of: BTreeMap<String, TextBranch>,
     /// Counters of single columns, in place of the names that `counter_name` makes.
     pub counters: BTreeMap<String, String>,
     /// Branches of single members, by the names of record and member, in place of the names that
@@ -70,9 +74,11 @@ impl Default for TreeOptions {
             cluster: ClusterSize::Bytes(30_000_000),
             basket_bytes: 1 << 20,
             jagged: Jagged::Counter,
+            jagged_of: BTreeMap::new(),
             counter_name: "n{name}".into(),
             field_name: "{outer}_{inner}".into(),
             text: TextBranch::Leaf,
+            text_of: BTreeMap::new(),
             counters: BTreeMap::new(),
             fields: BTreeMap::new(),
         }
@@ -86,6 +92,14 @@ impl TreeOptions {
             true => compression,
             false => Compression { exact: Some(compression.effort()), ..compression },
         }
+    }
+
+    pub(super) fn jagged_of(&self, column: &str) -> Jagged {
+        self.jagged_of.get(column).copied().unwrap_or(self.jagged)
+    }
+
+    pub(super) fn text_of(&self, column: &str) -> TextBranch {
+        self.text_of.get(column).copied().unwrap_or(self.text)
     }
 
     pub(super) fn counter_of(&self, name: &str) -> String {

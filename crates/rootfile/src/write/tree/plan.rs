@@ -112,10 +112,9 @@ impl TreePlan {
         options: &TreeOptions,
     ) -> Result<Vec<usize>> {
         let mut given = Vec::new();
-        if options.jagged == Jagged::Vector {
-            return Ok(given);
-        }
-        let counted = columns.iter().filter(|column| is_counted(&column.entry));
+        let counted = columns.iter().filter(|column| {
+            options.jagged_of(&column.name) == Jagged::Counter && is_counted(&column.entry)
+        });
         let counters: BTreeSet<_> =
             counted.map(|column| options.counter_of(&column.name)).collect();
         for (at, column) in columns.iter().enumerate() {
@@ -153,7 +152,7 @@ impl TreePlan {
                 self.add_members(source, members, options, |member| member)
             }
             EntryType::String => {
-                let kind = match options.text {
+                let kind = match options.text_of(&source.name) {
                     TextBranch::Leaf => PlannedKind::Chars,
                     TextBranch::StdString => PlannedKind::StdString,
                 };
@@ -207,7 +206,9 @@ impl TreePlan {
         }
         let (shape, inner) = fixed(content)?;
         match inner {
-            EntryType::Number(number) if options.jagged == Jagged::Counter || !shape.is_empty() => {
+            EntryType::Number(number)
+                if options.jagged_of(&source.name) == Jagged::Counter || !shape.is_empty() =>
+            {
                 let counter = self.counter(source, options)?;
                 self.add_branch(source, PlannedKind::Counted { number: *number, shape, counter })?;
                 let branch = self.branches.len() - 1;

@@ -33,7 +33,7 @@ use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
 use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
-use crate::write::ntuple::lists::{self, Group, PageLists};
+use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
 use crate::write::ntuple::pages::{PlacedPage, place_all};
 use crate::write::ntuple::records::{self, Records};
 use crate::write::table::RecordPlace;
@@ -56,11 +56,11 @@ const RECORD_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct SourceNTuple {
     pub ntuple: RNTuple,
-    title: String,
-    /// The header as it is stored, and the footer's record of fields that were added later.
+    pub(in crate::write) title: String,
+    /// The header as it is stored, and parts of the footer.
     header: Bytes,
-    extension: Bytes,
-    clusters: Vec<Cluster>,
+    pub(in crate::write) kept: KeptFooter,
+    pub(in crate::write) clusters: Vec<Cluster>,
 }
 
 /// An RNTuple of the output, copied from those of several inputs.
@@ -141,9 +141,10 @@ impl SourceNTuple {
     pub fn of(known: &Known, anchor: Anchor, title: &str) -> Result<Progress<SourceNTuple>> {
         let ntuple = ready!(RNTuple::read(known, anchor)?);
         let clusters = ready!(ntuple.clusters(known, 0..ntuple.groups.len())?);
-        let (header, extension) = ready!(ntuple.envelopes(known)?);
+        let (header, extension, attribute_list) = ready!(ntuple.envelopes(known)?);
+        let kept = KeptFooter { extension, attribute_list };
         let title = title.to_owned();
-        Ok(Progress::Ready(SourceNTuple { ntuple, title, header, extension, clusters }))
+        Ok(Progress::Ready(SourceNTuple { ntuple, title, header, kept, clusters }))
     }
 
     /// The number of entries up to the end of each cluster.
@@ -301,7 +302,7 @@ impl CopiedNTuple {
         let (link, checksum) = match self.layout.is_extended {
             false => {
                 self.columns = columns_of(&first.schema);
-                self.extension = Some(self.first.extension.clone());
+                self.extension = Some(self.first.kept.extension.clone());
                 let (header, length) = (self.first.header.clone(), first.anchor.header.length);
                 (blob(to, directory, header, length)?, first.header_checksum())
             }
@@ -603,7 +604,9 @@ impl CopiedNTuple {
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let version = self.version.min(NEWEST);
-        let footer = lists::footer(version, checksum, extension.as_deref(), &groups);
+        let attribute_list = Bytes::new();
+        let kept = extension.map(|extension| KeptFooter { extension, attribute_list });
+        let footer = lists::footer(version, checksum, kept.as_ref(), &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
         Ok((Arc::new(anchor), self.entries))

@@ -1,0 +1,152 @@
+//! The fields and columns of an existing RNTuple, as further entries are written.
+
+use std::sync::Arc;
+
+use crate::array::Number;
+use crate::error::{Error, Result};
+use crate::ntuple::column::Encoding;
+use crate::ntuple::{FieldInterpretation, Names, Role, Schema};
+use crate::tree::ClassTable;
+use crate::write::ntuple::schema::StoredColumn;
+use crate::write::schema::{EntryType, TableColumn};
+
+/// The columns of a table whose fields are those at the top; projected fields follow from others.
+///
+/// # Errors
+/// `Unsupported` for fields that are not read as arrays.
+pub(super) fn columns_of(schema: &Schema, classes: &ClassTable) -> Result<Vec<TableColumn>> {
+    let names = Names::new(schema);
+    let tops = schema.top().filter(|id| schema.fields[*id as usize].source.is_none());
+    let column = |id: u32| {
+        let name = schema.fields[id as usize].name.clone();
+        let of = || {
+            let form = FieldInterpretation::pruned(schema, &names, classes, id, &[id])?;
+            EntryType::of(&form.empty())
+        };
+        let entry = of().map_err(|error| not_written(&error).within(&name))?;
+        Ok(TableColumn { name, title: String::new(), entry })
+    };
+    tops.map(column).collect()
+}
+
+/// Gives the columns `stored`, which `written` describes, the encodings that an existing RNTuple
+/// has.
+///
+/// # Returns
+/// Of each existing column the one that is written. Columns of other representations have no
+/// elements in new clusters.
+///
+/// # Errors
+/// `Unsupported` with the field that is not written as it is described.
+pub(super) fn encode_like(
+    existing: &Schema,
+    written: &Schema,
+    stored: &mut [Arc<StoredColumn>],
+) -> Result<Vec<Option<usize>>> {
+    let fields = same_fields(written, existing)?;
+    let mut columns = vec![None; existing.columns.len()];
+    for (field, their) in written.fields.iter().zip(&fields) {
+        if field.source.is_some() {
+            continue;
+        }
+        let represented = represent(field.columns.iter(), *their, existing, stored);
+        for (own, their) in represented.map_err(|error| error.within(&field.name))? {
+            let column = &existing.columns[their as usize];
+            let stored = Arc::make_mut(&mut stored[own as usize]);
+            stored.encoding = Encoding::of(column)?;
+            stored.bits = column.bits;
+            columns[their as usize] = Some(own as usize);
+        }
+    }
+    Ok(columns)
+}
+
+/// For each field that is written the one of the same name and place in an existing schema, of
+/// which all but projected fields are written.
+fn same_fields(written: &Schema, existing: &Schema) -> Result<Vec<u32>> {
+    let mut fields: Vec<u32> = Vec::with_capacity(written.fields.len());
+    for field in &written.fields {
+        let parent = field.parent.map(|parent| fields[parent as usize]);
+        let is_same = |id: &u32| {
+            let their = &existing.fields[*id as usize];
+            their.parent == parent && their.source.is_none() && their.name == field.name
+        };
+        let found = (0..existing.fields.len() as u32).find(is_same);
+        let their = found.ok_or_else(|| unlike(&field.name, "it has other fields within it"))?;
+        let other = &existing.fields[their as usize];
+        if (field.role, field.array_size) != (other.role, other.array_size)
+            || !is_alike(&field.typename, &other.typename, field.role)
+        {
+            let what = format!("it is a \"{}\"", other.typename);
+            return Err(unlike(&field.name, &what));
+        }
+        fields.push(their);
+    }
+    let own = existing.fields.iter().filter(|field| field.source.is_none()).count();
+    match own == fields.len() {
+        true => Ok(fields),
+        false => Err(unlike(&written.name, "some have fields within them that are not written")),
+    }
+}
+
+/// Whether entries of a type that is written mean the same as those of an existing type.
+fn is_alike(written: &str, existing: &str, role: Role) -> bool {
+    let vector = existing.replace("ROOT::VecOps::RVec<", "std::vector<");
+    match role {
+        // The fields within it say the rest. A set or a map has rules of its own.
+        Role::Record => !existing.starts_with("std::") || written == existing,
+        Role::Collection if written.is_empty() => {
+            existing.is_empty() || vector.starts_with("std::vector<")
+        }
+        _ => written == vector,
+    }
+}
+
+/// For the columns of a field that is written those of a representation of the existing field.
+fn represent<'a>(
+    own: impl Iterator<Item = &'a u32> + Clone,
+    field: u32,
+    existing: &Schema,
+    stored: &[Arc<StoredColumn>],
+) -> Result<Vec<(u32, u32)>> {
+    let holds = |representation: &Vec<u32>| {
+        let same = own.clone().zip(representation).all(|(own, their)| {
+            let their = Encoding::of(&existing.columns[*their as usize]);
+            their.is_ok_and(|their| holds(their, stored[*own as usize].encoding))
+        });
+        same && own.clone().count() == representation.len()
+    };
+    let all = existing.representations(field);
+    if all.is_empty() && own.clone().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let found = all.iter().find(|one| holds(one)).map(|one| own.clone().copied().zip(one.clone()));
+    found.map(Iterator::collect).ok_or_else(|| {
+        let error = Error::unsupported("its columns have an encoding that is not written");
+        not_written(&error)
+    })
+}
+
+/// Whether a column of that encoding holds elements that are otherwise encoded as `usual`.
+fn holds(encoding: Encoding, usual: Encoding) -> bool {
+    use Encoding::{Bit, Index, Number as Plain, Quantised, Real16, Switch, Truncated};
+    match (usual, encoding) {
+        (Bit, Bit) | (Switch, Switch) | (Index { .. }, Index { .. }) => true,
+        (Plain { number, .. }, Plain { number: their, .. }) if number == their => true,
+        (Plain { number: Number::F64, .. }, Plain { number: Number::F32, .. }) => true,
+        (Plain { number: Number::F32 | Number::F64, .. }, other) => {
+            matches!(other, Real16 { split: false } | Truncated { .. } | Quantised { .. })
+        }
+        _ => false,
+    }
+}
+
+fn unlike(field: &str, what: &str) -> Error {
+    not_written(&Error::unsupported(what)).within(field)
+}
+
+/// The error for a field of another form.
+fn not_written(why: &Error) -> Error {
+    let advice = "a merge copies such fields from another file";
+    Error::unsupported(format!("no entries can be added to the field, {advice}: {why}"))
+}

@@ -1,0 +1,366 @@
+//! An RNTuple that gets further entries and columns.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::fields::{columns_of, encode_like};
+use super::stages::{Adds, GrowthStages, check_length};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::ntuple::anchor::{Anchor, EnvelopeLink, NEWEST};
+use crate::ntuple::{Cluster, ClusterGroup, ColumnPages, Page, Schema};
+use crate::tree::ClassTable;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::copy::SourceNTuple;
+use crate::write::ntuple::anchor::TitledAnchor;
+use crate::write::ntuple::description::LateColumns;
+use crate::write::ntuple::envelope::EnvelopeWriter;
+use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
+use crate::write::ntuple::pages::PlacedPage;
+use crate::write::ntuple::records::Records;
+use crate::write::ntuple::writer::PlacedCluster;
+use crate::write::ntuple::{RNTupleOptions, RNTupleWriter};
+use crate::write::schema::TableColumn;
+use crate::write::table::{Encoded, Finished, RecordPlace, TableWriter, Work};
+
+/// An RNTuple of an existing file that gets further entries and, with values for all its entries,
+/// further columns.
+///
+/// Its header and its pages stay as they are. Without further columns its page lists do, too: the
+/// footer names them and those of new clusters. Further columns are described in the footer, and
+/// all page lists are written anew.
+pub struct GrowingNTuple {
+    existing: SourceNTuple,
+    /// Its fields and columns, and those that have been added.
+    schema: Schema,
+    columns: Vec<TableColumn>,
+    options: RNTupleOptions,
+    stages: GrowthStages<RNTupleWriter>,
+    /// Of each stage, for each column of `schema` at that time the one that is written; of new
+    /// columns the number of the first one.
+    written: Vec<WrittenColumns>,
+}
+
+/// The columns of the schema that a stage writes.
+enum WrittenColumns {
+    /// Of each column the one that is written.
+    OfAll(Vec<Option<usize>>),
+    /// New columns, from this one on.
+    From(usize),
+}
+
+/// A cluster of the finished RNTuple.
+struct ListedCluster {
+    entries: Range<u64>,
+    columns: Vec<ListedColumn>,
+}
+
+/// The pages of a column in a cluster.
+enum ListedColumn {
+    Suppressed,
+    Pages { pages: Vec<PlacedPage>, first: Option<u64>, compression: u32 },
+}
+
+impl GrowingNTuple {
+    /// `options` are those of new clusters.
+    ///
+    /// # Errors
+    /// `Unsupported` with the field of a form that [`RNTupleWriter`] does not write.
+    pub fn of_existing(
+        existing: SourceNTuple,
+        classes: &ClassTable,
+        options: RNTupleOptions,
+    ) -> Result<Self> {
+        let schema = existing.ntuple.schema.clone();
+        let within = |error: Error| error.within(&existing.ntuple.schema.name);
+        let columns = columns_of(&schema, classes).map_err(within)?;
+        // uproot sets no limit.
+        let limit = Some(existing.ntuple.anchor.max_key_size).filter(|limit| *limit > 0);
+        let max_key_size = limit.map_or(options.max_key_size, |most| most.min(1 << 30));
+        let options = RNTupleOptions { max_key_size, ..options };
+        let written = Vec::new();
+        let stages = GrowthStages::new();
+        let mut ntuple = GrowingNTuple { schema, columns, options, stages, written, existing };
+        // One for entries: whether the fields are written is known before there are some.
+        let begun = ntuple.begin_entries().map(drop);
+        begun.map_err(|error| error.within(&ntuple.existing.ntuple.schema.name))?;
+        Ok(ntuple)
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[TableColumn] {
+        &self.columns
+    }
+
+    /// Begins with entries of all columns.
+    fn begin_entries(&mut self) -> Result<&mut RNTupleWriter> {
+        let writer = RNTupleWriter::new(self.columns.clone(), self.options.clone())?;
+        let mut stored = writer.stored().to_vec();
+        let written = encode_like(&self.schema, writer.schema(), &mut stored)?;
+        self.written.push(WrittenColumns::OfAll(written));
+        Ok(self.stages.begin(writer.of_another(stored), Adds::Entries))
+    }
+
+    /// The number of entries up to the end of each cluster.
+    fn cluster_ends(&mut self) -> Result<Vec<u64>> {
+        let mut ends: Vec<u64> = self.existing.ends_of_clusters().collect();
+        let mut before = self.existing.ntuple.entries;
+        for stage in self.stages.all.iter_mut().filter(|stage| stage.adds == Adds::Entries) {
+            ends.extend(stage.writer.cluster_ends()?.into_iter().map(|end| before + end));
+            before += stage.writer.entries();
+        }
+        Ok(ends)
+    }
+
+    /// That the names of new columns are not there, and that all page lists can be written anew.
+    fn check_new(&self, columns: &[TableColumn]) -> Result<()> {
+        let schema = &self.schema;
+        let mut tops = schema.top().map(|id| &schema.fields[id as usize].name);
+        if let Some(name) = tops.find(|name| columns.iter().any(|column| column.name == **name)) {
+            return Err(Error::unsupported("a new field that is there already").within(name));
+        }
+        let count = self.existing.ntuple.schema.columns.len();
+        let is_usual = |column: &ColumnPages| {
+            let is_long = column.pages.iter().any(|page| page.further.is_some());
+            column.elsewhere.is_none() && !is_long
+        };
+        let is_whole = |cluster: &Cluster| {
+            cluster.columns.len() == count && cluster.columns.iter().all(is_usual)
+        };
+        match self.existing.clusters.iter().all(is_whole) {
+            true => Ok(()),
+            false => {
+                let what = "new fields of an RNTuple with fields that came late, or pages in \
+                            several records: a skim writes it anew";
+                Err(Error::unsupported(what))
+            }
+        }
+    }
+
+    /// All clusters, with their columns in the order of the schema.
+    fn clusters(&mut self) -> Vec<ListedCluster> {
+        let mut all: Vec<ListedCluster> = self.existing.clusters.iter().map(listed).collect();
+        let mut entries = self.existing.ntuple.entries;
+        let stages = std::mem::take(&mut self.stages.all);
+        for (mut stage, written) in stages.into_iter().zip(&self.written) {
+            let placed = stage.writer.placed_clusters();
+            match written {
+                WrittenColumns::OfAll(columns) => {
+                    all.extend(placed.into_iter().map(|one| added(one, entries, columns)));
+                    entries += stage.writer.entries();
+                }
+                WrittenColumns::From(first) => {
+                    let count = stage.writer.schema().columns.len();
+                    for (cluster, mut placed) in all.iter_mut().zip(placed) {
+                        debug_assert!(cluster.columns.len() == *first);
+                        cluster.columns.extend((0..count).map(|at| placed_column(&mut placed, at)));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The fields and columns that have been added, behind those of the record `before`.
+    fn extension(&self) -> Result<Bytes> {
+        let own = &self.existing.ntuple.schema;
+        let fields = self.schema.fields.iter().enumerate().skip(own.fields.len());
+        let late = LateColumns {
+            fields: fields.map(|(id, field)| (id as u32, field.clone())).collect(),
+            columns: self.schema.columns[own.columns.len()..].to_vec(),
+            aliases: Vec::new(),
+        };
+        let extension = late.extension(Some(&self.existing.kept.extension));
+        let what = "the record of fields that were added later";
+        Ok(extension.ok_or_else(|| Error::corrupt(what))?.into())
+    }
+}
+
+impl TableWriter for GrowingNTuple {
+    fn named(&mut self, _: &str) {}
+
+    fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()> {
+        match self.stages.open() {
+            Some(writer) => writer.extend(columns),
+            None => self.begin_entries()?.extend(columns),
+        }
+    }
+
+    fn add_columns(&mut self, columns: Vec<TableColumn>, arrays: Vec<Arc<Array>>) -> Result<()> {
+        check_length(arrays.first().map_or(0, |array| array.len() as u64), self.entries())?;
+        self.check_new(&columns)?;
+        let writer = RNTupleWriter::new(columns.clone(), self.options.clone())?;
+        let stored = writer.stored().to_vec();
+        let added = writer.schema().clone();
+        self.stages.close_last();
+        let ends = self.cluster_ends()?;
+        let mut writer = writer.of_another(stored).with_cluster_ends(ends.into());
+        writer.extend(arrays)?;
+        self.stages.begin(writer, Adds::Columns);
+        self.stages.close_last();
+        self.written.push(WrittenColumns::From(self.schema.columns.len()));
+        self.schema.append(&added);
+        self.columns.extend(columns);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.stages.close_last();
+    }
+
+    fn poll_work(&mut self) -> Option<Work> {
+        self.stages.poll_work()
+    }
+
+    fn waits(&self) -> bool {
+        self.stages.waits()
+    }
+
+    fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
+        self.stages.place(encoded, place)
+    }
+
+    fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished> {
+        let mut records = Records::new(place, self.options.max_key_size);
+        let compression = self.options.compression;
+        let ntuple = &self.existing.ntuple;
+        let checksum = ntuple.header_checksum();
+        let before = ntuple.groups.iter().map(group);
+        let has_same_columns = self.schema.columns.len() == ntuple.schema.columns.len();
+        let mut groups: Vec<Group> = if has_same_columns { before.collect() } else { Vec::new() };
+        let count = if has_same_columns { self.existing.clusters.len() } else { 0 };
+        let mut elements = match has_same_columns {
+            true => elements(&self.existing),
+            false => vec![0; self.schema.columns.len()],
+        };
+        let extension = match has_same_columns {
+            true => self.existing.kept.extension.clone(),
+            false => self.extension()?,
+        };
+        let mut lists = PageLists::new(checksum);
+        for cluster in self.clusters().into_iter().skip(count) {
+            lists.add(cluster.entries.clone(), &cluster.list(&mut elements));
+        }
+        for list in lists.finish(0) {
+            let link = envelope(&list.envelope, &mut records, compression, encoders)?;
+            groups.push(Group { entries: list.entries, clusters: list.clusters, link });
+        }
+        let Anchor { version, header, max_key_size, .. } = self.existing.ntuple.anchor.clone();
+        let version = version.min(NEWEST);
+        let attribute_list = self.existing.kept.attribute_list.clone();
+        let kept = KeptFooter { extension, attribute_list };
+        let footer = lists::footer(version, checksum, Some(&kept), &groups);
+        let footer = envelope(&footer, &mut records, compression, encoders)?;
+        let anchor = Anchor { version, header, footer, max_key_size };
+        let records = records.into_bytes().concat();
+        let title = self.existing.title.clone();
+        Ok(Finished { records, object: Arc::new(TitledAnchor { anchor, title }) })
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.stages.are_empty()
+    }
+
+    fn entries(&self) -> u64 {
+        self.existing.ntuple.entries + self.stages.entries()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.stages.held_bytes()
+    }
+}
+
+impl ListedCluster {
+    /// The list frame of its columns; `elements` are those of each column in front of it.
+    fn list(&self, elements: &mut [u64]) -> Vec<u8> {
+        let mut to = EnvelopeWriter::part();
+        to.list(self.columns.len(), |to| {
+            for (column, elements) in self.columns.iter().zip(elements) {
+                match column {
+                    ListedColumn::Suppressed => lists::suppressed(to),
+                    ListedColumn::Pages { pages, first, compression } => {
+                        *elements = first.unwrap_or(*elements);
+                        lists::column(to, pages, elements, *compression);
+                    }
+                }
+            }
+        });
+        to.into_part()
+    }
+}
+
+/// A cluster that the file has.
+fn listed(cluster: &Cluster) -> ListedCluster {
+    let page = |page: &Page| {
+        let len = page.range.end - page.range.start;
+        let (sign, checksum) = if page.checksum { (-1, 8) } else { (1, 0) };
+        PlacedPage {
+            elements: sign * page.elements as i32,
+            offset: page.range.start,
+            stored: len.saturating_sub(checksum),
+        }
+    };
+    let column = |column: &ColumnPages| match column.suppressed {
+        true => ListedColumn::Suppressed,
+        false => ListedColumn::Pages {
+            pages: column.pages.iter().map(page).collect(),
+            first: Some(column.first_element),
+            compression: column.compression,
+        },
+    };
+    let columns = cluster.columns.iter().map(column).collect();
+    ListedCluster { entries: cluster.entries.clone(), columns }
+}
+
+/// A cluster of further entries, of which so many are before its table's.
+fn added(mut placed: PlacedCluster, before: u64, columns: &[Option<usize>]) -> ListedCluster {
+    let entries = before + placed.entries.start..before + placed.entries.end;
+    let column = |written: &Option<usize>| match written {
+        Some(at) => placed_column(&mut placed, *at),
+        None => ListedColumn::Suppressed,
+    };
+    ListedCluster { entries, columns: columns.iter().map(column).collect() }
+}
+
+fn placed_column(placed: &mut PlacedCluster, at: usize) -> ListedColumn {
+    let pages = placed.pages.remove(&at).unwrap_or_default();
+    ListedColumn::Pages { pages, first: None, compression: placed.compression }
+}
+
+fn group(group: &ClusterGroup) -> Group {
+    Group {
+        entries: group.first_entry..group.first_entry.saturating_add(group.entries),
+        clusters: group.clusters as usize,
+        link: group.page_list.clone(),
+    }
+}
+
+/// The elements of each column in front of the next cluster.
+fn elements(existing: &SourceNTuple) -> Vec<u64> {
+    let mut elements = vec![0; existing.ntuple.schema.columns.len()];
+    for cluster in &existing.clusters {
+        for (elements, column) in elements.iter_mut().zip(&cluster.columns) {
+            if !column.suppressed {
+                let here: u64 = column.pages.iter().map(|page| u64::from(page.elements)).sum();
+                *elements = column.first_element.saturating_add(here);
+            }
+        }
+    }
+    elements
+}
+
+/// Compresses an envelope and writes it.
+fn envelope(
+    envelope: &[u8],
+    records: &mut Records,
+    compression: Compression,
+    encoders: &mut Encoders,
+) -> Result<EnvelopeLink> {
+    let mut stored = Vec::new();
+    encoders.compress(compression, envelope, &mut stored)?;
+    let len = stored.len() as u64;
+    let start = records.blob(stored.into())?;
+    Ok(EnvelopeLink { range: start..start + len, length: envelope.len() as u64 })
+}
