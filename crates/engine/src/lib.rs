@@ -69,7 +69,7 @@ pub use rootfile::write::{Compression, CompressionAlgorithm, EntryType, TableCol
 pub use rootfile::write::{WritableObject, objects as writable};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 pub use write::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
-pub use write::{FileOutput, TableOutput, TablePart, TableReport, copied};
+pub use write::{FileOutput, GrownTable, TableOutput, TablePart, TableReport, copied};
 pub use write::{ParquetFile, ParquetLibrary, ParquetWriter};
 pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

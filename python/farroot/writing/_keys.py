@@ -49,6 +49,13 @@ class Keys:
             found = [key for key in self._keys if key.name == stem and key.cycle == int(cycle)]
         return max(found, key=lambda key: key.cycle, default=None)
 
+    def is_newest(self, key: Key) -> bool:
+        """Whether no other key of its name has a higher cycle."""
+        return key.cycle == max(each.cycle for each in self._keys if each.name == key.name)
+
+    def set_content(self, key: Key, content: Any) -> None:
+        self._keys[self._keys.index(key)] = key._replace(content=content)
+
     def remove(self, key: Key) -> None:
         self._keys.remove(key)
 

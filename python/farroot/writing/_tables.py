@@ -237,6 +237,11 @@ class Columns:
                 raise within(name, error) from None
         return cls(types, docs)
 
+    def add(self, others: Columns) -> None:
+        """Adds further columns behind these."""
+        self.types.update(others.types)
+        self.docs.update(others.docs)
+
     def empty(self) -> list[_core.Array]:
         """An array without entries for each column; the many columns of one type share one."""
         known: dict[str, _core.Array] = {}

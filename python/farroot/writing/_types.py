@@ -220,6 +220,28 @@ def empty(type_: Type) -> Any:
     return ak.forms.from_type(type_).length_zero_array(highlevel=False)
 
 
+def zeros(type_: Type, entries: int) -> Any:
+    """A layout of so many entries without a value: zeros, empty texts and empty lists, and missing
+    values where there may be some."""
+    match type_:
+        case ak.types.NumpyType():
+            return ak.contents.NumpyArray(np.zeros(entries, type_.primitive))
+        case ak.types.RegularType():
+            content = zeros(type_.content, entries * type_.size)
+            return ak.contents.RegularArray(content, type_.size, entries)
+        case ak.types.ListType():
+            offsets = ak.index.Index64(np.zeros(entries + 1, np.int64))
+            content = empty(type_.content)
+            return ak.contents.ListOffsetArray(offsets, content, parameters=type_.parameters)
+        case ak.types.RecordType():
+            contents = [zeros(each, entries) for each in type_.contents]
+            return ak.contents.RecordArray(contents, type_.fields, entries)
+        case ak.types.OptionType():
+            index = ak.index.Index64(np.full(entries, -1, np.int64))
+            return ak.contents.IndexedOptionArray(index, empty(type_.content))
+    raise UnsupportedError(f"entries so far have no value of {type_}: give the column their values")
+
+
 def texts(offsets: Any, characters: Any) -> Any:
     """A layout of texts, of their bytes and where each begins and ends."""
     content = ak.contents.NumpyArray(characters, parameters={"__array__": "char"})

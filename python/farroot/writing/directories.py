@@ -26,14 +26,8 @@ if TYPE_CHECKING:
 
 
 _NTUPLE = "ROOT::RNTuple"
-
-
-def _counter_name(counted: str) -> str:
-    return "n" + counted
-
-
-def _field_name(outer: str, inner: str) -> str:
-    return inner if outer == "" else f"{outer}_{inner}"
+#: Classes of tables that take further entries, as `TNtuple` adds nothing to a tree.
+_GROWING = ("TTree", "TNtuple", "TNtupleD", _NTUPLE)
 
 
 class WritableDirectory(Within):
@@ -173,12 +167,15 @@ class WritableDirectory(Within):
 
     @ours
     def __getitem__(self, where: str) -> Any:
-        """A directory, a table that is being written, or an object: that which was written, or
-        read from the file as it was before.
+        """A directory, a table that takes entries, or an object: that which was written, or read
+        from the file as it was before.
+
+        A table of the file as it was takes further entries and columns behind those that it has.
 
         Raises:
             KeyInFileError: nothing of that name.
-            ArgumentTypeError: a table of the file as it was: :func:`farroot.open` reads it.
+            UnsupportedError: a table of the file as it was with columns of a form that farroot
+                does not write.
         """
         self._file.ensure_open()
         if not text(where, "a name").strip("/"):
@@ -192,10 +189,16 @@ class WritableDirectory(Within):
             return read_back(key.content)
         if key.content is not None:
             return key.content
-        if key.classname in ("TTree", _NTUPLE):
-            advice = "farroot.open reads it"
-            raise ArgumentTypeError(f"{where!r} was there before, entries are not added: {advice}")
-        return self._file.before("/".join((*directory._path, f"{key.name};{key.cycle}")))
+        path = (*directory._path, key.name)
+        if key.classname in _GROWING:
+            if not directory._keys.is_newest(key):
+                newer = f"{key.name!r} has a newer cycle"
+                raise UnsupportedError(f"entries for an older cycle, {where!r}: {newer}")
+            kind = tables.WritableNTuple if key.classname == _NTUPLE else tables.WritableTree
+            table = self._file.grow_table(kind, path)
+            directory._keys.set_content(key, table)
+            return table.kind(self._file, table)
+        return self._file.before("/".join(path) + f";{key.cycle}")
 
     @ours
     def __delitem__(self, where: str) -> None:
@@ -286,8 +289,8 @@ class WritableDirectory(Within):
         branch_types_or_data: Any,
         title: str = "",
         *,
-        counter_name: Callable[[str], str] = _counter_name,
-        field_name: Callable[[str, str], str] = _field_name,
+        counter_name: Callable[[str], str] = tables.counter_name,
+        field_name: Callable[[str, str], str] = tables.field_name,
         initial_basket_capacity: int | None = None,
         resize_factor: float | None = None,
         titles: Mapping[str, str] | None = None,
@@ -360,7 +363,7 @@ class WritableDirectory(Within):
         said = texts(titles, "titles")
 
         def make(path: tuple[str, ...], columns: Columns) -> tables.Open:
-            names = tables.TreeNames({}, _counter_name, _field_name)
+            names = tables.TreeNames({})
             core = self._file.make_ntuple("/".join(path), columns, said, options)
             of_all = tables.Compressions(self.compression)
             return tables.Open(tables.WritableNTuple, path, core, columns, names, of_all)

@@ -16,15 +16,26 @@ from .._ours import by_caller, ours
 from .._shown import shown
 from .._uproot import Explaining
 from ..errors import InvalidArgumentError
-from ._arguments import text
+from . import _types
+from ._arguments import flag, text
 from ._columns import to_layout
 from ._frames import INDEX, FrameColumns
-from ._tables import Columns, batches, is_counted, is_list, is_whole
+from ._tables import Columns, batches, is_counted, is_list, is_whole, types_of
 
 if TYPE_CHECKING:
     from ..compression import Compression
     from ._types import Type
     from .writable import WritableFile
+
+
+def counter_name(counted: str) -> str:
+    """The name of the branch that counts a column's lists, where the user gives no other."""
+    return "n" + counted
+
+
+def field_name(outer: str, inner: str) -> str:
+    """The name of the branch of a record's field, where the user gives no other."""
+    return inner if outer == "" else f"{outer}_{inner}"
 
 
 class Within(Explaining):
@@ -83,6 +94,9 @@ class Compressions:
 class WritableTable(Within):
     """A table that is being written: the common part of trees and RNTuples."""
 
+    #: Whether values may be missing, or of several types.
+    _has_options = False
+
     def __init__(self, file: WritableFile, table: Open) -> None:
         super().__init__(file, table.path)
         self._core = table.core
@@ -131,13 +145,16 @@ class WritableTable(Within):
         return {name: str(type_) for name, type_ in self._columns.types.items()}
 
     @ours
-    def extend(self, data: Any) -> None:
+    def extend(self, data: Any, *, accept_new_fields: bool = False) -> None:
         """Adds entries. They may be few: the file does not depend on it.
 
         Args:
             data: A dict of arrays, one for each column and of one length; a DataFrame; records
                 of Awkward; a structured array; whatever gives Arrow's C stream (polars, DuckDB,
                 pyarrow); or an iterator of such batches. The arrays are copied.
+            accept_new_fields: Whether columns that the table lacks are added to it. Its entries so
+                far then have zeros, empty texts and empty lists in them, or missing values where
+                the type has these.
 
         Raises:
             InvalidArgumentError: for columns that lack or are of another type or length. Nothing
@@ -147,7 +164,42 @@ class WritableTable(Within):
             return
         self._file.ensure_open()
         for batch in batches(data):
+            if flag(accept_new_fields, "accept_new_fields"):
+                self._add_lacking(batch)
             self.add(batch)
+
+    def _add_lacking(self, batch: dict[str, Any]) -> None:
+        """Adds the columns of a batch that the table lacks, of zeros."""
+        known = {*self._columns.types, *self._names.counters.values()}
+        lacking = {name: batch[name] for name in batch if name not in known}
+        if lacking:
+            types = Columns.of(lacking, self._has_options).types
+            zeros = {name: _types.zeros(each, self.num_entries) for name, each in types.items()}
+            self._add_columns(zeros)
+
+    def _add_columns(self, data: Any) -> None:
+        """Adds columns, with values for all entries."""
+        self._file.ensure_open()
+        first, *more = batches(data)
+        if more:
+            raise InvalidArgumentError("the values of new columns come in one batch")
+        for name in first:
+            if name in self._columns.types or name in self._names.counters.values():
+                raise InvalidArgumentError(f"a column {name!r} already exists in {self!r}")
+        columns = Columns.of(first, self._has_options)
+        length = len(next(iter(first.values()), ()))
+        if length != self.num_entries:
+            said = f"{self!r} has {self.num_entries} entries"
+            raise InvalidArgumentError(f"new columns have {length} entries: {said}")
+        names = self._new_names(columns)
+        self._file.add_columns(self._core, columns, columns.arrays(columns.layouts(first)))
+        self._columns.add(columns)
+        self._names.add(names)
+        self._takes_plain = False
+
+    def _new_names(self, columns: Columns) -> TreeNames:
+        """The names of the branches that new columns become."""
+        return TreeNames({})
 
     def add(self, batch: dict[str, Any]) -> None:
         """Adds the entries of one batch, as columns by name; for the package only."""
@@ -261,6 +313,7 @@ class WritableTree(WritableTable):
         return WritableBranch(self, where, self._columns.types[where])
 
     def _add(self, batch: dict[str, Any]) -> None:
+        batch = self._with_branches_of_records(batch)
         counted: dict[str, Any] = {}
         for column, counter in self._names.counters.items():
             if column not in batch or (counter not in batch and counter not in self._columns.types):
@@ -276,6 +329,44 @@ class WritableTree(WritableTable):
         unneeded = counted.keys() - self._columns.types.keys()
         super()._add({name: each for name, each in batch.items() if name not in unneeded})
 
+    def _with_branches_of_records(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """The batch with a column for each field of records, where a tree of an existing file has
+        branches of their names: it does not say which of them were a record."""
+        columns: dict[str, Any] = {}
+        for name, value in batch.items():
+            fields = value if isinstance(value, Mapping) else getattr(value, "fields", ())
+            parts = {field_name(name, field): value[field] for field in fields}
+            is_known = name in self._columns.types or not parts
+            columns |= {name: value} if is_known or parts.keys() - self._columns.types else parts
+        return columns
+
+    @ours
+    def add_branches(self, branches: Any) -> None:
+        """Adds branches, with values for all entries that the tree has. From then on
+        :meth:`extend` takes values of these, too.
+
+        Args:
+            branches: As for :meth:`extend`, of as many entries as the tree has.
+
+        Raises:
+            InvalidArgumentError: for a name that is there, and for arrays of another length.
+                Nothing is then added.
+
+        Example:
+            >>> with farroot.recreate("grows.root") as file:
+            ...     file.mktree("t", {"x": np.arange(3)})
+            <WritableTree '/t'>
+            >>> with farroot.update("grows.root") as file:
+            ...     file["t"].add_branches({"y": np.array([1.5, 2.5, 3.5])})
+            ...     file["t"].extend({"x": [3], "y": [4.5]})
+            >>> farroot.open("grows.root:t").arrays().tolist()[-1]
+            {'x': 3, 'y': 4.5}
+        """
+        self._add_columns(branches)
+
+    def _new_names(self, columns: Columns) -> TreeNames:
+        return TreeNames(columns.types)
+
 
 class WritableNTuple(WritableTable):
     """An RNTuple that is being written; :meth:`WritableDirectory.mkrntuple` makes it.
@@ -288,6 +379,35 @@ class WritableNTuple(WritableTable):
         {'name': 'string', 'scores': 'var * float64'}
     """
 
+    _has_options = True
+
+    @ours
+    def add_fields(self, fields: Any) -> None:
+        """Adds fields to an RNTuple of the file as it was, with values for all entries that it
+        has. From then on :meth:`extend` takes values of these, too.
+
+        Args:
+            fields: As for :meth:`extend`, of as many entries as the RNTuple has; or types by name,
+                as for :meth:`WritableDirectory.mkrntuple`, of which entries so far have zeros,
+                empty texts and lists, and missing values.
+
+        Raises:
+            InvalidArgumentError: for a name that is there, and for arrays of another length.
+            UnsupportedError: for an RNTuple that has been made in this update. Nothing is added.
+
+        Example:
+            >>> with farroot.recreate("grows.root") as file:
+            ...     file["n"] = {"x": np.arange(3)}
+            >>> with farroot.update("grows.root") as file:
+            ...     file["n"].add_fields({"y": np.array([1.5, 2.5, 3.5])})
+            ...     file["n"].extend({"x": [3], "y": [4.5]})
+            >>> farroot.open("grows.root:n").arrays().tolist()[-1]
+            {'x': 3, 'y': 4.5}
+        """
+        types = types_of(fields)
+        zeros = {name: _types.zeros(each, self.num_entries) for name, each in (types or {}).items()}
+        self._add_columns(fields if types is None else zeros)
+
 
 class TreeNames:
     """The names of the branches that a tree's columns become, as the user's functions give them."""
@@ -295,8 +415,8 @@ class TreeNames:
     def __init__(
         self,
         types: dict[str, Type],
-        counter_name: Callable[[str], str],
-        field_name: Callable[[str, str], str],
+        counter_name: Callable[[str], str] = counter_name,
+        field_name: Callable[[str, str], str] = field_name,
         is_vector: bool = False,
     ) -> None:
         #: The branch with the lengths of a column of lists, as far as lists are no vectors.
@@ -319,6 +439,27 @@ class TreeNames:
                     with by_caller():
                         branch = field_name(name, field)
                     self.fields[name, field] = text(branch, "the result of field_name")
+
+    @classmethod
+    def of_counters(cls, counters: dict[str, str]) -> TreeNames:
+        """Those of a tree of an existing file, of which the counters are known.
+
+        Args:
+            counters: The branch with the lengths of each column that has one.
+        """
+        names = cls({})
+        names.counters = counters
+        first: dict[str, str] = {}
+        for name, counter in counters.items():
+            one = first.setdefault(counter, name)
+            names.alike += [(one, name)] if one != name else []
+        return names
+
+    def add(self, others: TreeNames) -> None:
+        """Adds those of further columns."""
+        self.counters.update(others.counters)
+        self.fields.update(others.fields)
+        self.alike += others.alike
 
     def refuse_collisions(self, types: dict[str, Type]) -> None:
         """

@@ -22,13 +22,13 @@ from ._options import Options
 from ._report import WriteReport
 from ._spool import Spool, place
 from ._streamers import described
+from ._tables import Columns
+from ._types import to_type
 from .directories import WritableDirectory
+from .tables import Compressions, Open, TreeNames, WritableTable
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from ._tables import Columns
-    from .tables import TreeNames
 
 T = TypeVar("T")
 
@@ -375,6 +375,21 @@ class WritableFile(Explaining):
         within = {path: doc for path, doc in columns.docs.items() if path not in columns.types}
         choice = self._choice(options, descriptions=within)
         return self.core.make_ntuple(path, _described(columns, titles), choice)
+
+    def grow_table(self, kind: type[WritableTable], path: tuple[str, ...]) -> Open:
+        """A table of the file as it was, for further entries and columns."""
+        options = {"title": "", "cluster": None}
+        core, types, counters = self.core.grow("/".join(path), self._choice(options))
+        columns = Columns({name: to_type(spelt) for name, spelt in types})
+        names = TreeNames.of_counters(counters)
+        return Open(kind, path, core, columns, names, Compressions(self._compression))
+
+    def add_columns(
+        self, table: _core.TableOutput, columns: Columns, arrays: list[_core.Array]
+    ) -> None:
+        """Adds columns to a table, with values for all its entries."""
+        described = _described(columns, {})
+        self.telling(lambda: table.add_columns(described, arrays))
 
     def _choice(
         self,

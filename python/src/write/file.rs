@@ -1,8 +1,9 @@
 //! Files and tables that are being written: every wait is with the interpreter released.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind, TableColumn, WriteOptions, WriteProgress, WriteReport};
+use engine::{Error, ErrorKind, GrownTable, TableColumn, WriteOptions, WriteProgress, WriteReport};
 use mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -152,6 +153,26 @@ impl FileOutput {
         table(py, made, &columns)
     }
 
+    /// A table of the file as it was, for further entries: it, the name and type of each column,
+    /// and the columns that count others.
+    fn grow(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        choice: TableChoice,
+    ) -> PyResult<(TableOutput, Vec<(String, String)>, BTreeMap<String, String>)> {
+        let output = self.output(py)?;
+        let tree = choice.clone().tree(py)?;
+        let ntuple = choice.ntuple(py)?;
+        let grown = wait(py, &engine(py)?, output.grow(path, tree, ntuple))?;
+        let grown = grown.map_err(|error| exception(py, &error))?;
+        let GrownTable { output, columns, counters } = grown;
+        let plain = columns.iter().map(|column| (&*column.name, column.entry.clone()));
+        let table = TableOutput { output: Owned::new(output), columns: Columns::new(py, plain) };
+        let types = columns.iter().map(|column| (column.name.clone(), column.entry.to_string()));
+        Ok((table, types.collect(), counters))
+    }
+
     /// Entries that have been taken, and bytes of the file that have been handed to its place.
     fn progress(&self) -> (u64, u64) {
         let now = self.now.lock();
@@ -202,6 +223,20 @@ impl TableOutput {
             Err(arrays) => wait(py, &engine(py)?, output.extend(arrays))?,
         };
         Ok(added.is_ok())
+    }
+
+    /// Adds columns, with values for all entries so far.
+    fn add_columns(
+        &self,
+        py: Python<'_>,
+        columns: Described<'_>,
+        arrays: Vec<PyRef<'_, Array>>,
+    ) -> PyResult<()> {
+        let output = self.output.here(py)?;
+        let columns = described(&columns);
+        let arrays = arrays.iter().map(|array| array.array()).collect();
+        let added = wait(py, &engine(py)?, output.add_columns(columns, arrays))?;
+        added.map_err(|error| exception(py, &error))
     }
 
     /// Of all columns, or of one by its number.

@@ -60,7 +60,7 @@ pub fn compression_of(
 }
 
 /// A user's options for one table.
-#[derive(FromPyObject)]
+#[derive(Clone, FromPyObject)]
 pub struct TableChoice {
     pub title: String,
     pub compression: NumberAndLevel,

@@ -13,6 +13,7 @@ mod carrier;
 pub(crate) mod copy;
 mod encoders;
 mod flow;
+mod grown;
 mod infos;
 pub(crate) mod merge;
 mod options;
@@ -25,6 +26,7 @@ mod stamp;
 mod tests;
 
 pub use copy::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
+pub use grown::GrownTable;
 pub use options::{WriteOptions, WriteProgress};
 pub use output::{FileOutput, TableOutput, copied};
 pub use parts::TablePart;

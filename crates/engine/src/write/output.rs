@@ -8,8 +8,9 @@ use rootfile::Array;
 use rootfile::streamer::StreamerInfo;
 use rootfile::write::Described;
 use rootfile::write::copy::CopiedObject;
+use rootfile::write::grow::GrowingTree;
 use rootfile::write::ntuple::{RNTupleOptions, RNTupleWriter};
-use rootfile::write::tree::{TreeOptions, TreeWriter};
+use rootfile::write::tree::TreeOptions;
 use rootfile::write::{
     Compression, DirectoryId, Existing, FileOptions, FileWriter, TableColumn, TableId, TableWriter,
     WritableObject,
@@ -35,6 +36,8 @@ use crate::read::threads::decoders::Decoders;
 /// may come from any thread.
 pub struct FileOutput {
     flow: Arc<Flow>,
+    /// An updated file as it was.
+    before: Option<File>,
 }
 
 /// A table of a file that is being written. Cheap to clone.
@@ -89,15 +92,18 @@ impl FileOutput {
     ) -> Result<Self> {
         // First, as from then on no other writer changes the file.
         let upload = session.remote().append_to(address).await?;
-        let file = match reopened(session, address, upload.len(), &options).await {
-            Ok(file) => file,
+        let (file, before) = match reopened(session, address, upload.len(), &options).await {
+            Ok(reopened) => reopened,
             Err(error) => {
                 upload.abandon().await;
                 return Err(error);
             }
         };
         let trace = session.remote().trace().clone();
-        Ok(Self::start(file, upload, session.decoders().clone(), trace, options, true))
+        let decoders = session.decoders().clone();
+        let mut output = Self::start(file, upload, decoders, trace, options, true);
+        output.before = Some(before);
+        Ok(output)
     }
 
     /// Begins to write to a place, on the present runtime.
@@ -115,7 +121,18 @@ impl FileOutput {
         let url = upload.address().to_owned();
         let flow = Flow::new(file, url, decoders, trace, &options);
         tokio::spawn(carry(flow.clone(), upload, options, is_update));
-        FileOutput { flow }
+        FileOutput { flow, before: None }
+    }
+
+    /// The updated file as it was.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it is a new file.
+    pub(super) fn before(&self) -> Result<&File> {
+        self.before.as_ref().ok_or_else(|| {
+            let text = "tables of an existing file, where a new file is written";
+            Error::new(ErrorKind::InvalidArgument, text).with_url(self.url())
+        })
     }
 
     /// Its address, without secrets.
@@ -206,12 +223,33 @@ impl FileOutput {
     /// # Errors
     /// As [`FileOutput::put`].
     pub async fn make_table(&self, path: &str, table: Box<dyn TableWriter>) -> Result<TableOutput> {
+        self.add_table(path, |file, directory, name| file.add_table(directory, name, table)).await
+    }
+
+    /// Opens a table of the file as it was, of that cycle, for further entries.
+    pub(super) async fn grow_table(
+        &self,
+        path: &str,
+        cycle: u16,
+        table: Box<dyn TableWriter>,
+    ) -> Result<TableOutput> {
+        let grow = |file: &mut FileWriter, directory, name: &str| {
+            file.grow_table(directory, name, cycle, table)
+        };
+        self.add_table(path, grow).await
+    }
+
+    async fn add_table(
+        &self,
+        path: &str,
+        add: impl FnOnce(&mut FileWriter, DirectoryId, &str) -> TableId,
+    ) -> Result<TableOutput> {
         let (directory, name) = self.split(path)?;
         let make = self.flow.once(
             |state, _| state.file.is_settled(None),
             |state| {
                 let directory = directory_in(&mut state.file, directory)?;
-                let table = state.file.add_table(directory, name, table);
+                let table = add(&mut state.file, directory, name);
                 state.tables.push((table, path.to_owned()));
                 Ok(table)
             },
@@ -229,7 +267,7 @@ impl FileOutput {
         columns: Vec<TableColumn>,
         options: TreeOptions,
     ) -> Result<TableOutput> {
-        let tree = TreeWriter::new(columns, options).located(self.url())?;
+        let tree = GrowingTree::new(columns, options).located(self.url())?;
         self.make_table(path, Box::new(tree)).await
     }
 
@@ -298,7 +336,7 @@ async fn reopened(
     address: &str,
     len: u64,
     options: &WriteOptions,
-) -> Result<FileWriter> {
+) -> Result<(FileWriter, File)> {
     let file = session.open(address, Speculation::Eager).await?;
     let existing = file.reading(|_, known| Existing::read(known)).await?;
     if existing.end() != len {
@@ -307,7 +345,8 @@ async fn reopened(
         return Err(error.with_advice("another program writes to it: wait for its end"));
     }
     let Stamp { datime, .. } = Stamp::new(options.reproducible)?;
-    FileWriter::reopen(existing, datime).located(file.url())
+    let writer = FileWriter::reopen(existing, datime).located(file.url())?;
+    Ok((writer, file))
 }
 
 fn given_up() -> Error {
@@ -361,6 +400,27 @@ impl TableOutput {
             },
         );
         added.ok_or_else(|| columns.unwrap_or_default())
+    }
+
+    /// Adds columns, with values for all entries so far: an array a column. Further entries have
+    /// values of these columns, too, behind those of the earlier ones.
+    ///
+    /// # Errors
+    /// `Unsupported` for names that are there, for arrays of another length than the table, and of
+    /// types that it does not hold: nothing is then added. Else as [`TableOutput::extend`].
+    pub async fn add_columns(
+        &self,
+        columns: Vec<TableColumn>,
+        arrays: Vec<Arc<Array>>,
+    ) -> Result<()> {
+        let table = self.table;
+        let bytes = bytes_of(&arrays);
+        self.flow
+            .once(
+                |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
+                |state| state.file.add_columns(table, columns, arrays),
+            )
+            .await
     }
 
     /// Compresses all columns, or the one of that number, in another way than it was made with.
