@@ -13,7 +13,7 @@ from ._limits import BASKET_MAX, BASKET_MIN
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .compression import number_and_level
-from .errors import InvalidArgumentError
+from .errors import ArgumentTypeError, InvalidArgumentError
 
 T = TypeVar("T")
 
@@ -60,6 +60,9 @@ class _Choice:
     """How to merge, as the engine takes it."""
 
     overwrite: bool
+    append: bool
+    only: list[str]
+    without: list[str]
     missing: str
     tables: bool
     skip_bad: bool
@@ -75,6 +78,9 @@ def merge(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     overwrite: bool = False,
+    append: bool = False,
+    only: str | Iterable[str] = (),
+    without: str | Iterable[str] = (),
     missing: str = "strict",
     tables: bool = True,
     skip_bad: bool = False,
@@ -94,6 +100,11 @@ def merge(
         output: A path or an address.
         inputs: One or several addresses, which may be globs as for :func:`farroot.iterate`.
         overwrite: Whether to replace a file that is there.
+        append: Whether a file that is there is the first input, before the others. It has its old
+            content until the new one is complete.
+        only: Paths of the objects and tables to merge, or of directories with all within them;
+            globs, too. Without one, all are merged.
+        without: Those to leave out.
         missing: Branches that not all inputs have are an error (``"strict"``), left out where the
             first input lacks them (``"filter"``), or filled with zeros, empty texts and empty lists
             where an input lacks them (``"union"``).
@@ -111,6 +122,7 @@ def merge(
         UnsupportedError: an input's tree or histogram does not fit the first one; the error names
             both the file and the branch.
         InvalidArgumentError: the output is there already, or is one of the inputs.
+        KeyInFileError: no input has an object of ``only``.
 
     Example:
         >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
@@ -126,7 +138,10 @@ def merge(
     bytes_ = None if basket is None else memory(basket)
     if bytes_ is not None and not BASKET_MIN <= bytes_ <= BASKET_MAX:
         raise InvalidArgumentError(f"basket={basket!r}: it is from 1 KB to 16 MB")
-    choice = _Choice(overwrite, missing, tables, skip_bad, reproducible, anew, bytes_)
+    choice = _Choice(
+        *(overwrite, append, _texts(only, "only"), _texts(without, "without"), missing, tables),
+        *(skip_bad, reproducible, anew, bytes_),
+    )
 
     def merged() -> Merged:
         done = _core.merge(os.fspath(output), names, choice, now)
@@ -134,6 +149,14 @@ def merge(
         return Merged(address, size, count, dict(entries), *rest)
 
     return told(progress, now, merged)
+
+
+def _texts(said: str | Iterable[str], name: str) -> list[str]:
+    several = [said] if isinstance(said, str) else list(said)
+    for each in several:
+        if not isinstance(each, str):
+            raise ArgumentTypeError(f"{name} has paths of objects, not {each!r}")
+    return several
 
 
 def told(progress: Wanted, now: _core.Merging, call: Callable[[], T]) -> T:

@@ -38,6 +38,9 @@ impl Merging {
 #[derive(FromPyObject)]
 pub struct MergeChoice {
     overwrite: bool,
+    append: bool,
+    only: Vec<String>,
+    without: Vec<String>,
     missing: String,
     tables: bool,
     skip_bad: bool,
@@ -54,6 +57,9 @@ impl MergeChoice {
             recompress,
             basket_bytes: self.basket_bytes,
             overwrite: self.overwrite,
+            append: self.append,
+            only: self.only,
+            without: self.without,
             missing: match &*self.missing {
                 "filter" => Missing::Filter,
                 "union" => Missing::Union,

@@ -16,7 +16,8 @@ use crate::reading::with_engine;
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
 /// Tables of all inputs are checked before anything is written. Trees' entries are in the order of
-/// the inputs. Flags of hadd (-f, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
+/// the inputs. Flags of hadd (-f, -a, -k, -T, -v, -n, -j, -ff, -fk, -f505) are
+/// understood; -f505 is
 /// --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot merge [OPTIONS] OUT IN...")]
@@ -30,6 +31,15 @@ pub struct MergeArguments {
     /// Replace an existing file
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
+    /// Append to OUT, if it exists: its content comes before that of the inputs
+    #[arg(short, long)]
+    append: bool,
+    /// Merge only this object, or all in this directory; may be a glob, and given several times
+    #[arg(long, value_name = "PATH")]
+    only: Vec<String>,
+    /// Leave this object out, or all in this directory; may be a glob, and given several times
+    #[arg(long, value_name = "PATH")]
+    without: Vec<String>,
     /// Branches that not all inputs have: an error, left out where the first input lacks them
     /// (filter), or filled with zeros and empty lists where an input lacks them (union)
     #[arg(long, value_enum, default_value_t = MissingBranches::Strict)]
@@ -132,6 +142,9 @@ pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
 pub fn run(arguments: &MergeArguments) -> Outcome {
     let options = MergeOptions {
         overwrite: arguments.force > 0,
+        append: arguments.append,
+        only: arguments.only.clone(),
+        without: arguments.without.clone(),
         missing: match arguments.missing {
             MissingBranches::Strict => Missing::Strict,
             MissingBranches::Filter => Missing::Filter,

@@ -15,6 +15,7 @@ pub(crate) async fn merge(
     options: MergeOptions,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
+    let options = CopyOptions::of_merge(options)?;
     let inputs = InputsToCopy { addresses: inputs, first: None };
-    copy_files(session, output, inputs, CopyOptions::of_merge(options), progress).await
+    copy_files(session, output, inputs, options, progress).await
 }

@@ -85,7 +85,7 @@ pub(crate) fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
 }
 
 /// A glob with `*`, `?` and `[…]`, as the shell has them in names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Glob(glob::Pattern);
 
 impl Glob {

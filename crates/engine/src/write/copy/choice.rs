@@ -8,6 +8,7 @@ use remote::fetch::Wants;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::Remake;
 
+use super::objects::ObjectFilter;
 use super::options::MergeOptions;
 use super::table::SourceTable;
 use crate::read::file::File;
@@ -24,6 +25,8 @@ pub struct CopyOptions {
     pub merge: MergeOptions,
     /// The only table that is taken, or the one of which a part is taken; `None` takes all of all.
     pub chosen: Option<ChosenTable>,
+    /// The objects and tables that are copied, whatever else is said.
+    pub objects: ObjectFilter,
 }
 
 /// A table of which a part is copied.
@@ -75,8 +78,12 @@ pub type RequestedAhead = Box<dyn FnOnce() -> Wants + Send>;
 
 impl CopyOptions {
     /// All of all inputs.
-    pub fn of_merge(merge: MergeOptions) -> CopyOptions {
-        CopyOptions { merge, chosen: None }
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a glob that cannot be read.
+    pub fn of_merge(merge: MergeOptions) -> Result<CopyOptions> {
+        let objects = ObjectFilter::new(&merge.only, &merge.without)?;
+        Ok(CopyOptions { merge, chosen: None, objects })
     }
 
     /// Whether all inputs are read before the first is copied: a chosen table is copied input by
@@ -92,7 +99,9 @@ impl CopyOptions {
 
     /// Whether the table or object of a path is copied.
     pub fn wants(&self, path: &str) -> bool {
-        self.chosen.as_ref().is_none_or(|chosen| chosen.keep_rest || chosen.path == path)
+        let is_chosen =
+            self.chosen.as_ref().is_none_or(|chosen| chosen.keep_rest || chosen.path == path);
+        is_chosen && self.objects.has(path)
     }
 
     /// The chosen table, if it has this path.

@@ -24,6 +24,7 @@ mod finish;
 mod inputs;
 mod later;
 mod ntuple_table;
+mod objects;
 mod options;
 mod plan;
 mod processes;
@@ -48,6 +49,7 @@ use carrier::Carrier;
 pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
 use inputs::is_local;
 pub(crate) use ntuple_table::without_sets;
+pub(crate) use objects::ObjectFilter;
 pub use options::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
@@ -73,14 +75,23 @@ pub(crate) async fn copy_files(
     let remote = session.remote();
     let begun = remote.trace().now();
     let mut notes = Vec::new();
-    let addresses = addresses(session, inputs.addresses, &options, &mut notes).await?;
+    let mut addresses = addresses(session, inputs.addresses, &options, &mut notes).await?;
     if addresses.iter().any(|address| address == output) {
         let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
         return Err(error.with_url(output));
     }
-    let overwrite = options.merge.overwrite;
+    let mut options = options;
+    let mut first = inputs.first;
+    if options.merge.append {
+        first = existing(session, output).await?;
+        match &first {
+            Some(_) => addresses.insert(0, output.to_owned()),
+            None => options.merge.append = false,
+        }
+    }
+    let overwrite = options.merge.overwrite || options.merge.append;
     let create = CreateOptions { overwrite, ..CreateOptions::default() };
-    let inputs = InputsToCopy { addresses, ..inputs };
+    let inputs = InputsToCopy { addresses, first };
     let plan = MergePlan::new(writer(output, &options.merge)?, options, notes);
     let mut carrier = Carrier::start(remote.create(output, create).await?);
     let context = CopyContext { session, url: output };
@@ -93,6 +104,15 @@ pub(crate) async fn copy_files(
             carrier.abandon().await;
             Err(error)
         }
+    }
+}
+
+/// The output as it is, if it is there.
+async fn existing(session: &Session, output: &str) -> Result<Option<File>> {
+    match session.open_to_copy(output).await {
+        Ok(file) => Ok(Some(file)),
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(why),
     }
 }
 
@@ -136,6 +156,7 @@ async fn copy_to(
         if plan.inputs.is_empty() {
             return Err(none_read(&plan.notes));
         }
+        plan.check_objects()?;
         plan.complete(0)?;
     }
     run::run(context, plan, from, carrier, &mut now, progress).await

@@ -11,6 +11,14 @@ use rootfile::write::{Compression, CompressionAlgorithm};
 pub struct MergeOptions {
     /// Replaces a file that is there already.
     pub overwrite: bool,
+    /// Adds the inputs to a file that is there already, which is the first of them; replaced by the
+    /// result, it has its old content until the end.
+    pub append: bool,
+    /// The objects and tables that are merged, by path or a directory above, which may be globs;
+    /// without one, all.
+    pub only: Vec<String>,
+    /// Those that are left out.
+    pub without: Vec<String>,
     pub missing: Missing,
     /// Leaves trees and RNTuples out.
     pub without_tables: bool,
@@ -30,6 +38,9 @@ impl Default for MergeOptions {
     fn default() -> Self {
         MergeOptions {
             overwrite: false,
+            append: false,
+            only: Vec::new(),
+            without: Vec::new(),
             missing: Missing::Strict,
             without_tables: false,
             skip_bad: false,

@@ -111,6 +111,17 @@ impl MergePlan {
         self.total_bytes
     }
 
+    /// That the inputs have what the options name.
+    ///
+    /// # Errors
+    /// `NotInFile` with the name that none of them has.
+    pub fn check_objects(&self) -> Result<()> {
+        let paths = self.outputs.iter().map(|output| &*output.path);
+        let Some(at) = self.options.objects.without_match(paths) else { return Ok(()) };
+        let text = format!("no input has an object {:?}", self.options.merge.only[at]);
+        Err(Error::new(ErrorKind::NotInFile, text))
+    }
+
     /// Adds the next input; returns its file, which is still open.
     ///
     /// # Errors

@@ -31,6 +31,8 @@ pub struct Reads {
     reading: VecDeque<Reading>,
     /// Number of remote inputs to read concurrently, from the bytes of the last one's metadata.
     ahead: usize,
+    /// Whether the next input must not be left out: the result takes its place.
+    has_to_be_read: bool,
 }
 
 /// The task that reads an input; dropping it aborts the task.
@@ -51,7 +53,8 @@ impl Reads {
     ) -> Reads {
         let left = addresses.into_iter();
         let reading = VecDeque::new();
-        Reads { session, options, left, first, reading, ahead: INPUTS_AHEAD }
+        let has_to_be_read = options.merge.append;
+        Reads { session, options, left, first, reading, ahead: INPUTS_AHEAD, has_to_be_read }
     }
 
     /// Whether the next input has been read, or there is none.
@@ -70,9 +73,12 @@ impl Reads {
             let Some(mut reading) = self.reading.pop_front() else { return Ok(None) };
             let given_up = |_| Error::new(ErrorKind::Cancelled, "given up");
             match (&mut reading.0).await.map_err(given_up)? {
-                Err(why) if self.options.skips(&why) => notes.push(left_out(&why)),
+                Err(why) if self.options.skips(&why) && !self.has_to_be_read => {
+                    notes.push(left_out(&why));
+                }
                 Err(why) => return Err(why),
                 Ok(input) => {
+                    self.has_to_be_read = false;
                     let most = METADATA_BYTES / input.items.held_bytes().max(1);
                     self.ahead = most.clamp(INPUTS_AHEAD as u64, SMALL_AHEAD) as usize;
                     return Ok(Some(input));

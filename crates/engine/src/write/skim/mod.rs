@@ -26,7 +26,7 @@ use rootfile::write::copy;
 
 use super::copy::{
     ChosenTable, ClusterCounts, CopyOptions, InputsToCopy, MergeOptions, MergeProgress, Missing,
-    copy_files,
+    ObjectFilter, copy_files,
 };
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
@@ -242,7 +242,8 @@ async fn copied(
         addresses: sources.iter().map(|source| source.url.clone()).collect(),
         first: Some(first.table.file().clone()),
     };
-    let copy_options = CopyOptions { merge, chosen: Some(chosen) };
+    let copy_options =
+        CopyOptions { merge, chosen: Some(chosen), objects: ObjectFilter::default() };
     let merged = copy_files(session, output, inputs, copy_options, progress).await?;
     let clusters = merged.input_entries.iter().fold(ClusterCounts::default(), |sum, input| {
         let ClusterCounts { copied, taken, left_out } = input.clusters;
