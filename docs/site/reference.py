@@ -21,7 +21,14 @@ GROUPS = {
     ),
     "Writing, merging, copying": (
         *("recreate", "create", "update", "WritableFile", "WritableDirectory", "WritableTree"),
-        *("WritableBranch", "WritableNTuple", "WriteReport", "as_TGraph", "to_writable"),
+        *(
+            "WritableBranch",
+            "WritableNTuple",
+            "SharedOutput",
+            "WriteReport",
+            "as_TGraph",
+            "to_writable",
+        ),
         *("ZLIB", "LZMA", "LZ4", "ZSTD"),
         *("merge", "Merged", "skim", "Skimmed", "copy", "Copied"),
     ),

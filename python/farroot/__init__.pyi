@@ -133,6 +133,7 @@ from .skimming import skim as skim
 from .tables import scan_polars as scan_polars
 from .tree import Branch as Branch
 from .tree import Tree as Tree
+from .writing import SharedOutput as SharedOutput
 from .writing import WritableBranch as WritableBranch
 from .writing import WritableDirectory as WritableDirectory
 from .writing import WritableFile as WritableFile

@@ -6,10 +6,12 @@ from . import identify
 from ._report import WriteReport
 from .directories import WritableDirectory
 from .identify import as_TGraph
+from .shared import SharedOutput
 from .tables import WritableBranch, WritableNTuple, WritableTable, WritableTree
 from .writable import WritableFile, create, recreate, update
 
 __all__ = [
+    "SharedOutput",
     "WritableBranch",
     "WritableDirectory",
     "WritableFile",
