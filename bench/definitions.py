@@ -78,7 +78,7 @@ COPIES = (
     Peer("farroot cp root://", "farroot_copy"),
     Peer("farroot cp http://", "farroot_copy", "http"),
     Peer(
-        "farroot cp, 64 connections", "farroot_copy", environment={"FARROOT_CONNECTIONS_MAX": "64"}
+        "farroot cp, 64 connections", "farroot_copy", environment={"FARROOT_CONNECTIONS": "64"}
     ),
 )
 FARROOT = Peer("farroot root://", "farroot_arrays")
@@ -100,7 +100,7 @@ def floors(*options: str) -> tuple[Peer, Peer]:
 
 def farroot_chunks(connections: int) -> Peer:
     count = str(connections)
-    limits = {"FARROOT_CONNECTIONS": count, "FARROOT_CONNECTIONS_MAX": count}
+    limits = {"FARROOT_CONNECTIONS": count}
     return Peer(f"farroot, {count} connections", "farroot_chunks", environment=limits)
 
 

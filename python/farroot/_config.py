@@ -16,10 +16,8 @@ def config(
     memory: int | str | None = None,
     decode_threads: int | None = None,
     connections: int | None = None,
-    connections_max: int | None = None,
     connections_shared: int | None = None,
     coalescing: bool | None = None,
-    opens_max: int | None = None,
     store: int | str | None = None,
     store_folder: str | os.PathLike[str] | None = None,
     cache: int | str | None = None,
@@ -28,15 +26,10 @@ def config(
     cache_check: str | None = None,
     cache_free: int | str | None = None,
     connect_timeout: float | None = None,
-    silence_timeout: float | None = None,
-    least_rate: int | str | None = None,
-    patience: float | None = None,
-    outage_timeout: float | None = None,
+    read_timeout: float | None = None,
+    retry_timeout: float | None = None,
     sources: int | None = None,
     discovery: bool | None = None,
-    discovery_after: float | None = None,
-    discovery_again: float | None = None,
-    discovery_pause: float | None = None,
     checksums: str | None = None,
     user: str | None = None,
     http2: bool | None = None,
@@ -60,12 +53,10 @@ def config(
         memory: Bytes held at one time, in flight, waiting or decoded and not yet handed out, as
             a number or ``"2 GB"``. Arrays in the caller's hands are the caller's.
         decode_threads: Threads that decompress and decode; fixed once reading has begun.
-        connections: Connections to a server that are begun at the first moment.
-        connections_max: Connections to one server at the most.
+        connections: Connections to one server at the most. Up to 16 of them are begun at once.
         connections_shared: Connections to one server, at most, of all processes of this user on
             this machine together; more processes than that take turns, and 0 sets no limit.
         coalescing: Whether neighbouring ranges of a file are requested together.
-        opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;
             0 remembers nothing.
         store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
@@ -83,19 +74,12 @@ def config(
         cache_free: Bytes that the cache leaves free on its disk, or a tenth of the disk where
             that is less.
         connect_timeout: Seconds to wait for a TCP connection.
-        silence_timeout: Seconds that bytes which the servers of a file owe are waited for in all,
-            whether nothing of them comes or less than ``least_rate`` makes of this time.
-        least_rate: Bytes per second that the servers of a file have to bring together while they
-            owe more, as a number or ``"500 B"``.
-        patience: Seconds that a server may owe data in silence before its work goes to another
-            source, or another connection shows whether it still answers.
-        outage_timeout: Seconds that a server which has answered before may be unreachable.
+        read_timeout: Seconds that bytes which the servers of a file owe are waited for in all,
+            whether nothing of them comes or less than 1 kB for each second of this time.
+        retry_timeout: Seconds that a server which has answered before is tried again.
         sources: Sources of one file that are read from at the same time, unless there is much
             to read.
         discovery: Whether redirectors are asked for other locations of a file.
-        discovery_after: Seconds that a read lasts before a redirector is asked.
-        discovery_again: Seconds until it is asked again where other servers were found.
-        discovery_pause: Seconds until it is asked again where there were none.
         checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
             offer it: ``"auto"``, of copies outside TLS; ``"always"``, of all that is read, and
             nothing is read where it cannot be; ``"never"``. Damaged bytes are requested again.

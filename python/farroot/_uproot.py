@@ -40,7 +40,7 @@ class Word(NamedTuple):
 
 
 _THREADS = "farroot.config(decode_threads=...) sets the threads that decompress and decode"
-_CONNECTIONS = "farroot.config(connections=..., connections_max=...) sets the connections"
+_CONNECTIONS = "farroot.config(connections=...) sets the connections"
 
 #: Arguments of uproot's that change no written data: room is taken as it is needed.
 IGNORED_WHEN_WRITING = frozenset(
@@ -104,7 +104,7 @@ ARGUMENTS = {
     "object_cache": Word("objects are read anew each time and yours to keep", defaults=(100,)),
     "uuid_function": Word("reproducible=True leaves the file's own number out"),
     "timeout": Word(
-        "farroot.config(connect_timeout=..., silence_timeout=..., outage_timeout=...) "
+        "farroot.config(connect_timeout=..., read_timeout=..., retry_timeout=...) "
         "sets how long servers are waited for",
         defaults=(30,),
     ),

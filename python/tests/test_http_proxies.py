@@ -156,7 +156,7 @@ def test_a_proxy_that_wants_a_password_gets_it_and_errors_do_not_say_it(
 def test_a_refusal_is_said_to_be_the_proxys(status: str, tmp_path: Path) -> None:
     with proxy(status) as one:
         via = f"http://127.0.0.1:{one.port}"
-        variables = {"https_proxy": via, "FARROOT_SILENCE_TIMEOUT": "2"}
+        variables = {"https_proxy": via, "FARROOT_READ_TIMEOUT": "2"}
         done = copy("https://server.invalid/f", tmp_path / "f", **variables)
         assert done.returncode == 1
         assert f"the proxy {via} refuses the connection" in done.stderr

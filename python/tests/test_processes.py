@@ -200,7 +200,7 @@ def test_a_silent_server_is_left_in_bounded_time(scheme: str) -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen(64)
         url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}//f.root"
-        environment = {**os.environ, "FARROOT_SILENCE_TIMEOUT": "0.3"}
+        environment = {**os.environ, "FARROOT_READ_TIMEOUT": "0.3"}
         done = subprocess.run(
             [sys.executable, "-c", script, url], env=environment, check=False, timeout=50
         )
@@ -235,8 +235,8 @@ def test_settings_can_be_changed_while_reading(made: Path) -> None:
         "    assert 'auto, always or never' in str(error)\n"
         "tree = farroot.open(sys.argv[1])\n"
         "first = tree['int32'].array()\n"
-        "now = farroot.config(memory='3 MB', silence_timeout=7, discovery=False)\n"
-        "assert now['memory'] == 3_000_000 and now['silence_timeout'] == 7.0\n"
+        "now = farroot.config(memory='3 MB', read_timeout=7, discovery=False)\n"
+        "assert now['memory'] == 3_000_000 and now['read_timeout'] == 7.0\n"
         "assert now['discovery'] is False and now['checksums'] == 'always'\n"
         "assert farroot.open(sys.argv[1])['int32'].array().tolist() == first.tolist()\n"
         "try:\n"
@@ -257,7 +257,7 @@ def test_settings_can_be_changed_while_reading(made: Path) -> None:
         ({"memory": 0}, "memory=0"),
         ({"memory": 2.5}, "memory=2.5"),
         ({"connections": 1000}, "1 to 256"),
-        ({"patience": "soon"}, "seconds"),
+        ({"read_timeout": "soon"}, "seconds"),
         ({"store_folder": ""}, "absolute path"),
         ({"store_folder": "cache"}, "absolute path"),
         ({"checksums": 3}, "auto, always or never"),

@@ -240,7 +240,7 @@ def test_a_server_that_dies_is_an_error(made: Path) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"FARROOT_OUTAGE_TIMEOUT": "1"},
+            env=os.environ | {"FARROOT_RETRY_TIMEOUT": "1"},
         )
         assert reader.stdout is not None
         assert reader.stdout.readline() == "open\n"

@@ -122,7 +122,7 @@ def test_uproots_defaults_are_taken_in_silence(made: Path) -> None:
 
 
 def test_what_changes_nothing_is_taken_and_said_once(made: Path) -> None:
-    with pytest.warns(farroot.IgnoredArgumentWarning, match=r"timeout=.*silence_timeout") as told:
+    with pytest.warns(farroot.IgnoredArgumentWarning, match=r"timeout=.*read_timeout") as told:
         file = API.open(path=made, timeout=300, object_cache=None)
     assert told[0].filename == __file__
     with warnings.catch_warnings():

@@ -186,7 +186,7 @@ fn a_server_that_gives_up_leaves_what_the_next_try_goes_on_with() {
     farroot_sim::run(async {
         let stage = Stage::new();
         let target = stage.path("f");
-        let config = Config { outage_timeout: Duration::from_secs(2), ..Config::default() };
+        let config = Config { retry_timeout: Duration::from_secs(2), ..Config::default() };
         let engine = stage.engine_with(config);
         let dies = async {
             tokio::time::sleep(Duration::from_secs(2)).await;

@@ -9,6 +9,7 @@ use engine::{Config, Engine};
 use indicatif::{ProgressBar, ProgressStyle};
 use mutex::Mutex;
 use remote::report::{count, size};
+use remote::settings::{Setting, Value};
 use remote::{Checksum, Copied, CopyOptions, Progress};
 use serde_json::json;
 
@@ -65,8 +66,7 @@ pub struct CpArguments {
 pub fn run(arguments: &CpArguments) -> Outcome {
     let mut config = Config::from_env()?;
     if let Some(connections) = arguments.connections {
-        config.connections_max = connections;
-        config.connections_initial = config.connections_initial.min(connections);
+        Setting::named("connections")?.set(&mut config, Value::Number(connections.into()))?;
     }
     with_config(config, async |engine| {
         let begun = engine.trace().now();

@@ -484,9 +484,9 @@ fn variables_that_are_misspelt_or_make_no_sense_are_named() {
         let output = command.env(name, value).args(["ls", &file()]).output().expect("it runs");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let (code, said) = with("FARROOT_SILENCE_TIMOUT", "5");
-    let expected = "warning: the variable FARROOT_SILENCE_TIMOUT is no setting; did you mean \
-                    FARROOT_SILENCE_TIMEOUT?\n";
+    let (code, said) = with("FARROOT_READ_TIMOUT", "5");
+    let expected = "warning: the variable FARROOT_READ_TIMOUT is no setting; did you mean \
+                    FARROOT_READ_TIMEOUT?\n";
     assert_eq!((code, said.as_str()), (Some(0), expected));
     let (code, said) = with("FARROOT_STORE_FOLDER", "cache");
     assert_eq!(code, Some(1));

@@ -1,7 +1,7 @@
 //! Every option, with its default and the reason for it. None is needed for good speed.
 //!
-//! The only reader of the environment: each field is a setting of [`crate::settings`], and has a
-//! `FARROOT_*` variable.
+//! The only reader of the environment: a field that a `FARROOT_*` variable changes is a setting of
+//! [`crate::settings`]. Programs in Rust, and tests, can change the others, too.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,9 +24,9 @@ pub struct Config {
     /// Threads that decompress and decode; 0 decodes on the caller's own task
     /// (`FARROOT_DECODE_THREADS`; default: one a core).
     pub decode_threads: usize,
-    /// Connections begun at the first moment, since each starts slowly (`FARROOT_CONNECTIONS`).
+    /// Connections begun at the first moment, since each starts slowly.
     pub connections_initial: u32,
-    /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
+    /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS`).
     pub connections_max: u32,
     /// Most connections to one server from all processes of the user on this machine; where there
     /// are more processes they take turns; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it,
@@ -38,9 +38,8 @@ pub struct Config {
     /// Neighbouring ranges of a file are requested together (`FARROOT_COALESCING`; 0 requests each
     /// basket by itself, to measure the cost).
     pub coalescing: bool,
-    /// Files being opened at one time, by those who read many (`FARROOT_OPENS_MAX`). Their opens
-    /// share the connections: this is sixteen on each of sixteen, which hides the distance, and
-    /// little for a server.
+    /// Files being opened at one time, by those who read many. Their opens share the connections:
+    /// this is sixteen on each of sixteen, which hides the distance, and little for a server.
     pub opens_max: usize,
     /// Where metadata of files is remembered from one process to the next; `None`, as by default
     /// without the environment, remembers nothing (`FARROOT_STORE_FOLDER`; default: `farroot` in
@@ -55,31 +54,28 @@ pub struct Config {
     /// How long bytes that the servers of a file owe are waited for in all, whether nothing of them
     /// comes or less than `least_rate` makes of this time: from the first request to its answer,
     /// login and open included, or since enough last came, requests sent again and other sources
-    /// included (`FARROOT_SILENCE_TIMEOUT`, seconds). Pauses that a server requests come on top, up
-    /// to ten minutes; a server that takes no connections any more has `outage_timeout`.
-    pub silence_timeout: Duration,
+    /// included (`FARROOT_READ_TIMEOUT`, seconds). Pauses that a server requests come on top, up
+    /// to ten minutes; a server that takes no connections any more has `retry_timeout`.
+    pub read_timeout: Duration,
     /// Bytes per second that the servers of a file have to bring together while they owe more
-    /// (`FARROOT_LEAST_RATE`, e.g. `500 B`; 0: a byte in each `silence_timeout` will do). A
-    /// modem's line is seven times as fast.
+    /// (0: a byte in each `read_timeout` will do). A modem's line is seven times as fast.
     pub least_rate: u64,
     /// How long a server that owes data may stay silent before its work goes to another source, or
-    /// another connection shows whether it still answers (`FARROOT_PATIENCE`, seconds).
+    /// another connection shows whether it still answers.
     pub patience: Duration,
     /// How long a server that has answered before may be unreachable before its files are given
-    /// up (`FARROOT_OUTAGE_TIMEOUT`, seconds). A restart takes seconds.
-    pub outage_timeout: Duration,
+    /// up (`FARROOT_RETRY_TIMEOUT`, seconds). A restart takes seconds.
+    pub retry_timeout: Duration,
     /// Sources of one file that are read from at the same time, unless there is much to read
     /// (`FARROOT_SOURCES`).
     pub sources_active: u32,
     /// Whether redirectors are asked for other locations of a file (`FARROOT_DISCOVERY`; 0: never).
     pub discovery: bool,
-    /// A redirector is first asked when a read has lasted this long, or a server fails
-    /// (`FARROOT_DISCOVERY_AFTER`, seconds).
+    /// A redirector is first asked when a read has lasted this long, or a server fails.
     pub discovery_after: Duration,
-    /// How long after other servers were found it is asked again (`FARROOT_DISCOVERY_AGAIN`,
-    /// seconds).
+    /// How long after other servers were found it is asked again.
     pub discovery_again: Duration,
-    /// How long after none were (`FARROOT_DISCOVERY_PAUSE`, seconds).
+    /// How long after none were.
     pub discovery_pause: Duration,
     /// Whether bytes are read with checksums where servers offer them (`FARROOT_CHECKSUMS`: `auto`,
     /// `always`, `never`).
@@ -145,7 +141,7 @@ const WAITS_MAX: u32 = 20;
 impl Config {
     /// How much time a server may request, all together: by default as long as a tape takes.
     pub(crate) fn wait_max(&self) -> Duration {
-        self.silence_timeout.saturating_mul(WAITS_MAX)
+        self.read_timeout.saturating_mul(WAITS_MAX)
     }
 
     /// Whether a credential may follow to a host that the caller has not named.
@@ -173,10 +169,10 @@ impl Default for Config {
             store_bytes_max: 100_000_000,
             cache: CacheConfig::default(),
             connect_timeout: Duration::from_secs(5),
-            silence_timeout: Duration::from_secs(30),
+            read_timeout: Duration::from_secs(30),
             least_rate: 1000,
             patience: Duration::from_millis(1500),
-            outage_timeout: Duration::from_secs(60),
+            retry_timeout: Duration::from_secs(60),
             sources_active: 2,
             discovery: true,
             discovery_after: Duration::from_secs(1),

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::report::size;
 use credentials::{Choice, TokenFrom};
+use scheduler::LinkModel;
 use strsim::levenshtein;
 
 /// One setting.
@@ -81,6 +82,8 @@ pub enum Kind {
 
 /// No time is longer.
 const DAY: Duration = Duration::from_secs(86_400);
+/// The setting on which two numbers of a configuration depend.
+const CONNECTIONS: &str = "connections";
 /// Begins the variables' names.
 const PREFIX: &str = "FARROOT_";
 /// Variables that farroot's own tests and benchmarks read.
@@ -97,7 +100,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 35] = [
+pub static SETTINGS: [Setting; 28] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -111,14 +114,9 @@ pub static SETTINGS: [Setting; 35] = [
         is_live: false,
     },
     live(
-        "connections",
-        Field::Count(|config| &mut config.connections_initial, 1, 256),
-        "Connections to a server that are opened at once, since each starts slowly.",
-    ),
-    live(
-        "connections_max",
+        CONNECTIONS,
         Field::Count(|config| &mut config.connections_max, 1, 256),
-        "Maximum of connections to one server.",
+        "Maximum of connections to one server. Up to 16 of them are opened at once, since each starts slowly.",
     ),
     live(
         "connections_shared",
@@ -130,11 +128,6 @@ pub static SETTINGS: [Setting; 35] = [
         "coalescing",
         Field::Switch(|config| &mut config.coalescing),
         "Whether neighbouring ranges of a file are requested together. If not, each basket is a request.",
-    ),
-    live(
-        "opens_max",
-        Field::Threads(|config| &mut config.opens_max, 1, 65_536),
-        "Maximum of files that are being opened at the same time. Their opens share the connections.",
     ),
     live(
         "store",
@@ -193,27 +186,15 @@ pub static SETTINGS: [Setting; 35] = [
         "Timeout of a TCP connection.",
     ),
     live(
-        "silence_timeout",
-        Field::Seconds(|config| &mut config.silence_timeout, 1),
-        "Timeout of a file's requested bytes, over all retries and sources, if none arrive or fewer than `least_rate` \
-         times this timeout. A server may ask for up to 20 times as long.",
+        "read_timeout",
+        Field::Seconds(|config| &mut config.read_timeout, 1),
+        "Timeout of a file's requested bytes, over all retries and sources, if none arrive, or less than 1 kB for each \
+         second of it. A server may ask for up to 20 times as long.",
     ),
     live(
-        "least_rate",
-        Field::Bytes(|config| &mut config.least_rate, 0),
-        "Minimum rate, in bytes per second, of all servers of a file together while requests are outstanding. 0: one \
-         byte in each `silence_timeout` is enough.",
-    ),
-    live(
-        "patience",
-        Field::Seconds(|config| &mut config.patience, 1),
-        "Time without a byte from a server after which its requests go to another source, or another connection tests \
-         whether it still answers.",
-    ),
-    live(
-        "outage_timeout",
-        Field::Seconds(|config| &mut config.outage_timeout, 0),
-        "How long a server that has answered before may be unreachable before reads of its files fail.",
+        "retry_timeout",
+        Field::Seconds(|config| &mut config.retry_timeout, 0),
+        "How long farroot tries again to reach a server that has answered before, until reads of its files fail.",
     ),
     live(
         "sources",
@@ -224,21 +205,6 @@ pub static SETTINGS: [Setting; 35] = [
         "discovery",
         Field::Switch(|config| &mut config.discovery),
         "Whether farroot asks redirectors for further servers of a file.",
-    ),
-    live(
-        "discovery_after",
-        Field::Seconds(|config| &mut config.discovery_after, 0),
-        "farroot asks a redirector when a read has lasted this long, or when a server fails.",
-    ),
-    live(
-        "discovery_again",
-        Field::Seconds(|config| &mut config.discovery_again, 0),
-        "Time until farroot asks again, if the redirector named other servers.",
-    ),
-    live(
-        "discovery_pause",
-        Field::Seconds(|config| &mut config.discovery_pause, 0),
-        "Time until farroot asks again, if the redirector named no other server.",
     ),
     live(
         "checksums",
@@ -454,7 +420,9 @@ impl Setting {
             }
             _ => return Err(wrong()),
         }
-        config.connections_initial = config.connections_initial.min(config.connections_max);
+        if self.name == CONNECTIONS {
+            config.connections_initial = LinkModel::USUAL.connections.min(config.connections_max);
+        }
         Ok(())
     }
 
@@ -658,20 +626,28 @@ mod tests {
                 "token_file" | "x509_proxy" => "/var/file",
                 _ if setting.kind() == Kind::Switch => "off",
                 _ if setting.kind() == Kind::Folder => "/var/cache",
-                // Below the defaults of both, which depend on each other.
-                "connections" | "connections_max" => "16",
                 _ if setting.kind() == Kind::Bytes => "7 kB",
                 _ => "7",
             };
             let config = from(&[(&setting.variable(), text)]).expect(setting.name);
             for other in &SETTINGS {
                 let is_changed = other.get(&config) != other.get(&plain);
-                let expected = other.name == setting.name && !text.starts_with("16");
+                let expected = other.name == setting.name;
                 assert_eq!(is_changed, expected, "{} by {}", other.name, setting.name);
             }
             assert!(!setting.what.is_empty() && !setting.takes().is_empty());
         }
-        assert_eq!(from(&[("FARROOT_CONNECTIONS_MAX", "3")]).unwrap().connections_initial, 3);
+    }
+
+    #[test]
+    fn connections_begin_together_up_to_sixteen() {
+        let mut config = Config::default();
+        let connections = Setting::named("connections").unwrap();
+        for (most, initial) in [(3, 3), (64, 16), (16, 16)] {
+            connections.set(&mut config, Value::Number(most)).unwrap();
+            let now = (u64::from(config.connections_max), config.connections_initial);
+            assert_eq!(now, (most, initial));
+        }
     }
 
     /// `FARROOT_STORE_FOLDER=''` made the store in the directory in which the program was started;
@@ -701,12 +677,12 @@ mod tests {
             ("FARROOT_MEMORY", "much"),
             ("FARROOT_MEMORY", "0"),
             ("FARROOT_CONNECTIONS", "0"),
-            ("FARROOT_CONNECTIONS_MAX", "1000"),
+            ("FARROOT_CONNECTIONS", "1000"),
             ("FARROOT_SOURCES", "-1"),
             ("FARROOT_CONNECT_TIMEOUT", "0"),
-            ("FARROOT_PATIENCE", "-1"),
-            ("FARROOT_OUTAGE_TIMEOUT", "NaN"),
-            ("FARROOT_SILENCE_TIMEOUT", "1e9"),
+            ("FARROOT_CONNECT_TIMEOUT", "-1"),
+            ("FARROOT_RETRY_TIMEOUT", "NaN"),
+            ("FARROOT_READ_TIMEOUT", "1e9"),
             ("FARROOT_DISCOVERY", "sometimes"),
             ("FARROOT_CHECKSUMS", "sometimes"),
             ("FARROOT_CACHE_MODE", "some"),

@@ -264,8 +264,8 @@ fn the_least_rate_and_the_time_are_settings() {
         let world = World::default();
         let shared = Behaviour { lies: Some(Lie::Drip), ..Behaviour::default() };
         let address = xrootd_that(&world, 1, &shared);
-        let silence_timeout = Duration::from_secs(5);
-        let config = Config { silence_timeout, least_rate: 1, ..Config::default() };
+        let read_timeout = Duration::from_secs(5);
+        let config = Config { read_timeout, least_rate: 1, ..Config::default() };
         let engine = farroot_sim::engine_with(&world, config.clone());
         let slow = tokio::time::timeout(Duration::from_secs(600), bulk::read(&engine, &address));
         assert!(slow.await.is_err(), "a byte a second is what was asked for");

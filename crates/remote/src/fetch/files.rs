@@ -135,9 +135,8 @@ impl FileState {
                 let text = format!(
                     "{came} came{places} within {seconds} s, too few to wait for more{last}"
                 );
-                Error::new(ErrorKind::TimedOut, text).with_advice(
-                    "FARROOT_SILENCE_TIMEOUT and FARROOT_LEAST_RATE say how long and for how many",
-                )
+                Error::new(ErrorKind::TimedOut, text)
+                    .with_advice("FARROOT_READ_TIMEOUT says how long bytes are waited for")
             }
             WantFailure::Source { .. } | WantFailure::NoSource => {
                 return self.failure().unwrap_or_else(none);

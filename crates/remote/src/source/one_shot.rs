@@ -124,8 +124,8 @@ pub async fn checksum(
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<Checksum> {
-    let silence_timeout = config.silence_timeout.max(CHECKSUM_TIMEOUT);
-    let config = Config { silence_timeout, ..config.clone() };
+    let read_timeout = config.read_timeout.max(CHECKSUM_TIMEOUT);
+    let config = Config { read_timeout, ..config.clone() };
     let question = |file| Command::Checksum { request: REQUEST, file, algorithm };
     let (_, events) = ask(file, &config, network, question).await?;
     let checksum = events.into_iter().find_map(|event| match event {
@@ -395,7 +395,7 @@ impl Conversation {
         true
     }
 
-    /// Restarts the silence timeout, for the next answer.
+    /// Restarts the read timeout, for the next answer.
     pub fn renew_patience(&mut self) {
         self.patience.renew();
     }
@@ -477,7 +477,7 @@ impl Network for Counting {
 struct Patience {
     ends: Instant,
     gives_up: Instant,
-    silence_timeout: Duration,
+    read_timeout: Duration,
     least: u64,
     come: Arc<AtomicU64>,
     seen: u64,
@@ -486,26 +486,26 @@ struct Patience {
 impl Patience {
     fn new(config: &Config, come: Arc<AtomicU64>) -> Self {
         let now = Instant::now();
-        let silence_timeout = config.silence_timeout;
-        let least = config.least_rate as f64 * silence_timeout.as_secs_f64();
+        let read_timeout = config.read_timeout;
+        let least = config.least_rate as f64 * read_timeout.as_secs_f64();
         Patience {
-            ends: now + silence_timeout,
-            gives_up: now + silence_timeout.max(QUESTION_TIMEOUT),
-            silence_timeout,
+            ends: now + read_timeout,
+            gives_up: now + read_timeout.max(QUESTION_TIMEOUT),
+            read_timeout,
             least: (least as u64).max(1),
             come,
             seen: 0,
         }
     }
 
-    /// An answer has arrived, and further ones are expected: the silence timeout starts anew.
+    /// An answer has arrived, and further ones are expected: the read timeout starts anew.
     fn renew(&mut self) {
-        self.ends = (Instant::now() + self.silence_timeout).max(self.ends).min(self.gives_up);
+        self.ends = (Instant::now() + self.read_timeout).max(self.ends).min(self.gives_up);
     }
 
     /// The server has requested it.
     fn lengthen(&mut self, time: Duration) {
-        self.ends = (Instant::now() + time + self.silence_timeout).min(self.gives_up);
+        self.ends = (Instant::now() + time + self.read_timeout).min(self.gives_up);
     }
 
     /// It has ended: it begins anew where enough has come.
@@ -516,13 +516,13 @@ impl Patience {
         let come = self.come.load(Ordering::Relaxed);
         if come - self.seen >= self.least && self.ends < self.gives_up {
             self.seen = come;
-            self.ends = (self.ends + self.silence_timeout).min(self.gives_up);
+            self.ends = (self.ends + self.read_timeout).min(self.gives_up);
             return Ok(());
         }
         let text = format!(
             "no answer; {} came within the last {} s",
             count(come - self.seen, "byte"),
-            self.silence_timeout.as_secs_f64()
+            self.read_timeout.as_secs_f64()
         );
         Err(Error::new(ErrorKind::TimedOut, text))
     }

@@ -18,7 +18,7 @@ async fn examine(url: &str) -> Vec<Finding> {
 }
 
 async fn examine_with(url: &str, config: Config) -> Vec<Finding> {
-    let config = Config { silence_timeout: Duration::from_millis(300), ..config };
+    let config = Config { read_timeout: Duration::from_millis(300), ..config };
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Remote::start(config, network).examine(&Address::parse(url).unwrap()).await.0
 }

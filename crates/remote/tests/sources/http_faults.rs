@@ -23,7 +23,7 @@ fn say(status: &str, headers: &[&str], body: &str) -> String {
 }
 
 fn patient(silence: Duration) -> Config {
-    Config { silence_timeout: silence, ..Config::default() }
+    Config { read_timeout: silence, ..Config::default() }
 }
 
 /// Opens a file of a server that gives this answer to everything: its first ten bytes.

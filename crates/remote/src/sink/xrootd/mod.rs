@@ -335,7 +335,7 @@ impl Writing {
 
     /// The connection is lost: connects again, and goes on where it was.
     async fn recover(&mut self, mut why: Error) -> Result<()> {
-        let until = Instant::now() + self.place.outage_timeout();
+        let until = Instant::now() + self.place.retry_timeout();
         let mut tries = 0;
         while why.is_retryable() && Instant::now() < until {
             self.connect();

@@ -66,8 +66,8 @@ impl UploadPlace {
         self.url.to_string()
     }
 
-    pub fn outage_timeout(&self) -> Duration {
-        self.config.outage_timeout
+    pub fn retry_timeout(&self) -> Duration {
+        self.config.retry_timeout
     }
 
     /// A connection to where the file is written.

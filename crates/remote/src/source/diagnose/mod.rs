@@ -203,8 +203,8 @@ async fn converse(
         let begun = Instant::now();
         // Logging in begins with another connection.
         let patience = match step {
-            Step::Login => config.connect_timeout.saturating_add(config.silence_timeout),
-            _ => config.silence_timeout,
+            Step::Login => config.connect_timeout.saturating_add(config.read_timeout),
+            _ => config.read_timeout,
         };
         let outcome = visit.take(step, patience).await;
         let seconds = begun.elapsed().as_secs_f64();

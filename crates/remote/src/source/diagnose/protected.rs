@@ -39,7 +39,7 @@ pub(super) async fn credentials(url: &Address, config: &Config, findings: &mut V
     let begun = Instant::now();
     // The Kerberos library may ask a service of the system.
     let found = tokio::task::spawn_blocking(move || wallet.candidates(SystemTime::now()));
-    let Ok(Ok(candidates)) = timeout(config.silence_timeout, found).await else {
+    let Ok(Ok(candidates)) = timeout(config.read_timeout, found).await else {
         let text = "looking for them takes too long";
         let advice = "does klist answer?";
         let seconds = begun.elapsed().as_secs_f64();
@@ -90,7 +90,7 @@ pub(super) async fn encryption(
     let begun = Instant::now();
     let name = format!("{host}:{port}");
     let seen = timeout(
-        config.connect_timeout.saturating_add(config.silence_timeout),
+        config.connect_timeout.saturating_add(config.read_timeout),
         look(host, port, insecure, config, network),
     );
     let seconds = |begun: Instant| begun.elapsed().as_secs_f64();

@@ -161,8 +161,8 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
     let mut error = Error::new(kind, text).retryable(retryable).busy(is_busy);
     if is_busy {
         error = error.with_advice_for(
-            "--connections (FARROOT_CONNECTIONS_MAX) says how many there are at the most",
-            "farroot.config(connections_max=...) says how many there are at the most",
+            "--connections (FARROOT_CONNECTIONS) says how many there are at the most",
+            "farroot.config(connections=...) says how many there are at the most",
         );
     }
     if let Some(pause) = pause {

@@ -39,7 +39,7 @@ pub struct HttpServer {
     proxies: Proxies,
     pub(super) access: Arc<Access>,
     pub(super) config: Config,
-    pub(super) silence_timeout: Duration,
+    pub(super) read_timeout: Duration,
     pub(super) network: Arc<dyn Network>,
     learnt: Mutex<Learnt>,
 }
@@ -140,7 +140,7 @@ impl HttpServer {
             proxies: config.proxies.clone(),
             access: Arc::new(Access::new(url, config)),
             config: config.clone(),
-            silence_timeout: config.silence_timeout,
+            read_timeout: config.read_timeout,
             network,
             learnt: Mutex::new(Learnt {
                 traits,

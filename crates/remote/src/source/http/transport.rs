@@ -235,7 +235,7 @@ impl Transport {
     /// `TimedOut` after the configured time.
     pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Address) -> Result<T> {
         let mut owed = pin!(owed);
-        let patience = self.server.silence_timeout;
+        let patience = self.server.read_timeout;
         loop {
             let heard = self.heard.load(Ordering::Relaxed);
             let uploaded = self.uploaded_bytes();
@@ -284,9 +284,7 @@ impl Transport {
                 let tls = self.tls_of(proxy).await?;
                 let stream = proxy.connect(&*server.network, tls.as_ref()).await?;
                 return match is_encrypted {
-                    true => {
-                        proxy.tunnel(stream, (&host, port), server.config.silence_timeout).await
-                    }
+                    true => proxy.tunnel(stream, (&host, port), server.config.read_timeout).await,
                     false => Ok(stream),
                 };
             }

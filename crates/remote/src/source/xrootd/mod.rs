@@ -95,7 +95,7 @@ impl XrootdServer {
         let parsed = parts(url)?.clone();
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
-        client.silence_max = config.silence_timeout;
+        client.silence_max = config.read_timeout;
         client.wait_max = config.wait_max();
         client.login_token.clone_from(&parsed.login_token);
         (client.authentication, client.excluded) = opening::methods(&config.wallet, user);

@@ -114,8 +114,8 @@ impl ObjectWriter {
             }
             _ => {}
         }
-        let silence_timeout = config.silence_timeout.max(COMPLETE_TIMEOUT);
-        let patient = Config { silence_timeout, ..config.clone() };
+        let read_timeout = config.read_timeout.max(COMPLETE_TIMEOUT);
+        let patient = Config { read_timeout, ..config.clone() };
         let server = Arc::new(HttpServer::new(url, config, network.clone())?);
         let slow = Arc::new(HttpServer::new(url, &patient, network)?);
         Ok(ObjectWriter { url: url.clone(), server, slow, idle: Mutex::default() })
