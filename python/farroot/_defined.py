@@ -31,7 +31,7 @@ class _Name:
 
 
 def definition(
-    name: str, how: str | Callable[..., Any], as_: Literal["tree", "rntuple"] | None
+    name: str, how: str | Callable[..., Any], form: Literal["tree", "rntuple"] | None
 ) -> Definition:
     """A new column in the form that the engine takes.
 
@@ -50,7 +50,7 @@ def definition(
 
     def compute(arrays: list[Column], entries: int) -> _core.Array:
         try:
-            return _array(value(arrays), entries, as_)
+            return _array(value(arrays), entries, form)
         except Exception as error:
             error.add_note(f"in computing the new column {name}")
             raise
@@ -58,7 +58,7 @@ def definition(
     return name, columns, compute
 
 
-def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> _core.Array:
+def _array(found: Any, entries: int, form: Literal["tree", "rntuple"] | None) -> _core.Array:
     """A computed value as the column to write; a scalar is repeated for all entries."""
     import numpy as np
 
@@ -67,7 +67,7 @@ def _array(found: Any, entries: int, as_: Literal["tree", "rntuple"] | None) -> 
     if isinstance(found, (bool, int, float, np.generic)):
         found = np.full(entries, found)
     layout = to_layout(found)
-    return _core.Array(to_column(layout, type_of(layout, as_ == "rntuple")))
+    return _core.Array(to_column(layout, type_of(layout, form == "rntuple")))
 
 
 def _of_formula(text: str) -> tuple[list[str], _core.Program]:

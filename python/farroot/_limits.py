@@ -45,5 +45,5 @@ GROUP_BYTES = 128 << 20
 DENSE_MAX = 1 << 27
 #: Aliases within each other, as deep as Python's own functions may be; the engine refuses fewer.
 DEPTH_MAX = 100
-#: Bytes of a basket that others may be joined to, as for ``farroot merge --rebasket``.
+#: Bytes of a basket that others may be joined to, as for ``farroot merge --basket-size``.
 BASKET_MIN, BASKET_MAX = 1 << 10, 16 << 20

@@ -276,19 +276,21 @@ def _ranged(
 
 
 @taken
-def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
+def num_entries(paths: Files, **credentials: Unpack[Credentials]) -> Iterator[tuple[str, str, int]]:
     """File, path of the tree in it and number of entries, for each of many files.
 
     The files are opened side by side, and closed when their numbers have been handed out.
 
     Args:
         paths: See ``files`` of :func:`iterate`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`.
 
     Example:
         >>> list(farroot.num_entries(["events.root:Events", "more.root:Events"]))
         [('events.root', 'Events', 4), ('more.root', 'Events', 2)]
     """
-    places = places_of(paths)
+    places = places_of(paths, Access(**credentials))
     return ((table.url, table._object_path, table.num_entries) for table in _opened(places))
 
 

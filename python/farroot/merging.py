@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from . import _core
+from ._credentials import Access
 from ._entries import memory
 from ._limits import BASKET_MAX, BASKET_MIN
 from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .compression import number_and_level
 from .errors import ArgumentTypeError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ._types import Credentials
 
 T = TypeVar("T")
 
@@ -26,26 +30,26 @@ class Merged:
     """A file that others have been merged into.
 
     Attributes:
-        output: Its address.
+        target: Its address.
         size: Its bytes.
-        inputs: How many files it was made of.
+        sources: How many files it was made of.
         tables: Entries of each tree by its path.
         histograms: How many histograms were added up.
         objects: How many other objects there are.
         records: Baskets and pages that were copied as they were stored.
         copied_bytes: Their bytes.
-        notes: The differences between the inputs.
+        notes: The differences between the sources.
         seconds: From the call to the end.
 
     Example:
         >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
-        >>> merged.inputs, merged.objects, merged.notes[0]
+        >>> merged.sources, merged.objects, merged.notes[0]
         (2, 1, 'pt is in 1 of 2 inputs only')
     """
 
-    output: str
+    target: str
     size: int
-    inputs: int
+    sources: int
     tables: dict[str, int]
     histograms: int
     objects: int
@@ -74,55 +78,58 @@ class _Choice:
 
 @taken
 def merge(
-    output: str | os.PathLike[str],
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     overwrite: bool = False,
     append: bool = False,
     only: str | Iterable[str] = (),
     without: str | Iterable[str] = (),
     missing: str = "strict",
-    tables: bool = True,
+    trees: bool = True,
     skip_bad: bool = False,
     reproducible: bool = False,
     recompress: object = _AS_IT_IS,
-    basket: str | int | None = None,
+    basket_size: str | int | None = None,
     progress: Wanted = None,
+    **credentials: Unpack[Credentials],
 ) -> Merged:
     """Merges files, as ``hadd`` does, without decoding their content.
 
-    Baskets of trees are copied as they are stored, in the order of the inputs; histograms are
-    added up; of other objects the first one is kept. The tables of all inputs are checked before
-    anything is copied. Under the output's name there is nothing, or the earlier file, until it is
-    complete.
+    Baskets of trees are copied as they are stored, in the order of the sources; histograms
+    are added up; of other objects the first one is kept. The tables of all sources are checked
+    before anything is copied. Under the target's name there is nothing, or the earlier file, until
+    it is complete.
 
     Args:
-        output: A path or an address.
-        inputs: One or several addresses, which may be globs as for :func:`farroot.iterate`.
+        target: A path or an address.
+        sources: One or several addresses, which may be globs as for :func:`farroot.iterate`.
         overwrite: Whether to replace a file that is there.
-        append: Whether a file that is there is the first input, before the others. It has its old
+        append: Whether a file that is there is the first source, before the others. It has its old
             content until the new one is complete.
         only: Paths of the objects and tables to merge, or of directories with all within them;
             globs, too. Without one, all are merged.
         without: Those to leave out.
-        missing: Branches that not all inputs have are an error (``"strict"``), left out where the
-            first input lacks them (``"filter"``), or filled with zeros, empty texts and empty lists
-            where an input lacks them (``"union"``).
-        tables: Whether to merge trees and RNTuples, too.
-        skip_bad: Whether to leave out inputs that are not there or cannot be read; the notes of
+        missing: Branches that not all sources have are an error (``"strict"``), left out where the
+            first source lacks them (``"filter"``), or filled with zeros, empty texts and empty
+            lists where a source lacks them (``"union"``).
+        trees: Whether to merge trees and RNTuples, too.
+        skip_bad: Whether to leave out sources that are not there or cannot be read; the notes of
             its values name them.
-        reproducible: Whether the same inputs are to give the same bytes, without the time.
+        reproducible: Whether the same sources are to give the same bytes, without the time.
         recompress: A compression, as for :func:`farroot.recreate`, in which baskets and pages are
             compressed anew; None is none. They stay as they are if it is not given.
-        basket: Bytes before compression, as a number or ``"256 KB"``, from 1 KB to 16 MB. Smaller
-            baskets of a branch are joined up to so many.
+        basket_size: Bytes before compression, as a number or ``"256 KB"``, from 1 KB to 16 MB.
+            Smaller baskets of a branch are joined up to so many.
         progress: As for :meth:`Tree.arrays`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`, for the sources and for a target on a server.
 
     Raises:
-        UnsupportedError: an input's tree or histogram does not fit the first one; the error names
+        UnsupportedError: a source's tree or histogram does not fit the first one; the error names
             both the file and the branch.
-        InvalidArgumentError: the output is there already, or is one of the inputs.
-        KeyInFileError: no input has an object of ``only``.
+        InvalidArgumentError: the target is there already, or is one of the sources.
+        KeyInFileError: no source has an object of ``only``.
 
     Example:
         >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
@@ -131,20 +138,22 @@ def merge(
     """
     if missing not in ("strict", "filter", "union"):
         raise InvalidArgumentError(f'missing={missing!r}: it is "strict", "filter" or "union"')
-    several = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    names = [os.fspath(each) for each in several]
+    several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    access = Access(**credentials)
+    names = [access.added_to(os.fspath(each)) for each in several]
+    where = access.added_to(os.fspath(target))
     now = _core.Merging()
     anew = None if recompress is _AS_IT_IS else number_and_level(recompress)
-    bytes_ = None if basket is None else memory(basket)
+    bytes_ = None if basket_size is None else memory(basket_size)
     if bytes_ is not None and not BASKET_MIN <= bytes_ <= BASKET_MAX:
-        raise InvalidArgumentError(f"basket={basket!r}: it is from 1 KB to 16 MB")
+        raise InvalidArgumentError(f"basket_size={basket_size!r}: it is from 1 KB to 16 MB")
     choice = _Choice(
-        *(overwrite, append, _texts(only, "only"), _texts(without, "without"), missing, tables),
+        *(overwrite, append, _texts(only, "only"), _texts(without, "without"), missing, trees),
         *(skip_bad, reproducible, anew, bytes_),
     )
 
     def merged() -> Merged:
-        done = _core.merge(os.fspath(output), names, choice, now)
+        done = _core.merge(where, names, choice, now)
         address, size, count, entries, *rest = done
         return Merged(address, size, count, dict(entries), *rest)
 

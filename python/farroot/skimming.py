@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from . import _core
+from ._credentials import Access
 from ._defined import Definition, definition
 from ._places import places_of
 from ._progress import Wanted
@@ -17,6 +18,7 @@ from .errors import InvalidArgumentError
 from .merging import told
 
 if TYPE_CHECKING:
+    from ._types import Credentials
     from .dataset import Files
 
 
@@ -25,27 +27,27 @@ class Skimmed:
     """The file of a skim.
 
     Attributes:
-        output: Its address.
+        target: Its address.
         size: Its bytes.
         table: The path of the tree or RNTuple in it.
-        inputs: Of each input its address, its entries, and how many of them were kept.
+        sources: Of each source its address, its entries, and how many of them were kept.
         is_copied: Whether all baskets or pages were copied as they were stored.
-        clusters: How many clusters of the inputs were copied as they were stored, how many gave
+        clusters: How many clusters of the sources were copied as they were stored, how many gave
             some of their entries, and how many were left out; None if all columns were encoded
             anew.
-        notes: The differences between the inputs.
+        notes: The differences between the sources.
         seconds: From the call to the end.
 
     Example:
         >>> skimmed = farroot.skim("events.root:Events", "muons.root", cut="nMuon > 0")
-        >>> skimmed.entries, skimmed.inputs
+        >>> skimmed.entries, skimmed.sources
         (3, [('events.root', 4, 3)])
     """
 
-    output: str
+    target: str
     size: int
     table: str
-    inputs: list[tuple[str, int, int]]
+    sources: list[tuple[str, int, int]]
     is_copied: bool
     clusters: tuple[int, int, int] | None
     notes: list[str]
@@ -54,7 +56,7 @@ class Skimmed:
     @property
     def entries(self) -> int:
         """How many entries were kept."""
-        return sum(kept for _, _, kept in self.inputs)
+        return sum(kept for _, _, kept in self.sources)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class _Choice:
     columns: list[str]
     cut: str | None
     define: list[Definition]
-    #: "tree", "rntuple", or None: as the first input.
+    #: "tree", "rntuple", or None: as the first source.
     format: str | None
     keep_rest: bool
     overwrite: bool
@@ -80,13 +82,14 @@ def skim(
     columns: str | Iterable[str] | None = None,
     cut: str | None = None,
     *,
-    as_: Literal["tree", "rntuple"] | None = None,
+    format: Literal["tree", "rntuple"] | None = None,  # noqa: A002
     define: Mapping[str, str | Callable[..., Any]] | None = None,
     keep_rest: bool = False,
     compression: object = 505,
     overwrite: bool = False,
     reproducible: bool = False,
     progress: Wanted = None,
+    **credentials: Unpack[Credentials],
 ) -> Skimmed:
     """Writes some columns and entries of trees or RNTuples to a new file.
 
@@ -113,7 +116,7 @@ def skim(
             parameters without a default name its columns, which need not be kept. The function is
             called with them as Awkward arrays of the same entries, and returns one value an entry,
             as a NumPy or Awkward array or a list. Later definitions may use earlier ones.
-        as_: The kind of table to write, ``"tree"`` or ``"rntuple"``; that of the first source if
+        format: The kind of table to write, ``"tree"`` or ``"rntuple"``; that of the first source if
             None.
         keep_rest: Whether to keep other tables and objects, merged; only where columns are copied.
         compression: Of baskets and pages that are compressed anew, as for
@@ -121,11 +124,13 @@ def skim(
         overwrite: Whether to replace a file that is there.
         reproducible: Whether the same sources are to give the same bytes, without the time.
         progress: As for :meth:`Tree.arrays`.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`, for the sources and for a target on a server.
 
     Raises:
         InvalidArgumentError: the target exists already, or has been made meanwhile; a formula
             cannot be parsed, or a new column has the name of another one, or not exactly one value
-            an entry; ``as_`` or ``keep_rest`` with a Parquet file, or one at an address.
+            an entry; ``format`` or ``keep_rest`` with a Parquet file, or one at an address.
         NotInstalledError: a Parquet file without pyarrow.
         NotFoundError: no such file.
         KeyInFileError: no such tree or column in the first source.
@@ -138,14 +143,15 @@ def skim(
         >>> farroot.open("few.root:Events").arrays("event").tolist()
         [{'event': 1}, {'event': 3}]
     """
-    if as_ not in (None, "tree", "rntuple"):
-        raise InvalidArgumentError(f'as_={as_!r}: it is "tree", "rntuple" or None')
-    places = [place.located() for place in places_of(sources, each_matches=True)]
+    if format not in (None, "tree", "rntuple"):
+        raise InvalidArgumentError(f'format={format!r}: it is "tree", "rntuple" or None')
+    access = Access(**credentials)
+    places = [place.located() for place in places_of(sources, access, each_matches=True)]
     names = [columns] if isinstance(columns, str) else list(columns or ())
     if columns is not None and not names:
         raise InvalidArgumentError("columns=[]: no column is left")
     chosen = number_and_level(compression)
-    new = [definition(name, how, as_) for name, how in (define or {}).items()]
-    choice = _Choice(names, cut, new, as_, keep_rest, overwrite, reproducible, chosen)
-    now, to = _core.Merging(), os.fspath(target)
+    new = [definition(name, how, format) for name, how in (define or {}).items()]
+    choice = _Choice(names, cut, new, format, keep_rest, overwrite, reproducible, chosen)
+    now, to = _core.Merging(), access.added_to(os.fspath(target))
     return told(progress, now, lambda: Skimmed(*_core.skim(places, to, choice, now)))

@@ -292,21 +292,21 @@ def _redirected(number: int, file: Any) -> Iterator[None]:
 
 def by_skim(case: Case, **options: Any) -> Values:
     words = _new_columns(case)
-    _need(case.expected is None or _can_be_written(case, options.get("as_")))
+    _need(case.expected is None or _can_be_written(case, options.get("format")))
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/o.root"
         farroot.skim(case.files, out, _stored(case), case.cut, define=words, **options)
         return _named_again(farroot.open(out)[case.table.within].arrays(), words, case)
 
 
-def _can_be_written(case: Case, as_: str | None) -> bool:
+def _can_be_written(case: Case, form: str | None) -> bool:
     """Whether such a table can have these columns: fields have no dots, branches no records."""
-    if as_ == "rntuple":
+    if form == "rntuple":
         return not any(letter in name for name in case.columns for letter in ". /[")
     types = [
         str(case.table.columns[name].type) for name in case.columns if name in case.table.columns
     ]
-    return as_ is None or not any(sign in each for each in types for sign in "?{(")
+    return form is None or not any(sign in each for each in types for sign in "?{(")
 
 
 def by_skim_command(case: Case) -> Values:
@@ -437,8 +437,8 @@ ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "cat --json of a server": by_far_cat,
     "cat --parquet": by_cat_parquet,
     "skim": by_skim,
-    "skim to RNTuple": functools.partial(by_skim, as_="rntuple"),
-    "skim to tree": functools.partial(by_skim, as_="tree"),
+    "skim to RNTuple": functools.partial(by_skim, format="rntuple"),
+    "skim to tree": functools.partial(by_skim, format="tree"),
     "skim to Parquet": by_skim_to_parquet,
     "farroot skim": by_skim_command,
     "merge": by_merge,

@@ -31,14 +31,16 @@ def wanted() -> Any:
     return read
 
 
-@pytest.mark.parametrize("as_", [None, "tree", "rntuple"])
+@pytest.mark.parametrize("form", [None, "tree", "rntuple"])
 def test_skims_know_aliases(
-    tmp_path: Path, wanted: Any, as_: Literal["tree", "rntuple"] | None
+    tmp_path: Path, wanted: Any, form: Literal["tree", "rntuple"] | None
 ) -> None:
     target = tmp_path / "skimmed.root"
     columns = ["number", "twice"]
     define = {"thrice": "twice + number", "more": "thrice + twice"}
-    farroot.skim(f"{FILE}:events", target, columns, f"({CUT}) & (more > 0)", define=define, as_=as_)
+    farroot.skim(
+        f"{FILE}:events", target, columns, f"({CUT}) & (more > 0)", define=define, format=form
+    )
     skimmed = farroot.open(f"{target}:events").arrays()
     assert skimmed.number.to_list() == wanted.number.to_list()
     assert skimmed.twice.to_list() == wanted.twice.to_list()
@@ -53,18 +55,18 @@ def test_a_new_column_hides_an_alias(tmp_path: Path) -> None:
     assert set(farroot.open(f"{target}:events")["twice"].array().to_list()) == {7}
 
 
-@pytest.mark.parametrize("as_", [None, "rntuple", "parquet"])
-def test_skims_take_formulas_as_columns(tmp_path: Path, as_: Any) -> None:
+@pytest.mark.parametrize("form", [None, "rntuple", "parquet"])
+def test_skims_take_formulas_as_columns(tmp_path: Path, form: Any) -> None:
     """Skims took names of branches only, where ``arrays`` takes aliases and formulas, too."""
     columns = ["number", "twice", "number*number", "twice+1", "co*nt"]
     read = farroot.open(f"{FILE}:events").arrays(columns, CUT)
-    if as_ == "parquet":
+    if form == "parquet":
         target = tmp_path / "skimmed.parquet"
         farroot.skim(f"{FILE}:events", target, columns, CUT)
         skimmed = ak.from_parquet(target)
     else:
         target = tmp_path / "skimmed.root"
-        farroot.skim(f"{FILE}:events", target, columns, CUT, as_=as_)
+        farroot.skim(f"{FILE}:events", target, columns, CUT, format=form)
         with farroot.open(f"{target}:events") as table:
             skimmed = {name: table[name].array() for name in table.keys()}  # noqa: SIM118
     for name in read.fields:

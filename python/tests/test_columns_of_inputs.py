@@ -43,7 +43,7 @@ def test_skims_find_columns_by_name(
     b = file_of(tmp_path / "b.root", swapped, rntuple=rntuple)
     c = file_of(tmp_path / "c.root", {"x": one["x"], "z": one["y"]}, rntuple=rntuple)
     if converted:
-        options = {**options, "as_": "tree" if rntuple else "rntuple"}
+        options = {**options, "format": "tree" if rntuple else "rntuple"}
     output = tmp_path / "o.root"
     farroot.skim([f"{a}:t", f"{b}:t"], output, **options)
     table = farroot.open(output)["t"]
@@ -92,7 +92,7 @@ def test_skims_and_merges_do_not_convert_what_is_copied(tmp_path: Path) -> None:
     for run in (
         lambda: farroot.merge(tmp_path / "o.root", [a, b]),
         lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.root"),
-        lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.root", as_="rntuple"),
+        lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.root", format="rntuple"),
         lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.parquet"),
     ):
         with pytest.raises(farroot.UnsupportedError, match="x") as caught:
@@ -101,7 +101,7 @@ def test_skims_and_merges_do_not_convert_what_is_copied(tmp_path: Path) -> None:
     assert not (tmp_path / "o.root").exists()
     assert not (tmp_path / "o.parquet").exists()
     # Where the first type holds all entries, the encoded values are exact.
-    farroot.skim([f"{b}:t", f"{a}:t"], tmp_path / "o.root", as_="rntuple")
+    farroot.skim([f"{b}:t", f"{a}:t"], tmp_path / "o.root", format="rntuple")
     assert farroot.open(tmp_path / "o.root")["t"]["x"].array().tolist() == [0, 1, 2, 0, 1, 2]
 
 
@@ -111,7 +111,12 @@ def test_patterns_that_match_nothing(tmp_path: Path, columns: Any, rntuple: bool
     """Regression: a typing error in a pattern gave a tree without branches."""
     one = {"run": np.arange(3), "Muon_pt": np.arange(3.0)}
     path = file_of(tmp_path / "a.root", one, rntuple=rntuple)
-    choices: list[dict[str, Any]] = [{}, {"cut": "run > 1"}, {"as_": "rntuple"}, {"as_": "tree"}]
+    choices: list[dict[str, Any]] = [
+        {},
+        {"cut": "run > 1"},
+        {"format": "rntuple"},
+        {"format": "tree"},
+    ]
     for options in choices:
         with pytest.raises(farroot.KeyInFileError, match="matches the pattern"):
             farroot.skim(f"{path}:t", tmp_path / "o.root", columns, **options)

@@ -73,7 +73,7 @@ def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
     output = tmp_path / "all.root"
     farroot.merge(output, inputs)
     expected, before = contents(output), farroot.open(output)["t"]
-    farroot.merge(output, inputs, basket="64 KB", overwrite=True, **anew)
+    farroot.merge(output, inputs, basket_size="64 KB", overwrite=True, **anew)
     assert contents(output) == expected
     after = farroot.open(output)["t"]
     assert all(branch.num_baskets >= 10 for branch in before.branches)
@@ -82,7 +82,7 @@ def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
         part = after["list"].array(entry_start=start, entry_stop=stop)
         assert ak.to_list(part) == expected[2][start:stop]  # type: ignore[index]
     with pytest.raises(farroot.InvalidArgumentError, match="1 KB to 16 MB"):
-        farroot.merge(output, inputs, basket=10, overwrite=True)
+        farroot.merge(output, inputs, basket_size=10, overwrite=True)
 
 
 def test_joined_with_what_is_filled(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_joined_with_what_is_filled(tmp_path: Path) -> None:
     with farroot.recreate(few) as file:
         file.mktree("t", {"number": np.arange(10)})
     output = tmp_path / "all.root"
-    farroot.merge(output, [few, more, few], missing="union", basket="1 MB")
+    farroot.merge(output, [few, more, few], missing="union", basket_size="1 MB")
     tree = farroot.open(output)["t"]
     lists = ak.to_list(farroot.open(more)["t"]["list"].array())
     assert ak.to_list(tree["list"].array()) == [[]] * 10 + lists + [[]] * 10
@@ -119,7 +119,7 @@ def test_root_reads_what_was_joined(tmp_path: Path) -> None:
     ways: dict[str, dict[str, Any]] = {
         "as they are": {},
         "anew": {"recompress": 505},
-        "joined": {"basket": "32 KB"},
+        "joined": {"basket_size": "32 KB"},
     }
     for name, how in ways.items():
         output = tmp_path / f"{name}.root"
@@ -140,6 +140,6 @@ def test_a_basket_with_other_entries_than_its_tree_says(tmp_path: Path, more: in
     content[at : at + 4] = (entries + more).to_bytes(4, "big")
     path.write_bytes(content)
     with pytest.raises(farroot.CorruptError) as raised:
-        farroot.merge(output, [path], basket="64 KB")
+        farroot.merge(output, [path], basket_size="64 KB")
     assert f"{entries + more} entries, where its tree has {entries}" in str(raised.value)
     assert not output.exists()

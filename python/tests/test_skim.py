@@ -48,7 +48,7 @@ def test_what_is_kept_beside_the_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["tree", "rntuple"])
 def test_a_cut_keeps_what_passes(tmp_path: Path, kind: str) -> None:
     report = skimmed(*inputs(tmp_path, kind), tmp_path / "out.root", "--cut", "(n > 7) & (n < 22)")
-    assert [entries for _, *entries in report["inputs"]] == [[10, 2], [10, 10], [10, 2]]
+    assert [entries for _, *entries in report["sources"]] == [[10, 2], [10, 10], [10, 2]]
     assert not report["is_copied"]
     with uproot.open(tmp_path / "out.root") as file:
         assert file["t"].arrays()["n"].tolist() == list(range(8, 22))
@@ -56,7 +56,7 @@ def test_a_cut_keeps_what_passes(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_tree_becomes_an_rntuple(tmp_path: Path) -> None:
-    skimmed(*inputs(tmp_path), tmp_path / "out.root", "--rntuple")
+    skimmed(*inputs(tmp_path), tmp_path / "out.root", "--format", "rntuple")
     with uproot.open(tmp_path / "out.root") as file:
         assert file["t"].classname == "ROOT::RNTuple"
         assert file["t"].arrays()["n"].tolist() == list(range(30))
@@ -75,7 +75,7 @@ def test_sources_as_iterate_takes_them(tmp_path: Path) -> None:
         output.parent.mkdir()
         skimmed = farroot.skim(sources, output, cut="n > 7", reproducible=True)
         assert (skimmed.entries, skimmed.table, skimmed.is_copied) == (22, "t", False)
-        assert [kept for _, *kept in skimmed.inputs] == [[10, 2], [10, 10], [10, 10]]
+        assert [kept for _, *kept in skimmed.sources] == [[10, 2], [10, 10], [10, 10]]
         assert output.read_bytes() == (tmp_path / "0" / "out.root").read_bytes()
         assert farroot.open(output)["t"].arrays()["n"].tolist() == list(range(8, 30))
 
@@ -85,7 +85,7 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
     output = tmp_path / "out.root"
     told: list[Any] = []
     skimmed = farroot.skim(
-        f"{one}:t", output, ["n", "mo*"], as_="rntuple", compression=None, progress=told.append
+        f"{one}:t", output, ["n", "mo*"], format="rntuple", compression=None, progress=told.append
     )
     assert skimmed.entries == 10
     assert told
@@ -97,7 +97,7 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
     assert farroot.skim(f"{one}:t", output, "x", keep_rest=True, overwrite=True).is_copied
     assert farroot.open(output).keys(cycle=False) == ["below", "below/h", "t"]
     cases: list[dict[str, Any]] = [
-        {"as_": "csv"},
+        {"format": "csv"},
         {"columns": []},
         {"cut": "n >"},
         {"compression": 999},
@@ -108,16 +108,16 @@ def test_what_a_caller_may_choose(tmp_path: Path) -> None:
     assert not (tmp_path / "none.root").exists()
 
 
-@pytest.mark.parametrize("as_", ["tree", "rntuple"])
+@pytest.mark.parametrize("form", ["tree", "rntuple"])
 @pytest.mark.parametrize("kind", ["tree", "rntuple"])
-def test_a_table_without_entries_has_its_columns(tmp_path: Path, kind: str, as_: Any) -> None:
+def test_a_table_without_entries_has_its_columns(tmp_path: Path, kind: str, form: Any) -> None:
     """When it was encoded anew, the output had no table."""
     path, output = tmp_path / "in.root", tmp_path / "out.root"
     with farroot.recreate(path) as file:
         make = file.mktree if kind == "tree" else file.mkrntuple
         make("t", {"n": np.zeros(0, "i4"), "x": np.zeros(0)})
-    skimmed = farroot.skim({path: "t"}, output, as_=as_)
-    assert (skimmed.entries, skimmed.is_copied) == (0, kind == as_)
+    skimmed = farroot.skim({path: "t"}, output, format=form)
+    assert (skimmed.entries, skimmed.is_copied) == (0, kind == form)
     assert farroot.open(output)["t"].keys() == ["n", "x"]
 
 

@@ -25,7 +25,7 @@ def test_every_kind_of_branch(tmp_path: Path, jagged: str, cut: str) -> None:
     output = tmp_path / "out.root"
     skimmed = farroot.skim([f"{one}:Events", f"{one}:Events"], output, cut=cut)
     mask = eval(cut, {name: COLUMNS[name][0] for name in ("number", "HLT_bit")})
-    assert skimmed.inputs == [(str(one), ENTRIES, int(mask.sum()))] * 2
+    assert skimmed.sources == [(str(one), ENTRIES, int(mask.sum()))] * 2
     for reader in (farroot, uproot):
         tree = reader.open(output)["Events"]
         assert tree.num_entries == 2 * mask.sum()

@@ -69,7 +69,7 @@ def test_every_kind_of_field(source: Path, tmp_path: Path, cut: str) -> None:
     skimmed = farroot.skim([f"{source}:Events"] * 2, output, cut=cut)
     mask = mask_of(cut)
     kept = int(ak.sum(mask))
-    assert skimmed.inputs == [(str(source), CLUSTERS * ENTRIES, kept)] * 2
+    assert skimmed.sources == [(str(source), CLUSTERS * ENTRIES, kept)] * 2
     assert skimmed.clusters == tuple(2 * count for count in CUTS[cut])
     checked(output)
     for reader in (farroot, uproot):

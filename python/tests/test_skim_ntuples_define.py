@@ -119,7 +119,7 @@ def test_values_are_those_of_the_decoded_way(sources: list[Path], tmp_path: Path
     same, tree = tmp_path / "same.root", tmp_path / "tree.root"
     define = {name: DEFINED[name] for name in ("sum", "scaled", "text")}
     farroot.skim(inputs, same, cut=cut, define=define)
-    farroot.skim(inputs, tree, cut=cut, define=define, as_="tree")
+    farroot.skim(inputs, tree, cut=cut, define=define, format="tree")
     tables = [farroot.open(output)["t"] for output in (same, tree)]
     for name in ("n", "x", "jets", "word", *define):
         one, other = (ak.to_list(table[name].array()) for table in tables)

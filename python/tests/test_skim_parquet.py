@@ -38,7 +38,7 @@ def test_what_passes_of_several_files(tmp_path: Path, kind: str) -> None:
     paths, output = inputs(tmp_path, kind), tmp_path / "out.parquet"
     cut, sources = "(n > 7) & (n < 22)", [f"{path}:t" for path in paths]
     skimmed = farroot.skim(sources, output, ["x", "n"], cut, define={"twice": "2 * n"})
-    assert skimmed.inputs == [
+    assert skimmed.sources == [
         (str(paths[0]), 10, 2),
         (str(paths[1]), 10, 10),
         (str(paths[2]), 10, 2),
@@ -138,7 +138,7 @@ def test_of_two_threads_that_skim_to_one_target_the_second_is_refused(
 @pytest.mark.parametrize(
     ("target", "how"),
     [
-        ("out.parquet", {"as_": "rntuple"}),
+        ("out.parquet", {"format": "rntuple"}),
         ("out.parquet", {"keep_rest": True}),
         ("root://localhost:1//out.parquet", {}),
     ],
@@ -147,7 +147,7 @@ def test_what_a_parquet_file_cannot_be(tmp_path: Path, target: str, how: dict[st
     place = target if "://" in target else str(tmp_path / target)
     with pytest.raises(farroot.InvalidArgumentError, match="Parquet"):
         farroot.skim(FIELDS, place, "i32", **how)
-    flags = ["--rntuple" if how.get("as_") else "--keep-rest"] if how else []
+    flags = (["--format", "rntuple"] if how.get("format") else ["--keep-rest"]) if how else []
     done = by_shell(FIELDS, place, "-c", "i32", *flags)
     assert (done.returncode, "Parquet" in done.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []

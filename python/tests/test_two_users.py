@@ -171,7 +171,7 @@ WRITERS: dict[str, list[str] | str] = {
     "cp --update": ["cp", "--update", "SOURCE", "TARGET"],
     "merge": ["merge", "-f", "TARGET", "SOURCE", "SOURCE"],
     "skim": ["skim", "-f", "SOURCE:t", "TARGET"],
-    "skim --rntuple": ["skim", "-f", "--rntuple", "SOURCE:t", "TARGET"],
+    "skim to RNTuple": ["skim", "-f", "--format", "rntuple", "SOURCE:t", "TARGET"],
     "skim to Parquet": ["skim", "-f", "SOURCE:t", "TARGET.parquet"],
     "cat --parquet": ["cat", "SOURCE:t", "--parquet", "TARGET"],
     "map --svg": ["map", "SOURCE:t", "--svg", "TARGET"],

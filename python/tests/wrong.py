@@ -199,8 +199,6 @@ def valid(path: Path, folder: Path) -> dict[str, Any]:
         "paths": f"{path}:t",
         "path": path,
         "sources": f"{path}:t",
-        "inputs": [path],
-        "output": folder / "output.root",
         "target": folder / "target.root",
         "where": "x",
         "name": "x",
@@ -231,7 +229,9 @@ def calls(subjects: Subjects, folder: Path) -> Iterator[Call]:
     for name in sorted(dir(farroot)):
         function = getattr(farroot, name)
         if inspect.isfunction(function) and name not in _NOT_CALLED:
-            yield from _calls_of(name, function, right)
+            # A merge is of files, without the name of a tree.
+            own = {"sources": [subjects.path]} if name == "merge" else {}
+            yield from _calls_of(name, function, {**right, **own})
     for kind, one in subjects.objects.items():
         names = [name for name in dir(type(one)) if not name.startswith("_")]
         names += [name for name in _SPECIAL if name in dir(type(one))]

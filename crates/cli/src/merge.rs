@@ -1,4 +1,4 @@
-//! `farroot merge OUT IN...`: several files as one.
+//! `farroot merge TARGET SOURCE...`: several files as one.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -15,23 +15,22 @@ use crate::reading::with_engine;
 
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
-/// Tables of all inputs are checked before anything is written. Trees' entries are in the order of
-/// the inputs. Flags of hadd (-f, -a, -k, -T, -v, -n, -j, -ff, -fk, -f505) are
-/// understood; -f505 is
+/// Tables of all sources are checked before anything is written. Trees' entries are in the order of
+/// the sources. Flags of hadd (-f, -a, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
 /// --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
-#[command(override_usage = "farroot merge [OPTIONS] OUT IN...")]
+#[command(override_usage = "farroot merge [OPTIONS] TARGET SOURCE...")]
 pub struct MergeArguments {
     /// The new file: a path or a URL
-    #[arg(value_name = "OUT")]
-    output: String,
+    #[arg(value_name = "TARGET")]
+    target: String,
     /// URLs (root://, http://), paths or patterns, in the order that their entries are to have
-    #[arg(required = true, value_name = "IN")]
-    inputs: Vec<String>,
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<String>,
     /// Replace an existing file
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
-    /// Append to OUT, if it exists: its content comes before that of the inputs
+    /// Append to TARGET, if it exists: its content comes before that of the sources
     #[arg(short, long)]
     append: bool,
     /// Merge only this object, or all in this directory; may be a glob, and given several times
@@ -40,8 +39,8 @@ pub struct MergeArguments {
     /// Leave this object out, or all in this directory; may be a glob, and given several times
     #[arg(long, value_name = "PATH")]
     without: Vec<String>,
-    /// Branches that not all inputs have: an error, left out where the first input lacks them
-    /// (filter), or filled with zeros and empty lists where an input lacks them (union)
+    /// Branches that not all sources have: an error, left out where the first source lacks them
+    /// (filter), or filled with zeros and empty lists where a source lacks them (union)
     #[arg(long, value_enum, default_value_t = MissingBranches::Strict)]
     missing: MissingBranches,
     /// Compress baskets and pages anew: zlib, lzma, lz4 or zstd with ROOT's level, as zstd:5, or
@@ -50,14 +49,14 @@ pub struct MergeArguments {
     recompress: Option<Compression>,
     /// Join the baskets of trees up to so many bytes before compression, as 256KB
     #[arg(long, value_name = "BYTES", value_parser = basket_bytes)]
-    rebasket: Option<u64>,
+    basket_size: Option<u64>,
     /// Leave trees and RNTuples out
     #[arg(short = 'T', long)]
     no_trees: bool,
-    /// The same inputs give the same bytes, without the time of writing
+    /// The same sources give the same bytes, without the time of writing
     #[arg(long)]
     reproducible: bool,
-    /// Leave out inputs that are not there or cannot be read, with a warning
+    /// Leave out sources that are not there or cannot be read, with a warning
     #[arg(short = 'k', long)]
     skip_bad: bool,
     /// For scripts written for hadd (files open at a time): changes nothing
@@ -85,7 +84,10 @@ enum MissingBranches {
 }
 
 /// A compression: an algorithm and ROOT's level, or ROOT's number for both.
-fn compression(said: &str) -> Result<Compression, String> {
+///
+/// # Errors
+/// An error for the terminal.
+pub fn compression(said: &str) -> Result<Compression, String> {
     let wrong = || format!("{said}: it is as zstd:5, or ROOT's number, as 505");
     let number = match said.split_once(':') {
         None => said.parse().map_err(|_| wrong())?,
@@ -152,7 +154,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
         },
         compression: arguments.recompress.unwrap_or(MergeOptions::default().compression),
         recompress: arguments.recompress,
-        basket_bytes: arguments.rebasket,
+        basket_bytes: arguments.basket_size,
         without_tables: arguments.no_trees,
         skip_bad: arguments.skip_bad,
         reproducible: arguments.reproducible,
@@ -161,15 +163,14 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
         let bar = bar();
         let show = |now: MergeProgress| {
             if now.read < now.inputs {
-                bar.set_message(format!("{} of {} inputs read ", now.read, now.inputs));
+                bar.set_message(format!("{} of {} sources read ", now.read, now.inputs));
             } else {
                 bar.set_message("");
             }
             bar.set_length(now.total_bytes);
             bar.set_position(now.copied_bytes);
         };
-        let inputs = &arguments.inputs;
-        let report = engine.merge(&arguments.output, inputs, &options, &show).await;
+        let report = engine.merge(&arguments.target, &arguments.sources, &options, &show).await;
         bar.finish_and_clear();
         arguments.account(&report?)?;
         if arguments.report {
@@ -194,7 +195,7 @@ impl MergeArguments {
                 .map(|(path, entries)| (path.clone(), json!(entries)))
                 .collect();
             let line = json!({
-                "output": report.written.address, "size": bytes, "inputs": report.inputs,
+                "target": report.written.address, "size": bytes, "sources": report.inputs,
                 "tables": tables, "histograms": report.histograms, "objects": report.objects,
                 "records": report.records, "copied_bytes": report.copied_bytes,
                 "notes": report.notes, "seconds": seconds,

@@ -1,17 +1,17 @@
-//! `farroot skim SRC... DST`: some columns and entries of tables as a new file.
+//! `farroot skim SOURCE... TARGET`: some columns and entries of tables as a new file.
 
 use std::io::{self, Write};
 
 use clap::Args;
 use engine::{
-    ClusterCounts, Cut, Definition, MergeProgress, ParquetLibrary, SkimOptions, SkimReport,
-    TableFormat, TableLocation,
+    ClusterCounts, Compression, Cut, Definition, MergeProgress, ParquetLibrary, SkimOptions,
+    SkimReport, TableFormat, TableLocation,
 };
 use remote::address::split_object;
 use remote::report::size;
 use serde_json::json;
 
-use crate::merge::bar;
+use crate::merge::{bar, compression};
 use crate::outcome::Outcome;
 use crate::reading::{Several, names_of, several, with_engine};
 
@@ -20,13 +20,13 @@ use crate::reading::{Several, names_of, several, with_engine};
 /// Baskets of trees and pages of RNTuples are copied as they are stored. With a cut the other
 /// columns are fetched only where entries pass (of the first remote tree, up to 4 MiB before that
 /// is known); out of baskets, or clusters of RNTuples, of which not all do, entries are taken and
-/// compressed anew. Where DST ends with .parquet, a Parquet file is written on this machine.
+/// compressed anew. Where TARGET ends with .parquet, a Parquet file is written on this machine.
 #[derive(Debug, Args)]
-#[command(override_usage = "farroot skim [OPTIONS] SRC... DST")]
+#[command(override_usage = "farroot skim [OPTIONS] SOURCE... TARGET")]
 pub struct SkimArguments {
     /// FILE:TREE, with URLs, paths or patterns as FILE, in the order that entries are to have; the
     /// tree may be left out where there is only one. Last the new file
-    #[arg(required = true, num_args = 2.., value_name = "SRC... DST")]
+    #[arg(required = true, num_args = 2.., value_name = "SOURCE... TARGET")]
     places: Vec<String>,
     /// Columns: names, paths, globs such as 'Jet_*', aliases of the file and formulas such as
     /// 'MET_pt / 2', separated by commas; --define gives a formula another name
@@ -39,19 +39,20 @@ pub struct SkimArguments {
     /// formulas and the cut may name it
     #[arg(long, value_name = "NAME=FORMULA", value_parser = definition)]
     define: Vec<(String, String)>,
-    /// Write an RNTuple
-    #[arg(long, conflicts_with = "tree")]
-    rntuple: bool,
-    /// Write a tree
-    #[arg(long)]
-    tree: bool,
+    /// The kind of table to write, if not that of the first source
+    #[arg(long, value_enum)]
+    format: Option<SkimFormat>,
+    /// Of baskets and pages that are compressed anew: zlib, lzma, lz4 or zstd with ROOT's level, as
+    /// zstd:5, or its number, as 505; 0 does not compress
+    #[arg(long, value_name = "ALGORITHM:LEVEL", value_parser = compression)]
+    compression: Option<Compression>,
     /// Keep other tables and objects, merged; not where columns are encoded anew
     #[arg(long)]
     keep_rest: bool,
     /// Replace an existing file
     #[arg(short, long)]
     force: bool,
-    /// The same inputs give the same bytes, without the time of writing
+    /// The same sources give the same bytes, without the time of writing
     #[arg(long)]
     reproducible: bool,
     /// For programs, one line of JSON
@@ -60,6 +61,13 @@ pub struct SkimArguments {
     /// Say at the end, on standard error, where the time went
     #[arg(long)]
     report: bool,
+}
+
+/// A kind of table in a ROOT file.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum SkimFormat {
+    Tree,
+    Rntuple,
 }
 
 /// A new column's name and formula.
@@ -74,8 +82,8 @@ fn definition(text: &str) -> Result<(String, String), String> {
 
 /// Skims, with a bar on a terminal.
 pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
-    let Some((output, sources)) = arguments.places.split_last() else {
-        return Err("where to? skim SRC... DST".to_owned().into());
+    let Some((target, sources)) = arguments.places.split_last() else {
+        return Err("where to? skim SOURCE... TARGET".to_owned().into());
     };
     let options = SkimOptions {
         columns: names_of(&arguments.columns),
@@ -85,15 +93,15 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
             .iter()
             .map(|(name, formula)| Definition::parse(name, formula))
             .collect::<Result<_, _>>()?,
-        format: match (arguments.tree, arguments.rntuple) {
-            (true, _) => TableFormat::Tree,
-            (_, true) => TableFormat::RNTuple,
-            _ => TableFormat::Same,
+        format: match arguments.format {
+            Some(SkimFormat::Tree) => TableFormat::Tree,
+            Some(SkimFormat::Rntuple) => TableFormat::RNTuple,
+            None => TableFormat::Same,
         },
+        compression: arguments.compression.unwrap_or(SkimOptions::default().compression),
         keep_rest: arguments.keep_rest,
         overwrite: arguments.force,
         reproducible: arguments.reproducible,
-        ..SkimOptions::default()
     };
     with_engine(async |engine| {
         let mut places = Vec::new();
@@ -109,10 +117,10 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
             bar.set_length(now.total_bytes);
             bar.set_position(now.copied_bytes);
         };
-        let report = if output.ends_with(".parquet") {
-            engine.skim_to_parquet((library, output), &places, &options, &show).await
+        let report = if target.ends_with(".parquet") {
+            engine.skim_to_parquet((library, target), &places, &options, &show).await
         } else {
-            engine.skim(output, &places, &options, &show).await
+            engine.skim(target, &places, &options, &show).await
         };
         bar.finish_and_clear();
         arguments.account(&report?)?;
@@ -136,8 +144,8 @@ impl SkimArguments {
             .fold((0, 0), |(before, after), input| (before + input.1, after + input.2));
         if self.json {
             let line = json!({
-                "output": report.written.address, "size": report.written.size,
-                "table": report.table, "inputs": report.inputs, "entries": after,
+                "target": report.written.address, "size": report.written.size,
+                "table": report.table, "sources": report.inputs, "entries": after,
                 "is_copied": report.is_copied, "clusters": clusters_as_json(report),
                 "notes": report.notes, "seconds": seconds,
             });
@@ -159,7 +167,7 @@ impl SkimArguments {
     }
 }
 
-/// The counts of the inputs' clusters: copied, taken, left out.
+/// The counts of the sources' clusters: copied, taken, left out.
 fn clusters_as_json(report: &SkimReport) -> serde_json::Value {
     match report.clusters {
         Some(ClusterCounts { copied, taken, left_out }) => {

@@ -141,8 +141,8 @@ fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
     let wrong = |text| Error::new(ErrorKind::InvalidArgument, text).with_url(output);
     if options.format != TableFormat::Same || options.keep_rest {
         let error = wrong("a Parquet file holds columns only, no other objects");
-        let shell = "leave --tree, --rntuple and --keep-rest out";
-        return Err(error.with_advice_for(shell, "leave as_ and keep_rest out"));
+        let shell = "leave --format and --keep-rest out";
+        return Err(error.with_advice_for(shell, "leave format and keep_rest out"));
     }
     if let [only] = &address::parse(output)?[..]
         && let Some(path) = only.to_local()
