@@ -13,6 +13,8 @@ use crate::table::{lines_of_json, table, text};
 /// List tokens, proxies, tickets and keys: where they are looked for, which one would be used,
 /// whose it is, how long it lives, and why one cannot be used. No server is asked
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot auth")]
 pub struct AuthArguments {
     /// For programs, one line of JSON a place
     #[arg(long)]

@@ -19,6 +19,9 @@ use crate::table::{lines_of_json, table, text};
 ///
 /// FARROOT_CACHE says how much is kept, FARROOT_CACHE_FOLDER where: see docs/cache.md.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot cache stat
+  farroot cache evict --older-than 30")]
 pub struct CacheArguments {
     #[command(subcommand)]
     verb: CacheVerb,
@@ -27,12 +30,17 @@ pub struct CacheArguments {
 #[derive(Debug, Subcommand)]
 enum CacheVerb {
     /// List the files of which anything is kept
+    #[command(after_help = "Examples:
+  farroot cache ls")]
     Ls {
         /// For programs, one line of JSON a file
         #[arg(long)]
         json: bool,
     },
     /// Say how much is kept of all files, or of one
+    #[command(after_help = "Examples:
+  farroot cache stat --json
+  farroot cache stat root://eos.example//store/nano.root")]
     Stat {
         /// A URL (root://, http://)
         #[arg(value_name = "FILE")]
@@ -42,6 +50,9 @@ enum CacheVerb {
         json: bool,
     },
     /// Protect the cached parts of files, later ones included, from eviction
+    #[command(after_help = "Examples:
+  farroot cache pin root://eos.example//store/nano.root
+  farroot cache pin --undo root://eos.example//store/nano.root")]
     Pin {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
@@ -52,13 +63,19 @@ enum CacheVerb {
     /// Remove the cached parts of files, or those used least
     Evict(EvictArguments),
     /// Read all that is kept, and compare it with its checksums
+    #[command(after_help = "Examples:
+  farroot cache verify")]
     Verify,
     /// Fetch all bytes of files that are not kept yet
+    #[command(after_help = "Examples:
+  FARROOT_CACHE='20 GB' farroot cache warm root://eos.example//store/nano.root")]
     Warm {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
     /// Say why a file would be read from the cache now, or would not
+    #[command(after_help = "Examples:
+  farroot cache explain root://eos.example//store/nano.root")]
     Explain {
         #[arg(value_name = "FILE")]
         file: String,
@@ -66,6 +83,9 @@ enum CacheVerb {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot cache evict --to '5 GB'
+  farroot cache evict root://eos.example//store/nano.root")]
 struct EvictArguments {
     /// URLs; of these files everything goes, pinned or not
     #[arg(value_name = "FILE", required_unless_present_any = ["to", "older_than"])]

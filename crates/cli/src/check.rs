@@ -18,6 +18,8 @@ use crate::table::lines_of_json;
 /// data), wasteful (bytes that nothing needs) or unusual (ROOT writes it otherwise and reads it all
 /// the same). The exit status is 1 where some finding is broken, and 0 where none is.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot check nano.root")]
 pub struct CheckArguments {
     /// URLs or paths
     #[arg(required = true, value_name = "FILE")]

@@ -23,6 +23,9 @@ use crate::reading::with_config;
 /// them.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
+#[command(after_help = "Examples:
+  farroot cp root://eos.example//store/nano.root copy.root
+  farroot cp -r --verify root://eos.example//store/run3/ data/")]
 pub struct CpArguments {
     /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last a
     /// path for one file, a directory, which is made where it ends with a /, the URL of a file or,

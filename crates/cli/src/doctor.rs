@@ -14,6 +14,8 @@ use crate::table::{lines_of_json, table, text};
 /// Find the fault, or the slow step, on the way to a file: credentials, name, connection, TLS,
 /// clock, login, open, read, several ranges, and whether the file is whole
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot doctor root://eos.example//store/nano.root")]
 pub struct DoctorArguments {
     /// A URL (root://, http://) or a path; of 'URL1|URL2', each
     url: String,

@@ -16,6 +16,8 @@ use crate::reading::with_engine;
 
 /// Read as an analysis does, and say how fast: some branches of each event, all of every so many
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot exercise root://eos.example//store/nano.root:Events --events 100")]
 pub struct ExerciseArguments {
     /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
     #[arg(value_name = "FILE:TREE")]

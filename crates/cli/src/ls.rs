@@ -23,6 +23,9 @@ const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
 
 /// List the objects in files, and the files in directories
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot ls root://eos.example//store/nano.root
+  farroot ls -l root://eos.example//store/run3/")]
 pub struct LsArguments {
     /// URLs (root://, http://), paths or patterns, of files or of directories; a directory of a
     /// server ends with a /

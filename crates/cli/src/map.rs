@@ -16,6 +16,9 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 /// Show the layout of a file: every record that its lists name, and the gaps
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot map nano.root
+  farroot map nano.root:Events -c 'Muon_*' --svg map.svg")]
 pub struct MapArguments {
     #[command(flatten)]
     selection: Selection,

@@ -20,6 +20,9 @@ use crate::reading::with_engine;
 /// --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot merge [OPTIONS] TARGET SOURCE...")]
+#[command(after_help = "Examples:
+  farroot merge all.root 'run3/*.root'
+  farroot merge -f --recompress zstd:5 all.root run3/0.root run3/1.root")]
 pub struct MergeArguments {
     /// The new file: a path or a URL
     #[arg(value_name = "TARGET")]

@@ -19,6 +19,8 @@ use crate::units::parse_rate;
 
 /// Show the bytes that a read would fetch, without reading them
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot plan root://eos.example//store/nano.root:Events -c Muon_pt,Jet_pt")]
 pub struct PlanArguments {
     #[command(flatten)]
     selection: Selection,

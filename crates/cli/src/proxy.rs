@@ -26,6 +26,9 @@ use crate::user_proxy::{Door, Ends};
 /// machines it forwards to those listed alone. It reads public files, without your credentials:
 /// every user of a machine can connect to it. For files of your own: farroot run -- COMMAND.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot proxy
+  farroot proxy --origin 'root://*.example.org' --access-log -")]
 pub struct ProxyArguments {
     /// Port for both protocols; 0 takes any that is free
     #[arg(long, default_value_t = 1094)]

@@ -39,6 +39,9 @@ const SETTINGS: [(&str, &str); 3] =
 ///
 /// The exit status is the command's.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot run -- python3 analysis.py
+  farroot run --access-log reads.jsonl -- python3 analysis.py")]
 pub struct RunArguments {
     /// Append a line of JSON to this file for each file that is closed; - is standard error
     #[arg(long, value_name = "FILE")]

@@ -11,17 +11,20 @@ use clap::Args;
 use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time};
 
+const EXAMPLES: &str = "Examples:
+  farroot serve data/
+  farroot serve data/ --rtt 100ms --flow-rate 20MB/s";
+
 /// Serve the files below a folder over XRootD and HTTP
 ///
 /// Anyone who can connect may read, unless --token or --users says who; and write with --writable
-/// only. With --rtt, --rate or
-/// --flow-rate the server seems far away: bytes arrive later and no faster, requests that are sent
-/// together are still answered together, and a new connection pays one more round trip. There is no
-/// slow start and no loss.
+/// only. With --rtt, --rate or --flow-rate the server seems far away: bytes arrive later and no
+/// faster, requests that are sent together are still answered together, and a new connection pays
+/// one more round trip. There is no slow start and no loss.
 ///
 /// No client keeps others out, or takes memory by not reading: --help has the limits.
 #[derive(Debug, Args)]
-#[command(after_long_help = help_on_limits())]
+#[command(after_help = EXAMPLES, after_long_help = help_on_limits())]
 pub struct ServeArguments {
     /// The folder
     dir: PathBuf,
@@ -94,7 +97,9 @@ connection with most files ends.
 beyond that. Files are read as fast as clients take them.
 - Threads: {threads} wait for the file system, in turn for each address.
 - Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
-less than 16 KiB of their answers in {} s.",
+less than 16 KiB of their answers in {} s.
+
+{EXAMPLES}",
         stalled_when_full.as_secs(),
         kib(request_bytes),
         kib(answer_bytes),

@@ -22,6 +22,9 @@ const CONNECT_TIME: Duration = Duration::from_secs(2);
 /// read, with an address and a secret. From then on they need the proxy: farroot proxy --mine.
 /// For single commands there is farroot run, which needs neither.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot setup
+  farroot setup --remove")]
 pub struct SetupArguments {
     /// Port of the proxy
     #[arg(long, default_value_t = 21094)]

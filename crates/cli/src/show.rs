@@ -15,6 +15,8 @@ use crate::table::{table, text};
 
 /// Show a tree's branches, an RNTuple's fields or an object's members
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot show root://eos.example//store/nano.root:Events -c 'Muon_*'")]
 pub struct ShowArguments {
     #[command(flatten)]
     place: FileAndPath,

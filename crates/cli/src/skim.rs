@@ -23,6 +23,9 @@ use crate::reading::{Several, names_of, several, with_engine};
 /// compressed anew. Where TARGET ends with .parquet, a Parquet file is written on this machine.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot skim [OPTIONS] SOURCE... TARGET")]
+#[command(after_help = "Examples:
+  farroot skim 'run3/*.root:Events' few.root -c 'Muon_*' --cut 'MET_pt > 50'
+  farroot skim nano.root:Events more.root -c MET_pt --define 'ratio=MET_pt / MET_sumEt'")]
 pub struct SkimArguments {
     /// FILE:TREE, with URLs, paths or patterns as FILE, in the order that entries are to have; the
     /// tree may be left out where there is only one. Last the new file

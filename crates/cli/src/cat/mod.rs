@@ -27,6 +27,9 @@ const BATCH_BYTES: u64 = 32 << 20;
 /// Print columns, as a table on a terminal and as CSV in a pipe, or as JSON, or write them as
 /// Parquet
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  farroot cat root://eos.example//store/nano.root:Events -c MET_pt --cut 'MET_pt > 50'
+  farroot cat nano.root:Events -c 'Muon_*' --entry-stop 10 --json")]
 pub struct CatArguments {
     #[command(flatten)]
     selection: Selection,
