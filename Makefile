@@ -31,7 +31,7 @@ endif
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check man test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
@@ -73,6 +73,12 @@ tables: ## write the tables of the documents again, from bench/record
 
 tables-check:
 	$(PYTHON) bench/tables.py --check
+
+MAN := python/wheel/data/share/man/man1
+
+man: $(VENV)/.ready ## write the manual pages of the package again, from the help of the command
+	rm -f $(MAN)/*.1
+	$(CARGO) run --quiet $(LOCKED) -p farroot-cli -- man $(MAN)
 
 test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 

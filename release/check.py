@@ -26,6 +26,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 TAG = "manylinux_2_17"
 #: Files that a wheel must have besides Python files.
 PARTS = ("farroot/_core.abi3.so", "farroot/py.typed", "farroot/_core.pyi")
+#: Files that a wheel installs outside of the package: manual pages, completions of shells.
+DATA = REPOSITORY / "python" / "wheel" / "data"
 
 
 class CheckError(Exception):
@@ -65,12 +67,16 @@ def machine_of(wheel: Path) -> str:
 
 
 def check_contents(wheel: Path) -> None:
-    """The wheel has the extension, its types and the licences, and no tests."""
+    """The wheel has the extension, its types, the licences and the manual pages, and no tests."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     for part in PARTS:
         if part not in names:
             raise CheckError(f"{wheel.name}: {part} is missing")
+    installed = {name.partition(".data/data/")[2] for name in names}
+    for path in sorted(path for path in DATA.rglob("*") if path.is_file()):
+        if path.relative_to(DATA).as_posix() not in installed:
+            raise CheckError(f"{wheel.name}: {path.relative_to(DATA)} is missing")
     if sum("/licenses/" in name for name in names) < 2:
         raise CheckError(f"{wheel.name}: a licence is missing")
     if others := [name for name in names if not name.startswith("farroot")]:
@@ -82,7 +88,8 @@ def check_source(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as source:
         source.extractall(folder, filter="data")
         (top,) = Path(folder).iterdir()
-        for name in ("Cargo.lock", "PKG-INFO", "pyproject.toml"):
+        page = "python/wheel/data/share/man/man1/farroot.1"
+        for name in ("Cargo.lock", "PKG-INFO", "pyproject.toml", page):
             if not (top / name).exists():
                 raise CheckError(f"{archive.name}: {name} is missing")
         before = locked(top)

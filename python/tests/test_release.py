@@ -16,8 +16,13 @@ import farroot._core
 
 ROOT = Path(__file__).parents[2]
 TAGS = "cp311-abi3-manylinux_2_17_x86_64"
+PACKAGE = ("farroot/_core.abi3.so", "farroot/py.typed", "farroot/_core.pyi")
 LICENCES = tuple(f"farroot-0.dist-info/licenses/LICENSE-{name}" for name in ("MIT", "APACHE"))
-PARTS = ("farroot/_core.abi3.so", "farroot/py.typed", "farroot/_core.pyi", *LICENCES)
+DATA = ROOT / "python" / "wheel" / "data"
+#: Manual pages and completions of shells: their paths below `DATA`, and in a wheel.
+SHARED = tuple(path.relative_to(DATA).as_posix() for path in DATA.rglob("*") if path.is_file())
+INSTALLED = tuple(f"farroot-0.data/data/{path}" for path in SHARED)
+PARTS = (*PACKAGE, *LICENCES, *INSTALLED)
 
 
 def refused(folder: Path, tags: str, names: tuple[str, ...], extension: bytes = b"") -> str:
@@ -33,11 +38,12 @@ def refused(folder: Path, tags: str, names: tuple[str, ...], extension: bytes = 
     return done.stderr
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", [*PACKAGE, *LICENCES, INSTALLED[0]])
 def test_a_wheel_without_a_part_or_a_licence_is_refused(tmp_path: Path, part: str) -> None:
     others = tuple(name for name in PARTS if name != part)
     why = refused(tmp_path, TAGS, others)
-    assert ("a licence is missing" if part in LICENCES else f"{part} is missing") in why
+    name = part.removeprefix("farroot-0.data/data/")
+    assert ("a licence is missing" if part in LICENCES else f"{name} is missing") in why
 
 
 def test_a_wheel_with_tests_is_refused(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ mod auth;
 mod cache;
 mod cat;
 mod check;
+mod completions;
 mod cp;
 mod doctor;
 mod exercise;
 mod ls;
+mod man;
 mod map;
 mod members;
 mod merge;
@@ -62,6 +64,8 @@ enum Verb {
     Proxy(proxy::ProxyArguments),
     Run(run::RunArguments),
     Setup(setup::SetupArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
@@ -100,6 +104,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Proxy(arguments) => proxy::run(arguments),
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Setup(arguments) => setup::run(&arguments),
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments),
     })
 }
 

@@ -9,7 +9,7 @@ use std::process::ExitStatus;
 use std::task::Poll;
 
 use ::serve::{Config, Content, Figures, Forwarding, Server};
-use clap::Args;
+use clap::{Args, ValueHint};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
@@ -58,6 +58,7 @@ pub struct RunArguments {
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
+        value_hint = ValueHint::CommandWithArguments,
         value_name = "COMMAND"
     )]
     command: Vec<OsString>,

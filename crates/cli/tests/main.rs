@@ -1,6 +1,7 @@
 //! The program, run as a user runs it.
 
 mod floods;
+mod manual;
 mod run;
 mod shell;
 mod verbs;
