@@ -17,6 +17,8 @@ mod outcome;
 pub mod parquet;
 mod plan;
 mod plugin;
+#[cfg(test)]
+mod promises;
 mod proxy;
 mod reading;
 mod run;
