@@ -71,6 +71,8 @@ def test_order_histograms_and_directories(tmp_path: Path, kind: str) -> None:
         assert file["t"].arrays()["n"].tolist() == list(range(30))
         expected = np.histogram(np.arange(30), bins=4, range=(0, 40))[0]
         assert file["below/h"].values().tolist() == expected.tolist()
+    merged = farroot.merge(tmp_path / "sums.root", inputs, trees=False)
+    assert (merged.sources, merged.tables, merged.histograms) == (3, {}, 1)
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
