@@ -36,7 +36,7 @@ pub struct SkimArguments {
     #[arg(short, long, value_parser = several)]
     columns: Vec<Several>,
     /// Which entries, as in '(MET_pt > 50) & (nMuon >= 2)'
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPRESSION")]
     cut: Option<String>,
     /// A new column, as in 'ratio=MET_pt / MET_sumEt'; may be given several times, and later
     /// formulas and the cut may name it
