@@ -10,6 +10,30 @@ pub(crate) const BINS_MAX: usize = 1 << 24;
 const TOLERANCE: f64 = 1e-10;
 /// How often the range of an axis is doubled at most.
 const DOUBLINGS_MAX: usize = 65;
+/// The bit of axes of which a part is shown (ROOT: `TAxis::kAxisRange`).
+const HAS_RANGE: i64 = 1 << 11;
+
+/// The bins of an axis that are shown, where these are not all (ROOT: `TAxis::SetRange`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shown {
+    pub first: usize,
+    pub last: usize,
+}
+
+impl Shown {
+    /// The part of an object of class `TAxis` that is shown; `None` where that is all of it.
+    pub fn of(axis: ObjectRef<'_>) -> Option<Shown> {
+        let number = |name| usize::try_from(axis.int(name).ok()?).ok();
+        let has_range = axis.int("fBits").is_ok_and(|bits| bits & HAS_RANGE != 0);
+        Some(Shown { first: number("fFirst")?, last: number("fLast")? }).filter(|_| has_range)
+    }
+
+    /// Other bits for an axis of which all is shown now.
+    pub fn other_bits(now: Option<Shown>, axis: ObjectRef<'_>) -> Option<i64> {
+        let bits = axis.int("fBits").ok()?;
+        (bits & HAS_RANGE != 0 && now.is_none()).then_some(bits & !HAS_RANGE)
+    }
+}
 
 /// Bins between two limits, of one width or between edges.
 #[derive(Debug, Clone, PartialEq)]

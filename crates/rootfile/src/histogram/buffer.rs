@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::axis::Bins;
+use super::axis::{Bins, Shown};
 use super::filled::{Filled, axes};
 use super::limits;
 use super::members::{extra, set_extra};
@@ -146,6 +146,8 @@ impl Waiting {
             *axis =
                 Bins { count: limits.bins, min: limits.min, max: limits.max, edges: Vec::new() };
         }
+        // Axes that keep theirs are set, too, in the same call of ROOT's.
+        filled.shown.fill(None);
         filled.resize()
     }
 
@@ -217,9 +219,13 @@ fn empty(objects: &mut Objects, id: ObjectId) -> Result<()> {
     // As ROOT marks a buffer that is in the bins: with a count below zero.
     buffer[0] = if filled.sum("fEntries").trunc() == count { -count } else { 0.0 };
     let cells = filled.bins.len();
-    for ((axis, bins), growth) in places.into_iter().zip(&filled.axes).zip(&filled.growth) {
-        if let Some(bits) = growth.other_bits(objects.get(axis)) {
+    for (number, (axis, bins)) in places.into_iter().zip(&filled.axes).enumerate() {
+        if let Some(bits) = filled.growth[number].other_bits(objects.get(axis)) {
             objects.set(axis, "fBits2", Value::Int(bits));
+        }
+        if let Some(bits) = Shown::other_bits(filled.shown[number], objects.get(axis)) {
+            ["fFirst", "fLast"].into_iter().for_each(|name| objects.set(axis, name, Value::Int(0)));
+            objects.set(axis, "fBits", Value::Int(bits));
         }
         objects.set(axis, "fNbins", Value::Int(bins.count as i64));
         objects.set(axis, "fXmin", Value::Float(bins.min));

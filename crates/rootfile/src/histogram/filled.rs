@@ -1,6 +1,6 @@
 //! A histogram's bins and sums, and how a value is filled in (ROOT: `TH1::Fill`, `TProfile::Fill`).
 
-use super::axis::Bins;
+use super::axis::{Bins, Shown};
 use super::cells::{self, reals};
 use super::extend::Growth;
 use super::members::{extra, number, real};
@@ -30,6 +30,8 @@ pub(crate) struct Filled {
     pub axes: Vec<Bins>,
     /// Whether each axis grows.
     pub growth: Vec<Growth>,
+    /// The part of each axis that is shown; `None` for all of it, as of axes with other limits.
+    pub shown: Vec<Option<Shown>>,
     /// The object and the number of its member that have the bins.
     pub place: (ObjectId, usize),
     pub bins: Numbers,
@@ -57,6 +59,7 @@ impl Filled {
         let (place, bins) = bins(root)?;
         let found = axes(root)?;
         let growth = found.iter().map(|(_, axis)| Growth::of(*axis)).collect();
+        let shown = found.iter().map(|(_, axis)| Shown::of(*axis)).collect();
         let axes = found
             .into_iter()
             .map(|(name, axis)| Bins::of(axis).map_err(|error| error.within(name)));
@@ -70,6 +73,7 @@ impl Filled {
         Ok(Filled {
             axes,
             growth,
+            shown,
             place,
             bins,
             errors: extra(root, "fSumw2"),

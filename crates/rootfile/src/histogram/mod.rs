@@ -9,3 +9,5 @@ pub(crate) mod filled;
 mod limits;
 pub(crate) mod members;
 pub(crate) mod moments;
+#[cfg(test)]
+mod tests;

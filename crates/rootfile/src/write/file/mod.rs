@@ -6,7 +6,7 @@ mod existing;
 mod free;
 mod tail;
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,0 +1,74 @@
+//! Fills that wait in histograms, as ROOT empties them into bins.
+
+use super::axis::Shown;
+use super::buffer::empty_all;
+use super::members::real;
+use crate::array::Numbers;
+use crate::known::Progress;
+use crate::object::{ObjectRef, Objects, Value};
+use crate::write::file::tests::{opened, options, written};
+use crate::write::objects::{Axis, AxisStyle, Histogram};
+use crate::write::{DirectoryId, FileWriter};
+
+/// A histogram in which fills wait: the numbers of each, the weight first.
+fn waiting(axes: Vec<Axis>, fills: &[&[f64]]) -> Objects {
+    let cells = axes.iter().map(|axis| axis.bins as usize + 2).product();
+    let histogram = Histogram::new("h", axes, Numbers::F64(vec![0.0; cells]));
+    let mut file = FileWriter::new(options()).unwrap();
+    file.put(DirectoryId::TOP, "h", histogram.into_object().unwrap());
+    let (file, known) = opened(&written(file));
+    let Progress::Ready(mut objects) = file.object(&known, "h").unwrap() else {
+        panic!("all is there")
+    };
+    let mut buffer = vec![fills.len() as f64];
+    fills.iter().for_each(|fill| buffer.extend_from_slice(fill));
+    let root = objects.root().id;
+    objects.set(root, "fBufferSize", Value::Int(buffer.len() as i64));
+    objects.set(root, "fBuffer", Value::Numbers(Numbers::F64(buffer)));
+    objects
+}
+
+/// An axis of which the first bin is shown.
+fn with_range(axis: Axis) -> Axis {
+    let style = AxisStyle { first: 1, last: 1, bits: 1 << 11, ..AxisStyle::of("xaxis") };
+    Axis { style: Some(style), ..axis }
+}
+
+/// Takes the limits away from an axis, as of a histogram for which ROOT is to choose them.
+fn without_limits(objects: &mut Objects, name: &str) {
+    let axis = axis(objects.root(), name).id;
+    objects.set(axis, "fXmax", Value::Float(real(objects.get(axis), "fXmin")));
+}
+
+fn axis<'a>(root: ObjectRef<'a>, name: &str) -> ObjectRef<'a> {
+    root.pointed(name).unwrap().unwrap()
+}
+
+#[test]
+fn axes_with_limits_keep_the_part_that_is_shown() {
+    let mut objects = waiting(vec![with_range(Axis::regular(2, 0.0, 2.0))], &[&[1.0, 0.5]]);
+    empty_all(&mut objects);
+    let root = objects.root();
+    assert_eq!(real(root, "fTsumwx"), 0.5);
+    assert_eq!(Shown::of(axis(root, "fXaxis")), Some(Shown { first: 1, last: 1 }));
+}
+
+/// The means of such histograms were those of the bins in a range that was not there any more.
+#[test]
+fn all_of_axes_is_shown_once_their_limits_are_chosen() {
+    let axes = || ["x", "y"].map(|_| with_range(Axis::regular(2, 0.0, 2.0))).to_vec();
+    let fills: &[&[f64]] = &[&[1.0, 0.5, 7.0], &[1.0, 1.5, 9.0]];
+    for without in [vec!["fXaxis", "fYaxis"], vec!["fYaxis"]] {
+        let mut objects = waiting(axes(), fills);
+        without.iter().for_each(|name| without_limits(&mut objects, name));
+        empty_all(&mut objects);
+        let root = objects.root();
+        assert_eq!(real(root, "fTsumwy"), 16.0);
+        // ROOT sets the limits of both axes in one call.
+        for name in ["fXaxis", "fYaxis"] {
+            let axis = axis(root, name);
+            assert_eq!((Shown::of(axis), axis.int("fFirst").unwrap()), (None, 0), "{name}");
+            assert_eq!(axis.int("fBits").unwrap() & (1 << 11), 0, "{name}");
+        }
+    }
+}
