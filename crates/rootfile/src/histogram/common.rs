@@ -67,6 +67,13 @@ impl Bins {
 }
 
 impl Filled {
+    /// Shows all of some of the axes.
+    pub fn show_all(&mut self, axes: &[bool]) {
+        for (shown, is_one) in self.shown.iter_mut().zip(axes) {
+            *shown = shown.filter(|_| !is_one);
+        }
+    }
+
     /// Moves every bin to axes that hold the present ones.
     ///
     /// # Errors

@@ -101,9 +101,12 @@ impl Filled {
 
     /// Whether every axis has limits: one of a histogram that is still to choose them has none.
     pub fn has_limits(&self) -> bool {
-        // ROOT does not look at the third axis of a profile.
-        let looked_at = if self.is_profile { 2 } else { 3 };
-        self.axes.iter().take(looked_at).all(Bins::has_limits)
+        self.axes.iter().take(self.looked_at()).all(Bins::has_limits)
+    }
+
+    /// How many axes decide: ROOT does not look at the third one of a profile.
+    fn looked_at(&self) -> usize {
+        if self.is_profile { 2 } else { 3 }
     }
 
     /// Gives every array as many cells as the axes have.
@@ -132,12 +135,13 @@ impl Filled {
 
     /// Keeps squared weights from now on (ROOT: `TH1::Sumw2`, `TProfile::Sumw2`).
     pub fn keep_errors(&mut self) {
+        // Those of profiles have a sign, as ROOT's.
         let (errors, contents) = match self.is_profile {
             true => (&mut self.bin_errors, self.bin_entries.clone()),
-            false => (&mut self.errors, reals(&self.bins)),
+            false => (&mut self.errors, cells::sizes(&self.bins)),
         };
         if errors.is_empty() {
-            *errors = contents.into_iter().map(f64::abs).collect();
+            *errors = contents;
         }
     }
 
@@ -203,9 +207,7 @@ impl Filled {
         for (name, moment) in moments(weight, weight * weight, [x, y, z]) {
             self.add_to(name, moment);
         }
-        // The sums of averaged values have the letter of the next axis, which has no other sums.
-        let names = [["fTsumwy", "fTsumwy2"], ["fTsumwz", "fTsumwz2"], ["fTsumwt", "fTsumwt2"]];
-        if let (Some(averaged), Some([first, second])) = (averaged, names.get(at.len() - 1)) {
+        if let (Some(averaged), Some([first, second])) = (averaged, self.averaged()) {
             self.add_to(first, weight * averaged);
             self.add_to(second, weight * averaged * averaged);
         }
@@ -227,30 +229,55 @@ impl Filled {
         self.sum("fEntries") == 0.0 && !self.cells_filled().contains(&true)
     }
 
-    /// The sums. Of a histogram whose bins were set, not filled, they are computed from the bins,
-    /// as in ROOT's `GetStats`; an axis has no centres where its labels may be extended.
+    /// The sums. Of a histogram whose bins were set, not filled, and of one of which a part is
+    /// shown, they are computed from the bins, as in ROOT's `GetStats`; an axis has no centres
+    /// where its labels may be extended.
     pub fn statistics(&self, has_centres: impl Fn(usize) -> bool) -> Vec<(&'static str, f64)> {
         let mut all = self.sums.clone();
-        let is_set = self.sum("fTsumw") == 0.0 && self.sum("fEntries") > 0.0;
-        if !is_set || self.is_profile {
+        // A profile may have fills outside its axes only.
+        let is_set = self.sum("fTsumw") == 0.0 && (self.is_profile || self.sum("fEntries") > 0.0);
+        if !is_set && self.shown.iter().take(self.looked_at()).all(Option::is_none) {
             return all;
         }
         all.iter_mut().filter(|(name, _)| *name != "fEntries").for_each(|(_, sum)| *sum = 0.0);
         let contents = reals(&self.bins);
-        let weights = |at: usize| {
-            let content = contents[at];
-            let square = match self.errors.get(at) {
-                Some(square) => square.abs(),
-                None => square_of(content, self.axes.len()),
+        let (axes, shown) = (&*self.axes, &*self.shown);
+        // Cells outside count in no profile of three axes.
+        let counts_outside = self.considers_overflows && axes.len() <= self.looked_at();
+        let cells = Cells { axes, shown, counts_outside };
+        for (at, content) in contents.iter().enumerate() {
+            let Some(middle) = cells.middle(at, &has_centres) else { continue };
+            let [weight, square] = self.weights(at, *content);
+            let mut add = |name: &str, more: f64| {
+                all.iter_mut().filter(|(of, _)| *of == name).for_each(|(_, sum)| *sum += more);
             };
-            [content, square]
-        };
-        let cells = Cells { axes: &self.axes, counts_outside: self.considers_overflows };
-        let moments = cells.moments(contents.len(), weights, has_centres);
-        for (name, sum) in &mut all {
-            *sum += moments.iter().find(|(of, _)| of == name).map_or(0.0, |(_, moment)| *moment);
+            moments(weight, square, middle).into_iter().for_each(|(name, more)| add(name, more));
+            if let Some([first, second]) = self.averaged() {
+                add(first, *content);
+                add(second, self.errors.get(at).copied().unwrap_or_default());
+            }
         }
         all
+    }
+
+    /// The weights of a cell, and their squares.
+    fn weights(&self, at: usize, content: f64) -> [f64; 2] {
+        if self.is_profile {
+            let weight = self.bin_entries.get(at).copied().unwrap_or_default();
+            return [weight, self.bin_errors.get(at).copied().unwrap_or(weight)];
+        }
+        let square = match self.errors.get(at) {
+            Some(square) => square.abs(),
+            None => square_of(content, self.axes.len()),
+        };
+        [content, square]
+    }
+
+    /// The sums of a profile's averaged values: they have the letter of the next axis, which has
+    /// no other sums.
+    fn averaged(&self) -> Option<[&'static str; 2]> {
+        let names = [["fTsumwy", "fTsumwy2"], ["fTsumwz", "fTsumwz2"], ["fTsumwt", "fTsumwt2"]];
+        names.get(self.axes.len() - 1).copied().filter(|_| self.is_profile)
     }
 }
 

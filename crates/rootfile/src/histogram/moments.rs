@@ -4,45 +4,39 @@
 //! In a histogram that was filled they are of the values themselves. Of one whose bins were set
 //! only the bins' middles are known: all of a bin counts as if it were there.
 
-use super::axis::Bins;
+use super::axis::{Bins, Shown};
 
 /// The cells of a histogram whose values are not known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cells<'a> {
     pub axes: &'a [Bins],
-    /// Whether those below and above an axis count.
+    /// The part of each axis that is shown: other cells do not count.
+    pub shown: &'a [Option<Shown>],
+    /// Whether those below and above an axis count, where all of it is shown.
     pub counts_outside: bool,
 }
 
 impl Cells<'_> {
-    /// The sums, by the names of members and in ROOT's order. `weights` are the weight and the
-    /// squared weights of a cell; an axis without centres has all bins at 0.
-    pub fn moments(
-        self,
-        count: usize,
-        weights: impl Fn(usize) -> [f64; 2],
-        has_centres: impl Fn(usize) -> bool,
-    ) -> [(&'static str, f64); 11] {
-        let mut all = moments(0.0, 0.0, [0.0; 3]);
-        for at in 0..count {
-            let mut rest = at;
-            let mut centres = [0.0; 3];
-            let mut is_within = true;
-            for (number, axis) in self.axes.iter().enumerate() {
-                let bin = rest % axis.cells();
-                rest /= axis.cells();
-                is_within &= bin > 0 && bin <= axis.count;
-                if has_centres(number) {
-                    centres[number] = axis.centre(bin);
-                }
+    /// The middle of a cell; `None` for one that does not count. An axis without centres has all
+    /// bins at 0.
+    pub fn middle(self, cell: usize, has_centres: impl Fn(usize) -> bool) -> Option<[f64; 3]> {
+        let mut rest = cell;
+        let mut middle = [0.0; 3];
+        for (number, axis) in self.axes.iter().enumerate() {
+            let bin = rest % axis.cells();
+            rest /= axis.cells();
+            let counts = match self.shown.get(number).copied().flatten() {
+                Some(Shown { first, last }) => (first..=last).contains(&bin),
+                None => self.counts_outside || (1..=axis.count).contains(&bin),
+            };
+            if !counts {
+                return None;
             }
-            if is_within || self.counts_outside {
-                let [weight, square] = weights(at);
-                let more = moments(weight, square, centres);
-                all.iter_mut().zip(more).for_each(|((_, sum), (_, more))| *sum += more);
+            if has_centres(number) {
+                middle[number] = axis.centre(bin);
             }
         }
-        all
+        Some(middle)
     }
 }
 

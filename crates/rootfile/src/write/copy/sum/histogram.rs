@@ -4,7 +4,7 @@ use super::labels::{AxisBins, SumAxis};
 use super::members::set_real;
 use crate::array::Numbers;
 use crate::error::{Error, Result};
-use crate::histogram::axis::Bins;
+use crate::histogram::axis::{Bins, Shown};
 use crate::histogram::buffer::{Waiting, buffer_of};
 use crate::histogram::cells::{self, add_extra, array_of};
 use crate::histogram::common::Outside;
@@ -19,8 +19,6 @@ const IS_AVERAGE: i64 = 1 << 18;
 /// The bit of histograms with limits of powers of two, whose bins ROOT's merger chooses in another
 /// way (ROOT: `TH1::kAutoBinPTwo`).
 const IS_POWER_OF_TWO: i64 = 1 << 20;
-/// The bit of axes of which a part is shown (ROOT: `TAxis::kAxisRange`).
-const HAS_RANGE: i64 = 1 << 11;
 /// The version of `TObject` that is written.
 const OBJECT_VERSION: u16 = 1;
 
@@ -110,14 +108,16 @@ impl HistogramSum {
     ) -> Result<Vec<AxisBins>> {
         if self.has_common_axes && !self.has_labels(theirs)? {
             let pairs = || self.filled.axes.iter().zip(&more.axes);
-            let is_other = pairs().any(|(mine, their)| mine.differs_in(their).is_some());
+            let is_other: Vec<bool> =
+                pairs().map(|(mine, their)| mine.differs_in(their).is_some()).collect();
             let common = pairs().map(|(mine, their)| match mine.differs_in(their) {
                 None => Some(mine.clone()),
                 Some(_) => mine.common(their),
             });
             let common = common.collect::<Option<Vec<Bins>>>();
-            if let Some(common) = common.filter(|_| is_other || self.outside.is_some()) {
-                return self.moved(common, more);
+            let is_moved = is_other.contains(&true) || self.outside.is_some();
+            if let Some(common) = common.filter(|_| is_moved) {
+                return self.moved(common, &is_other, more);
             }
         }
         let theirs = theirs.iter().map(|(_, axis)| *axis).zip(&more.axes);
@@ -125,14 +125,21 @@ impl HistogramSum {
         pairs.map(|((axis, mine), their)| axis.compare(mine, their)).collect()
     }
 
-    /// Moves the sum to axes that hold those of all inputs (ROOT: `DifferentAxesMerge`).
-    fn moved(&mut self, common: Vec<Bins>, more: &Filled) -> Result<Vec<AxisBins>> {
+    /// Moves the sum to axes that hold those of all inputs (ROOT: `DifferentAxesMerge`). All of an
+    /// axis that is another one in any of them is shown.
+    fn moved(
+        &mut self,
+        common: Vec<Bins>,
+        is_other: &[bool],
+        more: &Filled,
+    ) -> Result<Vec<AxisBins>> {
         let outside = self.outside.get_or_insert_with(|| self.filled.outside());
         outside.add(&more.outside());
         if common != self.filled.axes {
             self.filled.move_to(common)?;
         }
         outside.check(&self.filled)?;
+        self.filled.show_all(is_other);
         let pairs = self.filled.axes.iter().zip(&more.axes);
         let moved = pairs.map(|(mine, their)| match mine.differs_in(their) {
             None => AxisBins::Same,
@@ -177,6 +184,9 @@ impl HistogramSum {
 
     /// Gives a sum without limits those of another histogram.
     fn take_axes(&mut self, axes: Vec<Bins>) -> Result<()> {
+        let pairs = self.filled.axes.iter().zip(&axes);
+        let is_other: Vec<bool> = pairs.map(|(mine, their)| mine != their).collect();
+        self.filled.show_all(&is_other);
         self.filled.axes = axes;
         self.filled.resize()?;
         match self.waiting.take() {
@@ -215,6 +225,7 @@ impl HistogramSum {
                 let their = (&compared[number], bin);
                 let (bin, is_larger) = self.axes[number].place(mine, their, record)?;
                 if is_larger {
+                    self.filled.shown[number] = None;
                     self.enlarge(&before)?;
                 }
                 place.push(bin);
@@ -277,11 +288,11 @@ impl HistogramSum {
             if let Some(bits) = mine.growth[number].other_bits(place) {
                 edits.set((0, place), "fBits2", &[bits])?;
             }
+            if let Some(bits) = Shown::other_bits(mine.shown[number], place) {
+                show_all(place, bits, edits)?;
+            }
             // Labels, fills that waited and axes of other inputs may have extended it.
             if Bins::of(place)? != *bins {
-                if self.outside.is_some() {
-                    show_all(place, edits)?;
-                }
                 edits.set((0, place), "fNbins", &[bins.count as i64])?;
                 set_real(place, "fXmin", bins.min, edits);
                 set_real(place, "fXmax", bins.max, edits);
@@ -325,17 +336,14 @@ fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
     Ok((filled, None))
 }
 
-/// Gives a longer axis no part that is shown, as ROOT's merger does.
-fn show_all(axis: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
-    let bits = axis.int("fBits")?;
-    let Some((owner, member)) = axis.base_position("TObject").filter(|_| bits & HAS_RANGE != 0)
-    else {
-        return Ok(());
-    };
+/// Gives an axis no part that is shown, and the bits without that of one.
+fn show_all(axis: ObjectRef<'_>, bits: i64, edits: &mut Edits) -> Result<()> {
+    ["fFirst", "fLast"].into_iter().try_for_each(|name| edits.set((0, axis), name, &[0]))?;
+    let Some((owner, member)) = axis.base_position("TObject") else { return Ok(()) };
     let mut to = Buffer::default();
     to.u16(OBJECT_VERSION);
     to.u32(axis.int("fUniqueID")? as u32);
-    to.u32((bits & !HAS_RANGE) as u32);
+    to.u32(bits as u32);
     edits.members.insert(((0, owner), member), to.into_vec());
     Ok(())
 }

@@ -9,7 +9,8 @@ use crate::object::{Objects, Value};
 use crate::streamer::StreamerInfo;
 use crate::write::file::tests::{opened, options, written};
 use crate::write::objects::{
-    Axis, Efficiency, Graph, GraphErrors, Histogram, ObjString, Parameter, ParameterValue, Profile,
+    Axis, AxisStyle, Efficiency, Graph, GraphErrors, Histogram, ObjString, Parameter,
+    ParameterValue, Profile,
 };
 use crate::write::{DirectoryId, FileWriter, WritableObject};
 
@@ -149,6 +150,97 @@ fn axes_of_other_limits_become_the_common_one() {
     let over = object(histogram(&[0.0, 1.0, 2.0, 1.0], Axis::regular(2, 0.0, 2.0)));
     let error = sum(vec![over, longer()]).unwrap_err().to_string();
     assert!(error.contains("beside an axis"), "{error}");
+}
+
+/// An axis of which the first bin is shown.
+fn with_range(axis: Axis) -> Axis {
+    let style = AxisStyle { first: 1, last: 1, bits: 1 << 11, ..AxisStyle::of("xaxis") };
+    Axis { style: Some(style), ..axis }
+}
+
+#[test]
+fn sums_are_those_of_the_bins_that_are_shown() {
+    let axis = || with_range(Axis::regular(2, 0.0, 2.0));
+    let one = || object(histogram(&[5.0, 1.0, 2.0, 0.0], axis()));
+    let all = sum(vec![one(), one()]).unwrap();
+    assert_eq!((of_root(&all, "fTsumw"), of_root(&all, "fTsumwx")), (vec![2.0], vec![1.0]));
+    assert_eq!(of_root(&all, "fEntries"), [16.0]);
+    let axis = all.root().pointed("fXaxis").unwrap().unwrap();
+    assert_eq!((axis.int("fFirst").unwrap(), axis.int("fLast").unwrap()), (1, 1));
+}
+
+/// ROOT looks for no range on the third axis of a profile.
+#[test]
+fn sums_of_profiles_of_three_axes_are_of_all_bins_along_the_last() {
+    let axes = vec![
+        Axis::regular(1, 0.0, 1.0),
+        Axis::regular(1, 0.0, 1.0),
+        with_range(Axis::regular(2, 0.0, 2.0)),
+    ];
+    let profile = Profile { entries: vec![1.0; 36], ..Profile::default() };
+    let histogram = Histogram {
+        sum_w2: vec![1.0; 36],
+        profile: Some(profile),
+        statistics: vec![7.0; 13],
+        ..Histogram::new("h", axes, Numbers::F64(vec![1.0; 36]))
+    };
+    let all = sum(vec![object(histogram.clone()), object(histogram)]).unwrap();
+    assert_eq!((of_root(&all, "fTsumw"), of_root(&all, "fTsumwt")), (vec![14.0], vec![14.0]));
+}
+
+/// The range of an axis stayed where ROOT's merger takes it away: that of one which is another one
+/// in any input, even if it is the common one already.
+#[test]
+fn all_of_axes_with_other_limits_is_shown() {
+    let of = |bins: u32| {
+        let axis = with_range(Axis::regular(bins, 0.0, f64::from(bins)));
+        object(histogram(&vec![0.0; bins as usize + 2], axis))
+    };
+    for parts in [vec![of(2), of(4)], vec![of(4), of(2)], vec![of(4), of(2), of(4)]] {
+        let all = sum(parts).unwrap();
+        let axis = all.root().pointed("fXaxis").unwrap().unwrap();
+        assert_eq!((axis.int("fNbins").unwrap(), axis.int("fFirst").unwrap()), (4, 0));
+        assert_eq!(axis.int("fBits").unwrap() & (1 << 11), 0);
+    }
+}
+
+/// A profile of two bins, of a value and a number of entries each.
+fn profile_of(values: [f64; 2], entries: [f64; 2], squares: &[f64]) -> Histogram {
+    let around = |[one, two]: [f64; 2]| vec![0.0, one, two, 0.0];
+    let weighted = |at: usize| values[at] * entries[at];
+    let profile =
+        Profile { entries: around(entries), sum_w2: squares.to_vec(), ..Profile::default() };
+    Histogram {
+        sum_w2: around([values[0] * weighted(0), values[1] * weighted(1)]),
+        profile: Some(profile),
+        ..histogram(&around([weighted(0), weighted(1)]), Axis::regular(2, 0.0, 2.0))
+    }
+}
+
+/// Those of a profile whose weights cancel, or whose fills are beside its axis, were zero.
+#[test]
+fn sums_of_profiles_without_weight_are_those_of_their_bins() {
+    // The values themselves were beside the middles of the bins.
+    let statistics = vec![0.0, 2.0, -0.7, -1.5, 0.5, 0.5];
+    let profile = || profile_of([2.0, 3.0], [1.0, -1.0], &[]);
+    let one = || object(Histogram { statistics: statistics.clone(), ..profile() });
+    let all = sum(vec![one(), one()]).unwrap();
+    assert_eq!(of_root(&all, "fTsumw"), [0.0]);
+    assert_eq!(of_root(&all, "fTsumwx"), [2.0 * (0.5 - 1.5)]);
+    assert_eq!(of_root(&all, "fTsumwy"), [2.0 * (2.0 - 3.0)]);
+    assert_eq!(of_root(&all, "fTsumwy2"), [2.0 * (4.0 - 9.0)]);
+}
+
+/// As with ROOT's `TProfile::Add`; its merger loses them, and takes contents for them.
+#[test]
+fn squares_of_weights_are_entries_where_a_profile_keeps_none() {
+    let without = || object(profile_of([2.0, 3.0], [1.0, -1.0], &[]));
+    let with = || object(profile_of([2.0, 3.0], [4.0, 4.0], &[0.0, 8.0, 16.0, 0.0]));
+    for parts in [vec![without(), with()], vec![with(), without()]] {
+        let all = sum(parts).unwrap();
+        assert_eq!(of_root(&all, "fBinSumw2"), [0.0, 9.0, 15.0, 0.0]);
+        assert_eq!(of_root(&all, "fBinEntries"), [0.0, 5.0, 3.0, 0.0]);
+    }
 }
 
 #[test]
