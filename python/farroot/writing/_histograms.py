@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from . import _exact
 from .objects import WritableAxis, WritableHistogram, histogram_class
 
 _NAMES = ("xaxis", "yaxis", "zaxis")
-#: Sums that ROOT keeps of all fills, beside the entries.
-_PROFILED = {1: "y", 2: "z", 3: "t"}
 
 
 def of_numpy(parts: Sequence[Any]) -> WritableHistogram | None:
@@ -42,7 +39,7 @@ def of_numpy(parts: Sequence[Any]) -> WritableHistogram | None:
         title,
         axes,
         with_flow.T.reshape(-1),
-        sums={"fEntries": values.sum(), **sums(values, values, edges)},
+        sums={"fEntries": values.sum()},
     )
 
 
@@ -56,24 +53,6 @@ def _axis(
         is_regular = np.array_equal(edges[:-1], computed)
     kept = np.empty(0) if is_regular else np.asarray(edges, dtype=np.float64)
     return WritableAxis(_NAMES[number], title, bins, low, high, kept)
-
-
-def sums(
-    weights: NDArray[Any], squares: NDArray[Any], edges: Sequence[NDArray[Any]]
-) -> dict[str, float]:
-    """The sums that ROOT keeps of all fills within the axes, as the bins' middles give them."""
-    letters = "xyz"[: len(edges)]
-    found = {"fTsumw": weights.sum(), "fTsumw2": squares.sum()}
-    middles = {}
-    for number, (letter, each) in enumerate(zip(letters, edges, strict=True)):
-        shape = [1] * len(edges)
-        shape[number] = -1
-        middles[letter] = ((each[:-1] + each[1:]) / 2).reshape(shape)
-        found[f"fTsumw{letter}"] = (weights * middles[letter]).sum()
-        found[f"fTsumw{letter}2"] = (weights * middles[letter] ** 2).sum()
-    for one, other in combinations(letters, 2):
-        found[f"fTsumw{one}{other}"] = (weights * middles[one] * middles[other]).sum()
-    return {name: float(value) for name, value in found.items()}
 
 
 def of_uhi(histogram: Any) -> WritableHistogram:
@@ -91,19 +70,13 @@ def of_uhi(histogram: Any) -> WritableHistogram:
     if _is_weighted(histogram):
         variances = np.asarray(histogram.variances())
         squares = _with_flow(histogram.variances, variances, histogram.axes)
-    edges = [axis.borders() for axis in axes]
-    within = (slice(1, -1),) * values.ndim
-    inner_squares = values[within] if squares is None else squares[within]
     return WritableHistogram(
         histogram_class(values.ndim, values.dtype),
         str(title),
         axes,
         values.T.reshape(-1),
         np.empty(0) if squares is None else squares.astype(np.float64).T.reshape(-1),
-        {
-            "fEntries": float(values.sum()),
-            **sums(values[within].astype(np.float64), inner_squares, edges),
-        },
+        {"fEntries": float(values.sum())},
     )
 
 
@@ -236,16 +209,10 @@ def _profile(histogram: Any, title: str, axes: list[WritableAxis]) -> WritableHi
         squared, deviations = weights, column("_sum_of_deltas_squared")
     means = column("value")
     contents, squares = weights * means, deviations + weights * means**2
-    within = (slice(1, -1),) * len(axes)
-    edges = [axis.borders() for axis in axes]
-    letter = _PROFILED[len(axes)]
-    found = sums(weights[within], squared[within], edges)
-    found[f"fTsumw{letter}"] = float(contents[within].sum())
-    found[f"fTsumw{letter}2"] = float(squares[within].sum())
     # boost_histogram warns about metadata that the histogram does not have.
     metadata = getattr(histogram, "__dict__", {}).get("metadata")
     entries = metadata.get("fEntries") if isinstance(metadata, dict) else None
-    found["fEntries"] = float(weights.sum() if entries is None else entries)
+    found = {"fEntries": float(weights.sum() if entries is None else entries)}
     flat = [each.T.reshape(-1) for each in (contents, squares, weights, squared)]
     classname = "TProfile" if len(axes) == 1 else f"TProfile{len(axes)}D"
     return WritableHistogram(classname, title, axes, flat[0], flat[1], found, flat[2], flat[3])

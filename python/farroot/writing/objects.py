@@ -136,7 +136,8 @@ class WritableHistogram(_Named):
     cells: NDArray[Any]
     #: Sums of squared weights; none where they are the contents.
     squares: Reals = field(default_factory=lambda: np.empty(0))
-    #: ``fEntries``, ``fTsumw`` and its like, by name; the others are zero.
+    #: ``fEntries``, ``fTsumw`` and its like, by name; the others are zero, or where ``fEntries``
+    #: alone is known computed from the cells.
     sums: dict[str, float] = field(default_factory=dict)
     #: Of a profile, sums of weights and of their squares in each bin.
     weights: Reals = field(default_factory=lambda: np.empty(0))

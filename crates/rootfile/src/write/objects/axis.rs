@@ -2,6 +2,7 @@
 
 use super::kept_bits;
 use crate::error::{Error, Result};
+use crate::histogram::axis::Bins;
 use crate::write::buffer::{BITS, Buffer};
 
 /// Bins along one direction.
@@ -114,15 +115,10 @@ impl Axis {
         self.bins as usize + 2
     }
 
-    /// The middle of a bin, the first of which is 1.
-    pub(super) fn center(&self, bin: usize) -> f64 {
-        match (self.edges.get(bin - 1), self.edges.get(bin)) {
-            (Some(low), Some(high)) => 0.5 * (low + high),
-            _ => {
-                let width = (self.high - self.low) / f64::from(self.bins);
-                self.low + (bin as f64 - 0.5) * width
-            }
-        }
+    /// Where its bins are.
+    pub(super) fn places(&self) -> Bins {
+        let Axis { bins, low, high, .. } = *self;
+        Bins { count: bins as usize, min: low, max: high, edges: self.edges.clone() }
     }
 
     pub(super) fn check(&self) -> Result<()> {

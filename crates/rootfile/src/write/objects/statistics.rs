@@ -3,8 +3,9 @@
 //! In a histogram that was filled they are of the values themselves. Of one that was made from
 //! cells only the bins' middles are known: ROOT computes the same where it finds none.
 
-use super::axis::Axis;
 use super::histogram::Histogram;
+use crate::histogram::axis::Bins;
+use crate::histogram::moments::{Cells, moments, square_of};
 
 /// How many sums a histogram of so many axes has, without being a profile.
 pub(super) fn count(axes: usize) -> usize {
@@ -20,44 +21,28 @@ pub(super) fn count(axes: usize) -> usize {
 ///
 /// Cells below and above an axis do not count.
 pub(super) fn of_cells(histogram: &Histogram) -> Vec<f64> {
-    let cells = histogram.cells_as_f64();
+    let contents = histogram.cells_as_f64();
+    let axes: Vec<Bins> = histogram.axes.iter().map(super::Axis::places).collect();
     let squares = |at: usize| histogram.sum_w2.get(at).copied();
-    let mut sums = vec![0.0; count(histogram.axes.len())];
+    let cells = Cells { axes: &axes, shown: &[], counts_outside: false };
+    let mut sums = vec![0.0; count(axes.len())];
     let mut averaged = [0.0; 2];
-    for (at, cell) in cells.iter().enumerate() {
-        let Some(center) = center(&histogram.axes, at) else { continue };
-        let (weight, weight2) = match &histogram.profile {
+    for (at, content) in contents.iter().enumerate() {
+        let Some(middle) = cells.middle(at, |_| true) else { continue };
+        let (weight, square) = match &histogram.profile {
             Some(profile) => {
-                averaged[0] += cell;
+                averaged[0] += content;
                 averaged[1] += squares(at).unwrap_or_default();
                 let entries = profile.entries[at];
                 (entries, profile.sum_w2.get(at).copied().unwrap_or(entries))
             }
-            // The error of a cell below zero is of its size, as ROOT has it.
-            None => (*cell, squares(at).unwrap_or(cell.abs())),
+            None => (*content, squares(at).unwrap_or_else(|| square_of(*content, axes.len()))),
         };
-        let [x, y, z] = center;
-        let of_one = [1.0, 0.0, x, x * x, y, y * y, x * y, z, z * z, x * z, y * z];
-        sums.iter_mut().zip(of_one).for_each(|(sum, number)| *sum += weight * number);
-        sums[1] += weight2;
+        let more = moments(weight, square, middle);
+        sums.iter_mut().zip(more).for_each(|(sum, (_, more))| *sum += more);
     }
     if histogram.profile.is_some() {
         sums.extend(averaged);
     }
     sums
-}
-
-/// The middle of a cell; `None` for one below or above an axis.
-fn center(axes: &[Axis], cell: usize) -> Option<[f64; 3]> {
-    let mut rest = cell;
-    let mut center = [0.0; 3];
-    for (axis, to) in axes.iter().zip(&mut center) {
-        let bin = rest % axis.cells();
-        rest /= axis.cells();
-        if bin == 0 || bin > axis.bins as usize {
-            return None;
-        }
-        *to = axis.center(bin);
-    }
-    Some(center)
 }
