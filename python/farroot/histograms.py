@@ -204,7 +204,7 @@ class Binned(Object):
 
     def _refuse_below_labels(self) -> None:
         """Axes of names have no bin below, in boost_histogram: its content would be lost."""
-        filled = (self.values(flow=True) != 0) | (self.variances(flow=True) != 0)
+        filled = self._filled()
         for number, axis in enumerate(self.axes):
             if axis.labels() and np.take(filled, 0, axis=number).any():
                 letter = _NAMES[number] if number < len(_NAMES) else f"number {number}"
@@ -212,6 +212,11 @@ class Binned(Object):
                     f"{self!r} has entries below its axis {letter}, of labels, and axes of "
                     "names in boost_histogram have no bin there: values(flow=True) has them"
                 )
+
+    def _filled(self) -> NDArray[np.bool_]:
+        """Whether anything is in each bin, those below and above too."""
+        filled = (self.values(flow=True) != 0) | (self.variances(flow=True) != 0)
+        return np.asarray(filled)
 
     def _to_boost_histogram_(self) -> Any:
         """Called by ``boost_histogram.Histogram(self)``."""
@@ -334,7 +339,11 @@ class Profile(Histogram):
 
     def _effective(self) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
-        return ratio(weights**2, self._squared_weights()) if self.weighted else weights
+        if not self.weighted:
+            return weights
+        # ROOT counts none where squares are below zero: those of weights that it took for one.
+        squares = np.maximum(self._squared_weights(), 0.0)
+        return ratio(weights**2, squares)
 
     def values(self, flow: bool = False) -> NDArray[np.float64]:
         """Mean of each bin; 0 where nothing was filled."""
@@ -365,7 +374,7 @@ class Profile(Histogram):
         return self._bins(self._errors(_ERROR_MODES[error_mode]), flow)
 
     def _errors(self, mode: int) -> NDArray[np.float64]:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             return self._errors_of(mode)
 
     def _errors_of(self, mode: int) -> NDArray[np.float64]:
@@ -375,13 +384,12 @@ class Profile(Histogram):
         spread = np.sqrt(self._deviations())
         if mode == 1:
             return spread
-        # In ROOT's order, so that the last digit is ROOT's, too.
+        # In ROOT's order, so that the last digit is ROOT's, too; infinite without any weight.
         effective = self._effective()
-        error = ratio(spread, np.sqrt(effective))
+        error = spread / np.sqrt(effective)
         if mode == 2:
             # Whole numbers that are all equal are known to a bin of one only.
-            alone = ratio(np.ones(len(error)), np.sqrt(12 * effective))
-            error = np.where(spread == 0, alone, error)
+            error = np.where(spread == 0, 1 / np.sqrt(12 * effective), error)
         return np.where(weights != 0, error, 0.0)
 
     def _deviations(self) -> NDArray[np.float64]:
@@ -405,6 +413,12 @@ class Profile(Histogram):
     def _squared_weights(self) -> NDArray[np.float64]:
         """Sums of squared weights; empty without weights; older profiles have no such member."""
         return np.asarray(self.get("fBinSumw2", ()))
+
+    def _filled(self) -> NDArray[np.bool_]:
+        # Values of zero leave entries only.
+        members = (_array_part(self), self["fSumw2"], self["fBinEntries"], self._squared_weights())
+        cells = [each for each in members if len(each) == self["fNcells"]]
+        return np.asarray(np.any([self._shaped(each) != 0 for each in cells], axis=0))
 
     def _storage(self, boost: Any) -> Any:
         return boost.storage.WeightedMean() if self.weighted else boost.storage.Mean()
