@@ -1,6 +1,7 @@
 """Makes histograms from seeds with ROOT, and prints as JSON how ROOT reads those of any file.
 
 usage: histograms.py FOLDER FIRST SEEDS
+       histograms.py FOLDER SEED-KIND...
        histograms.py FOLDER
 """
 
@@ -283,11 +284,6 @@ def prepare(
     own.chance = random.Random(decoration)
     decorate(own, made)
     own.chance = random.Random(f"{decoration} fills")
-    is_profile = bool(
-        made.InheritsFrom("TProfile")
-        or made.InheritsFrom("TProfile2D")
-        or made.InheritsFrom("TProfile3D")
-    )
     for each, at in zip((made.GetXaxis(), made.GetYaxis(), made.GetZaxis()), axes, strict=False):
         for bin_, label in enumerate(at.get("labels", ()), 1):
             each.SetBinLabel(bin_, label)
@@ -302,7 +298,7 @@ def prepare(
         made.SetBit(ROOT.TH1.kIsNotW)
     if chosen["buffer"] and not any("labels" in each for each in axes):
         made.SetBuffer(chosen["buffer"])
-    fill(made, axes, chosen, chance, is_profile, which)
+    fill(made, axes, chosen, chance, averages(made), which)
     if chosen["sumw2"] == "after":
         made.Sumw2()
     if chosen["average"]:
@@ -539,7 +535,7 @@ def tell_histogram(it: Any) -> dict[str, Any]:
         "errors option": int(it.GetBinErrorOption()),
         "contours": it.GetContour(),
     }
-    if not poly and any(it.InheritsFrom(f"TProfile{of}") for of in ("", "2D", "3D")):
+    if not poly and averages(it):
         told["bin entries"] = [it.GetBinEntries(cell) for cell in cells]
         told["bin effective"] = [it.GetBinEffectiveEntries(cell) for cell in cells]
         told["option of errors"] = str(it.GetErrorOption())
@@ -610,37 +606,71 @@ def tell(it: Any) -> dict[str, Any]:
     return told | tell_histogram(it)
 
 
-def make(folder: Path, first: int, seeds: int) -> None:
+def cases_of(first: int, seeds: int) -> list[str]:
+    """The seeds and kinds of so many seeds."""
+    return [
+        f"{seed}-{kind}"
+        for seed in range(first, first + seeds)
+        for place, kind in enumerate(MAKERS)
+        if (seed + place) % SHARE == 0
+    ]
+
+
+def make(folder: Path, cases: list[str]) -> None:
     told: dict[str, Any] = {}
-    for seed in range(first, first + seeds):
-        for place, (kind, maker) in enumerate(MAKERS.items()):
-            if (seed + place) % SHARE:
-                continue
-            emptied, is_loose = [], False
-            for number, it in enumerate(maker(Shape(seed, kind), INPUTS)):
-                path = folder / f"{seed}-{kind}-{number}.root"
-                write(path, it)
-                emptied.append(path.with_suffix(".emptied"))
+    for case in cases:
+        seed, kind = case.split("-")
+        emptied, is_loose = [], False
+        for number, it in enumerate(MAKERS[kind](Shape(int(seed), kind), INPUTS)):
+            path = folder / f"{case}-{number}.root"
+            write(path, it)
+            emptied.append(path.with_suffix(".emptied"))
+            write(emptied[-1], it)
+            is_loose |= it.InheritsFrom("TH1") and not has_limits(it)
+            told[path.stem] = tell(it)
+            if it.InheritsFrom("TH1"):
+                # ROOT's own merger counts entries that wait in buffers twice.
+                it.BufferEmpty(1)
                 write(emptied[-1], it)
-                is_loose |= it.InheritsFrom("TH1") and not has_limits(it)
-                told[path.stem] = tell(it)
-                if it.InheritsFrom("TH1"):
-                    # ROOT's own merger counts entries that wait in buffers twice.
-                    it.BufferEmpty(1)
-                    write(emptied[-1], it)
-            for count in range(1, INPUTS + 1):
-                output = folder / f"{seed}-{kind}-hadd{count}.root"
-                merger = ROOT.TFileMerger(False)
-                merger.SetPrintLevel(0)
-                merger.OutputFile(str(output), "RECREATE")
-                for path in emptied[:count]:
-                    merger.AddFile(str(path), False)
-                merger.Merge()
-                told[output.stem] = of_file(output)
-                if is_loose and told[output.stem]:
-                    told[output.stem]["loose"] = True
-                output.unlink(missing_ok=True)
+        for count in range(1, INPUTS + 1):
+            output = folder / f"{case}-hadd{count}.root"
+            merger = ROOT.TFileMerger(False)
+            merger.SetPrintLevel(0)
+            merger.OutputFile(str(output), "RECREATE")
+            for path in emptied[:count]:
+                merger.AddFile(str(path), False)
+            merger.Merge()
+            told[output.stem] = of_file(output)
+            if is_loose and told[output.stem]:
+                told[output.stem]["loose"] = True
+            output.unlink(missing_ok=True)
+            told[f"{case}-added{count}"] = of_addition(emptied[:count])
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def of_addition(paths: list[Path]) -> dict[str, Any] | None:
+    """The facts of the sum of histograms of the same bins, as their own ``Add`` makes it; None
+    where there is none."""
+    files = [ROOT.TFile.Open(str(path)) for path in paths]
+    all_ = [file.Get(NAME) for file in files]
+    first = all_[0]
+    if not first.InheritsFrom("TH1") or first.InheritsFrom("TH2Poly"):
+        return None
+    axes = [bins_of(it) for it in all_]
+    if any(each != axes[0] for each in axes):
+        return None
+    if averages(first) and any(each.GetBinSumw2().GetSize() for each in all_):
+        first.Sumw2()
+    return tell(first) if all(first.Add(other) for other in all_[1:]) else None
+
+
+def bins_of(it: Any) -> list[Any]:
+    axes = [tell_axis(axis) for axis in (it.GetXaxis(), it.GetYaxis(), it.GetZaxis())]
+    return [[axis[name] for name in ("limits", "edges", "labels", "bins")] for axis in axes]
+
+
+def averages(it: Any) -> bool:
+    return any(it.InheritsFrom(f"TProfile{of}") for of in ("", "2D", "3D"))
 
 
 def has_limits(it: Any) -> bool:
@@ -662,12 +692,12 @@ def of_file(path: Path) -> dict[str, Any] | None:
     return tell(it)
 
 
-def main(folder: Path, *numbers: str) -> None:
+def main(folder: Path, *chosen: str) -> None:
     ROOT.TH1.AddDirectory(False)
-    if numbers:
+    if chosen:
         ROOT.gInterpreter.Declare(POLYGONS)
         ROOT.gErrorIgnoreLevel = ROOT.kFatal
-        make(folder, *map(int, numbers))
+        make(folder, list(chosen) if "-" in chosen[0] else cases_of(*map(int, chosen)))
     else:
         # ROOT's messages about weighted efficiencies are no complaints.
         ROOT.gErrorIgnoreLevel = ROOT.kWarning
