@@ -351,7 +351,7 @@ def run(folder: Path, *chosen: object) -> tuple[list[str], Counter[str]]:
 
 def _without_faults(told: dict[str, Any], case: str, which: str) -> dict[str, Any]:
     """ROOT's facts of a merged object, but for those that its merger gets wrong: there the sum is
-    that of ROOT's own ``Add``, where it has one."""
+    one that was made without it."""
     merged, first = told[f"{case}-{which}"], told[f"{case}-0"]
     if "bins" in merged:
         weighted = {told[f"{case}-{number}"]["weighted"] for number in range(INPUTS)}
@@ -363,8 +363,9 @@ def _without_faults(told: dict[str, Any], case: str, which: str) -> dict[str, An
         # The merger looks for the names of z among those of y.
         merged = merged | {name: added[name] for name in (*_OF_BINS, *_OF_FILLS) if name in added}
     elif added and "bin entries" in merged:
-        # Among bins with names the merger leaves out those of values of zero, and it loses squares
-        # of weights that the first profile does not keep.
+        # Where axes have names or other limits the merger leaves out bins of a mean of zero, whose
+        # values are zero or whose weights cancel; and it loses squares of weights that the first
+        # profile does not keep, and takes sums of values for those that a later one does not.
         merged = merged | {name: added[name] for name in _OF_BINS}
     # The merger forgets these where it gives the first histogram other axes.
     return merged | {name: first[name] for name in ("functions", "contours") if "contours" in first}

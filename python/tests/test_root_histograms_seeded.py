@@ -37,7 +37,7 @@ FOUND = (
     # Profiles whose weights cancel have the sums of their bins.
     *("106-p2", "139-p2", "297-p3", "353-p1", "365-p1", "570-p3"),
     # ROOT's merger leaves out entries of profiles, and squares of their weights.
-    *("119-p1", "277-p2", "338-p1", "381-p3", "449-p1"),
+    *("119-p1", "277-p2", "338-p1", "381-p3", "449-p1", "572-p1"),
     # Entries of values of zero below an axis of names.
     "351-p3",
     # Squares of weights below zero.

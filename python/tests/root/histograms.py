@@ -643,25 +643,52 @@ def make(folder: Path, cases: list[str]) -> None:
             told[output.stem] = of_file(output)
             if is_loose and told[output.stem]:
                 told[output.stem]["loose"] = True
+            told[f"{case}-added{count}"] = of_addition(emptied[:count], output)
             output.unlink(missing_ok=True)
-            told[f"{case}-added{count}"] = of_addition(emptied[:count])
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
 
 
-def of_addition(paths: list[Path]) -> dict[str, Any] | None:
-    """The facts of the sum of histograms of the same bins, as their own ``Add`` makes it; None
-    where there is none."""
-    files = [ROOT.TFile.Open(str(path)) for path in paths]
-    all_ = [file.Get(NAME) for file in files]
+def of_addition(paths: list[Path], merged: Path) -> dict[str, Any] | None:
+    """The facts of the sum of histograms without ROOT's merger; None where there is none."""
+    files = [ROOT.TFile.Open(str(path)) for path in (*paths, merged)]
+    *all_, total = [file.Get(NAME) for file in files]
     first = all_[0]
-    if not first.InheritsFrom("TH1") or first.InheritsFrom("TH2Poly"):
+    if not total or not first.InheritsFrom("TH1") or first.InheritsFrom("TH2Poly"):
         return None
     axes = [bins_of(it) for it in all_]
-    if any(each != axes[0] for each in axes):
+    is_profile = averages(first)
+    if is_profile and any(each.GetBinSumw2().GetSize() for each in all_):
+        for sum_ in (first, total):
+            if not sum_.GetBinSumw2().GetSize():
+                sum_.Sumw2()
+    if all(each == axes[0] for each in axes):
+        return tell(first) if all(first.Add(other) for other in all_[1:]) else None
+    if not is_profile or not all(map(has_limits, all_)):
         return None
-    if averages(first) and any(each.GetBinSumw2().GetSize() for each in all_):
-        first.Sumw2()
-    return tell(first) if all(first.Add(other) for other in all_[1:]) else None
+    total.Reset()
+    for it in all_:
+        add_cells(total, it)
+    return tell(total)
+
+
+def add_cells(total: Any, profile: Any) -> None:
+    """Adds each cell of a profile to that of the sum in which its middle is."""
+    axes = [profile.GetXaxis(), profile.GetYaxis(), profile.GetZaxis()][: profile.GetDimension()]
+    for cell in range(profile.GetNcells()):
+        rest, middle = cell, []
+        for axis in axes:
+            rest, bin_ = divmod(rest, axis.GetNbins() + 2)
+            middle.append(axis.GetBinCenter(bin_))
+        at = total.FindFixBin(*middle)
+        entries, squares = profile.GetBinEntries(cell), total.GetBinSumw2()
+        own = profile.GetBinSumw2()
+        square = own.At(cell) if own.GetSize() else entries
+        sum_of_squares = square + squares.At(at) if squares.GetSize() else 0.0
+        total.SetAt(total.At(at) + profile.At(cell), at)
+        total.GetSumw2().SetAt(total.GetSumw2().At(at) + profile.GetSumw2().At(cell), at)
+        total.SetBinEntries(at, total.GetBinEntries(at) + entries)
+        if squares.GetSize():
+            squares.SetAt(sum_of_squares, at)
 
 
 def bins_of(it: Any) -> list[Any]:

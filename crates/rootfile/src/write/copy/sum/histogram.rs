@@ -1,4 +1,9 @@
 //! Histograms and profiles of the same axes, or with labels (ROOT: `TH1Merger`).
+//!
+//! The sum has all that is in the inputs, in any order of them. ROOT's merger has less of some: it
+//! forgets functions and contours of the first histogram where it gives it other axes, leaves out
+//! bins of profiles whose mean is zero where axes have labels or other limits, and keeps squares of
+//! weights only if the first profile does.
 
 use super::labels::{AxisBins, SumAxis};
 use super::members::set_real;
