@@ -352,7 +352,8 @@ def run(folder: Path, *chosen: object) -> tuple[list[str], Counter[str]]:
 def _without_faults(told: dict[str, Any], case: str, which: str) -> dict[str, Any]:
     """ROOT's facts of a merged object, but for those that its merger gets wrong: there the sum is
     one that was made without it."""
-    merged, first = told[f"{case}-{which}"], told[f"{case}-0"]
+    merged: dict[str, Any] = told[f"{case}-{which}"]
+    first = told[f"{case}-0"]
     if "bins" in merged:
         weighted = {told[f"{case}-{number}"]["weighted"] for number in range(INPUTS)}
         # ROOT takes the -1 that marks absent errors for a sum.
