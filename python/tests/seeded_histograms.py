@@ -368,8 +368,23 @@ def _without_faults(told: dict[str, Any], case: str, which: str) -> dict[str, An
         # values are zero or whose weights cancel; and it loses squares of weights that the first
         # profile does not keep, and takes sums of values for those that a later one does not.
         merged = merged | {name: added[name] for name in _OF_BINS}
+    of_inputs = [told[f"{case}-{number}"] for number in range(int(which[-1]))]
+    if added and any(_is_negative(each) for each in of_inputs) and merged["weighted"]:
+        # The merger takes contents below zero of later inputs for squares of errors.
+        merged = merged | {"errors": _errors_of_sum(of_inputs)}
     # The merger forgets these where it gives the first histogram other axes.
     return merged | {name: first[name] for name in ("functions", "contours") if "contours" in first}
+
+
+def _is_negative(told: dict[str, Any]) -> bool:
+    """Whether a histogram of unit weights has contents below zero."""
+    is_plain = "bin entries" not in told and not told.get("weighted", True)
+    return is_plain and min(told["cells"]) < 0
+
+
+def _errors_of_sum(told: list[dict[str, Any]]) -> list[float]:
+    """Errors of the sum of histograms of the same bins."""
+    return [math.hypot(*each) for each in zip(*(one["errors"] for one in told), strict=True)]
 
 
 def _inputs(folder: Path, case: str) -> list[Path]:

@@ -38,6 +38,10 @@ FOUND = (
     *("106-p2", "139-p2", "297-p3", "353-p1", "365-p1", "570-p3"),
     # ROOT's merger leaves out entries of profiles, and squares of their weights.
     *("119-p1", "277-p2", "338-p1", "381-p3", "449-p1", "572-p1"),
+    # It takes contents below zero for squares of errors.
+    "651-h1",
+    # Profiles grow after NaN, and ROOT looks for no range on their third axis.
+    *("654-p3", "606-p3"),
     # Entries of values of zero below an axis of names.
     "351-p3",
     # Squares of weights below zero.

@@ -49,7 +49,8 @@ impl Filled {
     }
 
     /// Doubles the range of an axis that can be extended until a value is within, as ROOT does:
-    /// fills outside of the axis before are lost.
+    /// fills outside of the axis before are lost. NaN ends the growth of histograms, not that of
+    /// profiles.
     ///
     /// # Errors
     /// `Corrupt` where arrays are shorter than the axes say.
@@ -58,7 +59,8 @@ impl Filled {
             return Ok(());
         }
         if value.is_nan() {
-            self.growth.iter_mut().for_each(|growth| growth.can_extend = false);
+            let grows = self.is_profile;
+            self.growth.iter_mut().for_each(|growth| growth.can_extend &= grows);
             return Ok(());
         }
         let Some([min, max]) = self.axes[number].doubled(value) else { return Ok(()) };

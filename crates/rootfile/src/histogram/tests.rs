@@ -7,13 +7,16 @@ use crate::array::Numbers;
 use crate::known::Progress;
 use crate::object::{ObjectRef, Objects, Value};
 use crate::write::file::tests::{opened, options, written};
-use crate::write::objects::{Axis, AxisStyle, Histogram};
+use crate::write::objects::{Axis, AxisStyle, Histogram, Profile};
 use crate::write::{DirectoryId, FileWriter};
 
-/// A histogram in which fills wait: the numbers of each, the weight first.
-fn waiting(axes: Vec<Axis>, fills: &[&[f64]]) -> Objects {
+fn histogram(axes: Vec<Axis>) -> Histogram {
     let cells = axes.iter().map(|axis| axis.bins as usize + 2).product();
-    let histogram = Histogram::new("h", axes, Numbers::F64(vec![0.0; cells]));
+    Histogram::new("h", axes, Numbers::F64(vec![0.0; cells]))
+}
+
+/// A histogram in which fills wait: the numbers of each, the weight first.
+fn waiting(histogram: Histogram, fills: &[&[f64]]) -> Objects {
     let mut file = FileWriter::new(options()).unwrap();
     file.put(DirectoryId::TOP, "h", histogram.into_object().unwrap());
     let (file, known) = opened(&written(file));
@@ -46,7 +49,8 @@ fn axis<'a>(root: ObjectRef<'a>, name: &str) -> ObjectRef<'a> {
 
 #[test]
 fn axes_with_limits_keep_the_part_that_is_shown() {
-    let mut objects = waiting(vec![with_range(Axis::regular(2, 0.0, 2.0))], &[&[1.0, 0.5]]);
+    let mut objects =
+        waiting(histogram(vec![with_range(Axis::regular(2, 0.0, 2.0))]), &[&[1.0, 0.5]]);
     empty_all(&mut objects);
     let root = objects.root();
     assert_eq!(real(root, "fTsumwx"), 0.5);
@@ -59,7 +63,7 @@ fn all_of_axes_is_shown_once_their_limits_are_chosen() {
     let axes = || ["x", "y"].map(|_| with_range(Axis::regular(2, 0.0, 2.0))).to_vec();
     let fills: &[&[f64]] = &[&[1.0, 0.5, 7.0], &[1.0, 1.5, 9.0]];
     for without in [vec!["fXaxis", "fYaxis"], vec!["fYaxis"]] {
-        let mut objects = waiting(axes(), fills);
+        let mut objects = waiting(histogram(axes()), fills);
         without.iter().for_each(|name| without_limits(&mut objects, name));
         empty_all(&mut objects);
         let root = objects.root();
@@ -70,5 +74,26 @@ fn all_of_axes_is_shown_once_their_limits_are_chosen() {
             assert_eq!((Shown::of(axis), axis.int("fFirst").unwrap()), (None, 0), "{name}");
             assert_eq!(axis.int("fBits").unwrap() & (1 << 11), 0, "{name}");
         }
+    }
+}
+
+/// A profile did not grow any more once NaN was filled into it.
+#[test]
+fn not_a_number_ends_the_growth_of_histograms_only() {
+    let style = AxisStyle { bits2: 2, ..AxisStyle::of("xaxis") };
+    let axis = || Axis { style: Some(style.clone()), ..Axis::regular(2, 0.0, 2.0) };
+    let zeros = || vec![0.0; 4];
+    let profile = Profile { entries: zeros(), ..Profile::default() };
+    let profile = Histogram { sum_w2: zeros(), profile: Some(profile), ..histogram(vec![axis()]) };
+    let plain: &[&[f64]] = &[&[1.0, f64::NAN], &[1.0, 3.0]];
+    let averaged: &[&[f64]] = &[&[1.0, f64::NAN, 7.0], &[1.0, 3.0, 7.0]];
+    for (histogram, fills, grows) in
+        [(histogram(vec![axis()]), plain, false), (profile, averaged, true)]
+    {
+        let mut objects = waiting(histogram, fills);
+        empty_all(&mut objects);
+        let axis = self::axis(objects.root(), "fXaxis");
+        assert_eq!(axis.int("fBits2").unwrap() & 2 != 0, grows);
+        assert_eq!(real(axis, "fXmax"), if grows { 4.0 } else { 2.0 });
     }
 }
