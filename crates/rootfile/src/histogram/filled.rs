@@ -241,10 +241,9 @@ impl Filled {
         }
         all.iter_mut().filter(|(name, _)| *name != "fEntries").for_each(|(_, sum)| *sum = 0.0);
         let contents = reals(&self.bins);
-        let (axes, shown) = (&*self.axes, &*self.shown);
         // Cells outside count in no profile of three axes.
-        let counts_outside = self.considers_overflows && axes.len() <= self.looked_at();
-        let cells = Cells { axes, shown, counts_outside };
+        let counts_outside = self.considers_overflows && self.axes.len() <= self.looked_at();
+        let cells = Cells { axes: &self.axes, shown: &self.shown, counts_outside };
         for (at, content) in contents.iter().enumerate() {
             let Some(middle) = cells.middle(at, &has_centres) else { continue };
             let [weight, square] = self.weights(at, *content);
