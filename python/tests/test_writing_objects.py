@@ -150,7 +150,9 @@ def test_texts_and_lists_of_them(tmp_path: Path) -> None:
     assert ours[1].classname == theirs[1].classname == "TH1D"
 
 
-@pytest.mark.parametrize("what", [5, b"bytes", object(), None, [1, 2]], ids=repr)
+@pytest.mark.parametrize(
+    "what", [5, b"bytes", object(), None, [1, 2]], ids=lambda what: type(what).__name__
+)
 def test_what_root_has_no_class_for_is_an_error(tmp_path: Path, what: Any) -> None:
     with farroot.recreate(tmp_path / "f.root") as file:
         with pytest.raises(farroot.ArgumentTypeError, match="is not written"):
