@@ -157,18 +157,39 @@ def files_with_secrets(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    factory = getattr(session.config, "_tmp_path_factory", None)
+def _temporary_folder(config: pytest.Config) -> Path | None:
+    """Where the tests of this process have written, if they have."""
+    if config.getoption("numprocesses", None):
+        # The tests run in workers of pytest-xdist, which search their own folders.
+        return None
+    factory = getattr(config, "_tmp_path_factory", None)
     if factory is None or factory._basetemp is None:
-        return
-    _left.extend(map(str, files_with_secrets(factory.getbasetemp())))
-    if _left:
+        return None
+    folder: Path = factory.getbasetemp()
+    return folder
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    # A worker that crashed has none, and the run has failed.
+    _left.extend(getattr(node, "workeroutput", {}).get("secrets", []))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    folder = _temporary_folder(session.config)
+    if folder is not None:
+        _left.extend(map(str, files_with_secrets(folder)))
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["secrets"] = _left
+    elif _left:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "workeroutput"):
+        return
     # Below the line that counts the tests that have passed: above it, the reason of a failed run
     # is not seen.
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    for path in _left:
+    for path in dict.fromkeys(_left):
         reporter.write_line(f"ERROR: a secret is in {path}", red=True)
