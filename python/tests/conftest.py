@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,20 @@ import numpy as np
 import pytest
 import uproot
 
-from .skips import need_corpus
+from .skips import REPOSITORY, need_corpus
 
 pytest_plugins = ["tests.leaks"]
 
 # Tests count round trips of first reads, and leave nothing in the home of who runs them.
 os.environ["FARROOT_STORE"] = "0"
+
+# When pytest begins, it closes its folder in /tmp to other users, also for the servers that tests
+# of another checkout run as nobody: each checkout has a folder of its own.
+_checkout = hashlib.sha256(str(REPOSITORY).encode()).hexdigest()[:8]
+_temporary = Path(tempfile.gettempdir()) / f"farroot-{os.getuid()}-{_checkout}"
+_temporary.mkdir(exist_ok=True)
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_temporary))
+
 
 #: Entries of the made files: enough for several baskets, few enough for Python loops.
 ENTRIES = 1000
@@ -69,6 +79,15 @@ def _type(column: Any) -> Any:
     if isinstance(column, list):
         return str
     return np.dtype((column.dtype, column.shape[1:]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runtime_folder() -> Iterator[None]:
+    """Programs under ``farroot run`` share a proxy: here not with those of the user, or of tests
+    that run at the same time."""
+    with tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True) as folder:
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        yield
 
 
 @pytest.fixture(scope="session")

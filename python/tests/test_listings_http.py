@@ -20,7 +20,7 @@ from farroot.fsspec import FileSystem
 from .conftest import write
 from .skips import need_nginx
 from .test_odd_servers import answering
-from .test_remote import _free_port, _wait_for, running_xrootd, serving
+from .test_remote import _free_port, _wait_for, open_to_others, running_xrootd, serving
 
 NAMES = ["run1/a.root", "run1/b c.root", "run2/deep/d.root", "README"]
 
@@ -64,8 +64,7 @@ def server(kind: str, folder: Path, run: Path) -> Iterator[str]:
             f" root {folder}; {listing} }} }}"
         )
         run.chmod(0o777)
-        for above in (folder, *folder.parents[:3]):
-            above.chmod(above.stat().st_mode | 0o055)
+        open_to_others(folder)
         with subprocess.Popen([program, "-c", str(run / "conf")]) as process:
             try:
                 _wait_for(port, process)

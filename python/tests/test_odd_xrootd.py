@@ -27,7 +27,7 @@ from .scripted_xrootd import (
     scripted,
 )
 from .skips import need_xrootd
-from .test_remote import _free_port, _wait_for
+from .test_remote import _free_port, _wait_for, open_to_others
 
 CONTENT = bytes(range(251)) * 40_000
 
@@ -187,12 +187,13 @@ def running_cluster(top: Path) -> Iterator[str]:
     for server in ON_SERVERS:
         serve = f"all.role server\nxrd.port {_free_port()}\noss.localroot {top / server}\n"
         (top / f"{server}.cfg").write_text(base + serve)
-    for path in (top, *top.rglob("*"), *top.parents[:3]):
-        path.chmod(path.stat().st_mode | (0o777 if top in (path, *path.parents) else 0o055))
+    open_to_others(top)
+    for path in (top, *top.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o777)
     user = ["-R", "nobody"] if top.owner() == "root" else []
     processes = [
         subprocess.Popen(
-            # Servers write /tmp/PROGRAM.NAME.env: other tests, of another user, have other names.
+            # The name is of this cluster alone, as in `running_xrootd`.
             [
                 *(program, *user, "-n", f"odd-{node}-{manager}"),
                 *("-c", f"{top}/{node}.cfg", "-l", f"{top}/{program}.log"),

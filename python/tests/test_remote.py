@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,16 +80,24 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "
     )
     # The server refuses to run as root; the folders must be nobody's to use then.
     run.chmod(0o777)
-    for above in (folder, *folder.parents[:3]):
-        above.chmod(above.stat().st_mode | 0o055)
+    open_to_others(folder)
     user = ["-R", "nobody"] if run.owner() == "root" else []
-    command = [program, "-c", str(config), "-l", str(run / "log"), "-n", "test", *user]
+    # Servers write /tmp/xrootd.NAME.env: other tests, of another user, have other names.
+    command = [program, "-c", str(config), "-l", str(run / "log"), "-n", f"test-{port}", *user]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_for(port, process)
             yield f"127.0.0.1:{port}"
         finally:
             process.kill()
+
+
+def open_to_others(folder: Path) -> None:
+    """Lets other users read in a temporary folder, and enter those that lead there."""
+    temporary = Path(tempfile.gettempdir()).resolve()
+    for each in (folder, *folder.parents):
+        if temporary in each.resolve().parents:
+            each.chmod(each.stat().st_mode | 0o055)
 
 
 def _free_port() -> int:
