@@ -58,6 +58,16 @@ def used(kind: str, thing: Any) -> Any:
     return uses[kind]()
 
 
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """A server that has answered before is waited for, here for a second only."""
+    before = farroot.config()["outage_timeout"]
+    farroot.config(outage_timeout=1)
+    yield
+    farroot.config(outage_timeout=before)
+
+
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pickle_has_no_secret_and_is_opened_when_used(made: Path, kind: str) -> None:
     """Regression: the pickle of a file had the token of its address, and connected when loaded."""
