@@ -10,6 +10,9 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+# The engine imports it while it waits, and Python aborts a process that ends during an import of
+# the engine's on another thread.
+from ._log import LOGGER as LOGGER
 from ._shown import shown, shown_lines, without_secrets
 
 if TYPE_CHECKING:

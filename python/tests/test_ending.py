@@ -90,13 +90,12 @@ ENDING = """
 import socket, sys, threading, time
 import farroot
 
-silent = socket.create_server(("127.0.0.1", 0), backlog=64)
-port, made, how = silent.getsockname()[1], sys.argv[1], sys.argv[2]
+made, how = sys.argv[1:]
+silent = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(4)]
 reads = threading.Semaphore(0)
 
-def read():
+def read(port):
     if how == "waits":
-        reads.release()
         farroot.open(f"root://127.0.0.1:{port}//f.root:t")
     tree = farroot.open(made)
     while True:
@@ -110,12 +109,15 @@ class Slow:
     def __del__(self, sleep=time.sleep):
         sleep(0.5)
 
-for _ in range(4):
-    threading.Thread(target=read, daemon=True).start()
-for _ in range(4):
-    reads.acquire()
+for server in silent:
+    port = server.getsockname()[1]
+    threading.Thread(target=read, args=(port,), daemon=True).start()
+if how == "waits":
+    asked = [server.accept() for server in silent]
+else:
+    for _ in range(40):
+        reads.acquire()
 slow = Slow()
-time.sleep(0.3)
 sys.exit(7)
 """
 

@@ -39,6 +39,12 @@ def test_opening_a_file_needs_no_arrays(made: Path) -> None:
     assert not modules & {"awkward", "pandas"}
 
 
+def test_the_engine_imports_nothing_while_it_waits() -> None:
+    """Regression: a process was aborted that ended while the first read of another thread had the
+    engine import ``farroot._log``."""
+    assert {"farroot._log", "farroot.errors"} <= modules_after("import farroot; farroot.open")
+
+
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(farroot, name) for name in farroot.__all__)
     names: dict[str, object] = {}
