@@ -27,6 +27,13 @@ RUST_FEATURES :=
 EXTENSION_FEATURES := like-tests
 endif
 
+# Processes that run the Python tests: as many as there are cores, four at most. `PYTEST_WORKERS=0`
+# runs them in one, where `--pdb` works. A file is run by one of them, as its tests share servers
+# and files. `TESTS` selects: `make test-python TESTS="-m 'not interop'"`.
+PYTEST_WORKERS ?= auto
+TESTS ?=
+PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesses 4 --dist loadfile
+
 # Folders with Python code, as far as they exist in this checkout.
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
@@ -88,7 +95,7 @@ test-rust: xrootd s3 $(VENV)/.ready
 test-python: xrootd s3
 ifneq ($(wildcard python/pyproject.toml),)
 	$(MAKE) extension
-	cd python && $(BIN)/python -m pytest
+	cd python && $(PYTEST) $(TESTS)
 else
 	@echo "pytest: no Python package in this checkout, nothing to test"
 endif
@@ -96,11 +103,11 @@ endif
 interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs into .venv (600 MB)
 	$(MAKE) extension
 	@.ci/ensure-root
-	cd python && $(BIN)/python -m pytest -m interop
+	cd python && $(PYTEST) -m interop
 
 coffea: $(VENV)/.coffea-ready ## the tests under coffea and graphed, which this installs into .venv (570 MB)
 	$(MAKE) extension
-	cd python && $(BIN)/python -m pytest tests/test_coffea.py tests/test_deferred.py tests/test_analyses.py
+	cd python && $(PYTEST) tests/test_coffea.py tests/test_deferred.py tests/test_analyses.py
 
 $(VENV)/.coffea-ready: python/requirements-coffea.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
