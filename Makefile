@@ -35,10 +35,10 @@ TESTS ?=
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesses 4 --dist loadfile
 
 # Folders with Python code, as far as they exist in this checkout.
-PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
+PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml .ci/*.py bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check man test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check man quick test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
@@ -86,6 +86,10 @@ MAN := python/wheel/data/share/man/man1
 man: $(VENV)/.ready ## write the manual pages of the package again, from the help of the command
 	rm -f $(MAN)/*.1
 	$(CARGO) run --quiet $(LOCKED) -p farroot-cli -- man $(MAN)
+
+BASE ?= main
+quick: $(VENV)/.ready ## the tests of what this branch changes; QUICK=--list only names them
+	CARGO="$(CARGO)" $(BIN)/python .ci/quick.py --base $(BASE) $(QUICK) -- $(PYTEST)
 
 test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 
