@@ -29,7 +29,7 @@ from .scripted_xrootd import (
     scripted,
 )
 from .skips import need_xrootd
-from .test_remote import _free_port, _wait_for, open_to_others
+from .test_remote import _free_port, _wait_for, folder_of_sockets, open_to_others
 
 CONTENT = bytes(range(251)) * 40_000
 
@@ -191,16 +191,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def running_cluster(top: Path) -> Iterator[str]:
+    with folder_of_sockets() as own:
+        yield from _clustered(top, own)
+
+
+def _clustered(top: Path, own: Path) -> Iterator[str]:
     manager, cms = _free_port(), _free_port()
     base = (
-        f"all.export /data\nall.adminpath {top}\nall.pidpath {top}\n"
+        f"all.export /data\nall.adminpath {own}\nall.pidpath {own}\n"
         f"all.manager 127.0.0.1:{cms}\ncms.delay startup 2 servers 2 lookup 2\n"
         "cms.allow host *\nxrd.network nodnr\ncms.space linger 0 recalc 15 min 1m 2m\n"
     )
     manage = f"all.role manager\nxrd.port {manager}\nif exec cmsd\nxrd.port {cms}\nfi\n"
     (top / "manager.cfg").write_text(base + manage)
     for server in ON_SERVERS:
-        serve = f"all.role server\nxrd.port {_free_port()}\noss.localroot {top / server}\n"
+        serve = f"all.role server\nxrd.port any\noss.localroot {top / server}\n"
         (top / f"{server}.cfg").write_text(base + serve)
     open_to_others(top)
     for path in (top, *top.rglob("*")):
@@ -210,7 +215,7 @@ def running_cluster(top: Path) -> Iterator[str]:
         subprocess.Popen(
             # The name is of this cluster alone, as in `running_xrootd`.
             [
-                *(program, *user, "-n", f"odd-{node}-{manager}"),
+                *(program, *user, "-n", f"{own.name}-{node}"),
                 *("-c", f"{top}/{node}.cfg", "-l", f"{top}/{program}.log"),
             ],
             cwd=top,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import awkward as ak
@@ -24,6 +25,8 @@ from .same import same_awkward
 from .skips import need_xrootd
 
 NAMES = ["int32", "jagged", "text"]
+#: How often one looks whether a server has begun, twenty times a second.
+_LOOKS = 1200
 
 
 @contextmanager
@@ -70,26 +73,49 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "
         more: Further lines of its configuration.
     """
     program = need_xrootd()
-    port, other = _free_port(), _free_port()
-    config = run / "xrootd.cfg"
-    config.write_text(
-        f"xrd.port {port}\nall.export /\noss.localroot {folder}\n"
-        f"all.adminpath {run}\nall.pidpath {run}\nxrd.network nodnr\n"
-        + (f"xrd.port {other}\nxrd.protocol http:{port} libXrdHttp.so\n" if is_http else "")
-        + more
-    )
-    # The server refuses to run as root; the folders must be nobody's to use then.
-    run.chmod(0o777)
-    open_to_others(folder)
-    user = ["-R", "nobody"] if run.owner() == "root" else []
-    # Servers write /tmp/xrootd.NAME.env: other tests, of another user, have other names.
-    command = [program, "-c", str(config), "-l", str(run / "log"), "-n", f"test-{port}", *user]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            _wait_for(port, process)
-            yield f"127.0.0.1:{port}"
-        finally:
-            process.kill()
+    with folder_of_sockets() as own:
+        config = run / "xrootd.cfg"
+        config.write_text(
+            f"xrd.port any\nall.export /\noss.localroot {folder}\n"
+            f"all.adminpath {own}\nall.pidpath {own}\nxrd.network nodnr\n"
+            + ("xrd.protocol http libXrdHttp.so\n" if is_http else "")
+            + more
+        )
+        # The server refuses to run as root; the folders must be nobody's to use then.
+        run.chmod(0o777)
+        open_to_others(folder)
+        user = ["-R", "nobody"] if run.owner() == "root" else []
+        # Servers write /tmp/xrootd.NAME.env: other tests, of another user, have other names.
+        named = [program, *user, "-n", own.name]
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(
+            [*named, "-c", str(config), "-l", str(run / "log")], stdout=quiet, stderr=quiet
+        ) as process:
+            try:
+                yield f"127.0.0.1:{_port_of(run / own.name / 'log', process)}"
+            finally:
+                process.kill()
+
+
+def _port_of(log: Path, process: subprocess.Popen[bytes]) -> int:
+    """The port that xrootd has taken, from its log."""
+    ready = re.compile(r"^-+ xrootd \S+:(\d+) initialization completed", re.MULTILINE)
+    for _ in range(_LOOKS):
+        text = log.read_text(errors="replace") if log.exists() else ""
+        if found := ready.search(text):
+            return int(found[1])
+        assert process.poll() is None, f"xrootd ended at once\n{text}"
+        time.sleep(0.05)
+    pytest.fail(f"xrootd does not begin to serve\n{text}")
+
+
+@contextmanager
+def folder_of_sockets() -> Iterator[Path]:
+    """A folder for a server's sockets: for any user, and with a short path, as theirs have few
+    letters. Its name is not used twice."""
+    with tempfile.TemporaryDirectory(prefix="test-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
 
 
 def open_to_others(folder: Path) -> None:
@@ -101,20 +127,28 @@ def open_to_others(folder: Path) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """A port for a server that has to be told one.
+
+    It is none of those that the kernel hands out: one of these may have another owner by the time
+    at which the server listens.
+    """
+    handed_out = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    above = int(handed_out.read_text().split()[0]) if handed_out.exists() else 32768
+    while True:
+        port = 10_000 + secrets.randbelow(max(above, 20_000) - 10_000)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
+    for _ in range(_LOOKS):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
-        assert process.poll() is None, "xrootd ended at once"
+        assert process.poll() is None, "the server ended at once"
         time.sleep(0.05)
-    pytest.fail("xrootd does not listen")
+    pytest.fail("the server does not listen")
 
 
 def _reads_as_the_local_file(url: str, made: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import farroot
 
 from .leaks import MARKER, secret_file
 from .skips import need_versitygw
+from .test_remote import _free_port, _wait_for
 
 KEY = "AKIDMARKER"
 SECRET = f"{MARKER}-key"
@@ -53,9 +52,7 @@ def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
     folder = tmp_path_factory.mktemp("s3")
     (folder / "bucket" / "d").mkdir(parents=True)
     shutil.copy(made, folder / "bucket" / "d" / "a.root")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     command = [program, "--quiet", "--access", KEY, "--secret", SECRET]
     # Its metadata of objects, which --nometa would not keep.
     known = tmp_path_factory.mktemp("known")
@@ -63,11 +60,7 @@ def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
         try:
-            for _ in range(200):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            _wait_for(port, process)
             kept = {name: value for name, value in os.environ.items() if "AWS" not in name}
             yield kept | {
                 "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}",
