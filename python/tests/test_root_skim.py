@@ -60,11 +60,20 @@ print(got, t.GetWeight(), t.GetAlias("twice"), t.GetBranch("v").GetTitle())
 """
 
 
-@pytest.mark.parametrize("options", [{"cut": "n > 4"}, {"cut": "n > 4", "define": {"k": "n + 1"}}])
-def test_a_cut_keeps_the_types_of_all_branches(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Regression: beside a std::string all columns were encoded anew, as other types."""
-    path, output = tmp_path / "a.root", tmp_path / "b.root"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of `WRITE`."""
+    path = tmp_path_factory.mktemp("written") / "a.root"
     by_root(WRITE, path)
+    return path
+
+
+@pytest.mark.parametrize("options", [{"cut": "n > 4"}, {"cut": "n > 4", "define": {"k": "n + 1"}}])
+def test_a_cut_keeps_the_types_of_all_branches(
+    written: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """Regression: beside a std::string all columns were encoded anew, as other types."""
+    path, output = written, tmp_path / "b.root"
     skimmed = farroot.skim({path: "t"}, output, **options)
     assert skimmed.clusters is not None
     assert skimmed.notes == []
@@ -97,21 +106,29 @@ tree = ROOT.TTree("t", "t")
 tree.Write()
 file.Close()
 """
+COUNTS = """
+import sys
+import ROOT
+for path in sys.argv[1:]:
+    file = ROOT.TFile.Open(path)
+    print(file["t"].GetEntries())
+"""
 
 
-@pytest.mark.parametrize("missing", ["strict", "filter", "union"])
-@pytest.mark.parametrize("empty_first", [False, True])
-def test_trees_without_branches_are_merged(
-    tmp_path: Path, missing: Literal["strict", "filter", "union"], empty_first: bool
-) -> None:
+def test_trees_without_branches_are_merged(tmp_path: Path) -> None:
     """Regression: RDataFrame's Snapshot of nothing was refused unless `missing="union"`."""
-    full, empty, output = tmp_path / "a.root", tmp_path / "b.root", tmp_path / "o.root"
+    full, empty = tmp_path / "a.root", tmp_path / "b.root"
     with farroot.recreate(full) as file:
         file.mktree("t", {"x": [1, 2]})
     by_root(EMPTY, empty)
-    inputs = [empty, full, empty] if empty_first else [full, empty, full]
-    farroot.merge(output, inputs, missing=missing)
-    expected = [1, 2] if empty_first else [1, 2, 1, 2]
-    assert farroot.open(output)["t"]["x"].array().tolist() == expected
-    read = "import sys; import ROOT; f = ROOT.TFile.Open(sys.argv[1]); print(f['t'].GetEntries())"
-    assert by_root(read, output) == f"{len(expected)}\n"
+    ways: tuple[Literal["strict", "filter", "union"], ...] = ("strict", "filter", "union")
+    outputs: dict[Path, int] = {}
+    for missing in ways:
+        for empty_first in (False, True):
+            output = tmp_path / f"{missing}-{empty_first}.root"
+            inputs = [empty, full, empty] if empty_first else [full, empty, full]
+            farroot.merge(output, inputs, missing=missing)
+            expected = [1, 2] if empty_first else [1, 2, 1, 2]
+            assert farroot.open(output)["t"]["x"].array().tolist() == expected, output.name
+            outputs[output] = len(expected)
+    assert by_root(COUNTS, *outputs) == "".join(f"{count}\n" for count in outputs.values())
