@@ -50,45 +50,58 @@ def by_hadd(output: Path, inputs: list[Path]) -> None:
     subprocess.run(command, check=True, capture_output=True, env=environment)
 
 
-def compared(folder: Path, inputs: list[Path]) -> None:
-    """Merges with hadd and farroot; ROOT must read the same sums from both outputs."""
-    ours, theirs = folder / "ours.root", folder / "theirs.root"
-    by_hadd(theirs, inputs)
-    farroot.merge(ours, inputs, overwrite=True)
-    sums = [call(f'tell_all("{path}");').splitlines() for path in (ours, theirs)]
-    assert sums[0] == sums[1]
+#: A line of its own behind each file.
+END = "---"
+
+
+def compared(folder: Path, cases: list[list[Path]]) -> None:
+    """Merges each list of inputs with hadd and farroot; ROOT must read the same sums from both."""
+    outputs = []
+    for at, inputs in enumerate(cases):
+        ours, theirs = folder / f"ours-{at}.root", folder / f"theirs-{at}.root"
+        by_hadd(theirs, inputs)
+        farroot.merge(ours, inputs)
+        outputs += [ours, theirs]
+    # In one process, as ROOT takes long to begin.
+    said = call(*(f'tell_all("{path}"); puts("{END}");' for path in outputs))
+    *told, rest = said.split(f"{END}\n")
+    assert (len(told), rest) == (len(outputs), "")
+    for inputs, ours, theirs in zip(cases, told[::2], told[1::2], strict=True):
+        assert ours.split(), inputs
+        assert ours.splitlines() == theirs.splitlines(), inputs
 
 
 def test_labels_are_the_same_bins(tmp_path: Path) -> None:
     need_root()
     sets = (["a", "b", "c"], ["c", "d", "a"], ["e", "f", "g", "h"], ["b"])
     paths = [tmp_path / f"{at}.root" for at in range(len(sets))]
+    lines = []
     for at, (path, names) in enumerate(zip(paths, sets, strict=True)):
         text = ", ".join(f'"{name}"' for name in names)
-        call(f'TFile f("{path}", "RECREATE"); labels(f, {{{text}}}, {10**at});')
-    for inputs in (paths, paths[::-1], paths[:2], [paths[0], paths[0]]):
-        compared(tmp_path, inputs)
+        lines.append(f'{{ TFile f("{path}", "RECREATE"); labels(f, {{{text}}}, {10**at}); }}')
+    call(*lines)
+    compared(tmp_path, [paths, paths[::-1], paths[:2], [paths[0], paths[0]]])
 
 
 def test_graphs_efficiencies_and_many_dimensions(tmp_path: Path) -> None:
     need_root()
     paths = [tmp_path / f"{s}.root" for s in (1, 2)]
-    for s, path in enumerate(paths, 1):
-        call(f'TFile f("{path}", "RECREATE"); others(f, {s});')
-    for inputs in (paths, paths[::-1], [paths[1], *paths]):
-        compared(tmp_path, inputs)
+    make = '{{ TFile f("{}", "RECREATE"); others(f, {}); }}'
+    call(*(make.format(path, s) for s, path in enumerate(paths, 1)))
+    compared(tmp_path, [paths, paths[::-1], [paths[1], *paths]])
 
 
 def test_what_hadd_adds_by_number_is_an_error(tmp_path: Path) -> None:
     """On an axis that cannot be extended, bins with different labels are not added up."""
     need_root()
     paths = [tmp_path / f"{label}.root" for label in "ab"]
+    lines = []
     for path in paths:
-        lines = (
-            f'TFile f("{path}", "RECREATE"); TH1D h("h", "h", 2, 0, 2); h.SetBinContent(1, 1);',
+        lines += [
+            f'{{ TFile f("{path}", "RECREATE"); TH1D h("h", "h", 2, 0, 2); h.SetBinContent(1, 1);',
             f'h.GetXaxis()->SetBinLabel(1, "{path.stem}"); h.GetXaxis()->SetCanExtend(false);',
-            "f.Write(); f.Close();",
-        )
-        call(*lines)
+            "f.Write(); f.Close(); }",
+        ]
+    call(*lines)
     with pytest.raises(farroot.UnsupportedError, match=r"b\.root|other labels"):
         farroot.merge(tmp_path / "all.root", paths)
