@@ -66,9 +66,9 @@ def compared(folder: Path, cases: list[list[Path]]) -> None:
     said = call(*(f'tell_all("{path}"); puts("{END}");' for path in outputs))
     *told, rest = said.split(f"{END}\n")
     assert (len(told), rest) == (len(outputs), "")
-    for inputs, ours, theirs in zip(cases, told[::2], told[1::2], strict=True):
-        assert ours.split(), inputs
-        assert ours.splitlines() == theirs.splitlines(), inputs
+    for inputs, mine, others in zip(cases, told[::2], told[1::2], strict=True):
+        assert mine.split(), inputs
+        assert mine.splitlines() == others.splitlines(), inputs
 
 
 def test_labels_are_the_same_bins(tmp_path: Path) -> None:
