@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import tempfile
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import uproot
 
+from .root import written_by
 from .skips import REPOSITORY, need_corpus
 
 pytest_plugins = ["tests.leaks"]
@@ -94,6 +96,19 @@ def runtime_folder() -> Iterator[None]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a tree ``events`` of 1,000 entries in six baskets."""
     return write(tmp_path_factory.mktemp("made") / "made.root", seed=1)
+
+
+@pytest.fixture(scope="session")
+def ntuples_of_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of ``root/ntuples.py``, which take ROOT long: written once, also for
+    tests that run in several processes. Read them only."""
+    top = tmp_path_factory.getbasetemp()
+    folder = (top.parent if "PYTEST_XDIST_WORKER" in os.environ else top) / "ntuples_of_root"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            written_by("ntuples", tmp_path_factory.mktemp("ntuples")).rename(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

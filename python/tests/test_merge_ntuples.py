@@ -18,7 +18,7 @@ import farroot
 
 from . import filled
 from .filled import ENTRIES, LISTS
-from .root import by_root, written_by
+from .root import by_root
 from .test_merge import with_threads
 
 #: Columns of every kind of field, each with the value that fills entries without it.
@@ -221,16 +221,15 @@ def nothing(form: Any) -> Any:
 
 
 @pytest.mark.interop
-def test_everything_that_root_writes(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
+def test_everything_that_root_writes(ntuples_of_root: Path, tmp_path: Path) -> None:
     names = ["kinds_0", "kinds_505", "late", "representations", "widths", "unions", "arrays"]
-    paths = {name: folder / f"{name}.root" for name in names}
+    paths = {name: ntuples_of_root / f"{name}.root" for name in names}
     tables = {name: farroot.open(path)["events"] for name, path in paths.items()}
     arrays = {name: table.arrays() for name, table in tables.items()}
     # Files with different letters have fields of one name with different types.
     kinds = {"kinds_0": "k", "kinds_505": "k", "late": "l", "arrays": "a"}
     for pair in itertools.permutations(names, 2):
-        output, inputs = folder / "pair.root", [paths[name] for name in pair]
+        output, inputs = tmp_path / "pair.root", [paths[name] for name in pair]
         if len({kinds[name] for name in pair if name in kinds}) > 1:
             with pytest.raises(farroot.UnsupportedError, match="where the inputs before have"):
                 farroot.merge(output, inputs, missing="union", overwrite=True)

@@ -14,15 +14,13 @@ import xxhash
 
 import farroot
 
-from .root import written_by
-
 pytestmark = pytest.mark.interop
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(ntuples_of_root: Path) -> Path:
     """A folder with the files of `ntuples.py`."""
-    return written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
+    return ntuples_of_root
 
 
 def spot(x: float, number: int) -> dict[str, Any]:

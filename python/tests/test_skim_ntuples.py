@@ -16,7 +16,6 @@ import uproot
 import farroot
 
 from .filled import ENTRIES
-from .root import written_by
 from .same import same_awkward
 from .test_merge_ntuples import COLUMNS, checked, shown
 
@@ -262,15 +261,9 @@ def test_root_reads_new_columns(source: Path, tmp_path: Path, cut: str | None) -
     assert shown(output, names) == expected * 2
 
 
-@pytest.fixture(scope="module")
-def by_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of `root/ntuples.py`."""
-    return written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
-
-
 @pytest.mark.interop
-def test_pages_in_several_records_are_decoded(by_root: Path, tmp_path: Path) -> None:
-    path, output = by_root / "records_505.root", tmp_path / "out.root"
+def test_pages_in_several_records_are_decoded(ntuples_of_root: Path, tmp_path: Path) -> None:
+    path, output = ntuples_of_root / "records_505.root", tmp_path / "out.root"
     assert farroot.skim(f"{path}:events", output, ["number", "reals"]).clusters is None
     with farroot.open(path) as before, farroot.open(output) as after:
         expected = before["events"]["number"].array()
@@ -291,8 +284,8 @@ OF_ROOT = {
 
 @pytest.mark.interop
 @pytest.mark.parametrize(("name", "cut"), OF_ROOT.items())
-def test_what_root_writes(by_root: Path, tmp_path: Path, name: str, cut: str) -> None:
-    path, output = by_root / f"{name}.root", tmp_path / "out.root"
+def test_what_root_writes(ntuples_of_root: Path, tmp_path: Path, name: str, cut: str) -> None:
+    path, output = ntuples_of_root / f"{name}.root", tmp_path / "out.root"
     table = next(key for key in farroot.open(path).keys(cycle=False))
     before = farroot.open(path)[table]
     skimmed = farroot.skim(f"{path}:{table}", output, cut=cut)
@@ -311,9 +304,9 @@ def test_what_root_writes(by_root: Path, tmp_path: Path, name: str, cut: str) ->
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize(("name", "cut"), OF_ROOT.items())
 def test_new_columns_beside_what_root_writes(
-    by_root: Path, tmp_path: Path, name: str, cut: str, is_cut: bool
+    ntuples_of_root: Path, tmp_path: Path, name: str, cut: str, is_cut: bool
 ) -> None:
-    path, output, column = by_root / f"{name}.root", tmp_path / "out.root", cut.split()[0]
+    path, output, column = ntuples_of_root / f"{name}.root", tmp_path / "out.root", cut.split()[0]
     column = column.lstrip("(")
     table = next(key for key in farroot.open(path).keys(cycle=False))
     before = farroot.open(path)[table]
