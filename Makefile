@@ -32,7 +32,8 @@ endif
 # and files. `TESTS` selects: `make test-python TESTS="-m 'not interop'"`.
 PYTEST_WORKERS ?= auto
 TESTS ?=
-PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesses 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesses 4 \
+	--dist loadfile --no-loadscope-reorder
 
 # Folders with Python code, as far as they exist in this checkout.
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml .ci/*.py bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))

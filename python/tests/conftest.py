@@ -31,6 +31,17 @@ _temporary.mkdir(exist_ok=True)
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_temporary))
 
 
+#: Test files that take long and so are begun first: one process would run them alone at the end.
+FIRST = [
+    *("corpus", "damaged", "merge_ntuples", "merge_sums", "odd_xrootd", "package"),
+    *("root_experiments", "seeded", "seeded_ntuple", "skim_define", "skim_ntuples", "types"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in FIRST)
+
+
 #: Entries of the made files: enough for several baskets, few enough for Python loops.
 ENTRIES = 1000
 BASKET = 170
