@@ -77,9 +77,7 @@ COPIES = (
     Peer("xrdcp -y 2", "xrdcp", options=(*TO_DISK, "--sources", "2")),
     Peer("farroot cp root://", "farroot_copy"),
     Peer("farroot cp http://", "farroot_copy", "http"),
-    Peer(
-        "farroot cp, 64 connections", "farroot_copy", environment={"FARROOT_CONNECTIONS": "64"}
-    ),
+    Peer("farroot cp, 64 connections", "farroot_copy", environment={"FARROOT_CONNECTIONS": "64"}),
 )
 FARROOT = Peer("farroot root://", "farroot_arrays")
 FARROOT_CACHED = replace(FARROOT, name="farroot root://, cached", is_cached=True)
