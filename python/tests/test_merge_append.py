@@ -32,13 +32,13 @@ def test_an_output_that_is_there_comes_first(tmp_path: Path) -> None:
     # As with hadd, a file that is not there is made.
     farroot.merge(output, first, append=True)
     merged = farroot.merge(output, [second, first], append=True)
-    assert (merged.inputs, merged.tables) == (3, {"d/t": 9, "n": 9})
+    assert (merged.sources, merged.tables) == (3, {"d/t": 9, "n": 9})
     with farroot.open(checked(output)) as file:
         for table in ("d/t", "n"):
             assert file[table]["x"].array().tolist() == [0, 1, 2, 10, 11, 12, 0, 1, 2]
         assert file["h"].values().tolist() == [6, 3, 0]
         assert file["note"] == "from 0"
-    command = [sys.executable, "-m", "farroot", "merge", "-a", output, second]
+    command = [sys.executable, "-m", "farroot", "merge", "-a", str(output), str(second)]
     subprocess.run(command, check=True, capture_output=True)
     assert farroot.open(output)["n"].num_entries == 12
 

@@ -61,10 +61,10 @@ def used(kind: str, thing: Any) -> Any:
 @pytest.fixture
 def impatient() -> Iterator[None]:
     """A server that has answered before is waited for, here for a second only."""
-    before = farroot.config()["outage_timeout"]
-    farroot.config(outage_timeout=1)
+    before = farroot.config()["retry_timeout"]
+    farroot.config(retry_timeout=1)
     yield
-    farroot.config(outage_timeout=before)
+    farroot.config(retry_timeout=before)
 
 
 @pytest.mark.usefixtures("impatient")

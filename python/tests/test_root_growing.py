@@ -186,7 +186,7 @@ with ROOT.RNTupleWriter.Recreate(model, "n", sys.argv[1]) as writer:
 def test_an_rntuple_of_root_gets_entries_and_fields(tmp_path: Path) -> None:
     path = tmp_path / "f.root"
     by_root(NTUPLE, path)
-    first = {
+    first: dict[str, Any] = {
         "i": np.arange(20, dtype="i4"),
         "list": [[n / 2] * (n % 3) for n in range(20)],
         "text": ["t" * n for n in range(20)],
