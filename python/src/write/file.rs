@@ -32,6 +32,9 @@ pub struct TableOutput {
 /// Name, title, and an array of no entries.
 type Described<'py> = Vec<(String, String, PyRef<'py, Array>)>;
 
+/// A table, names and types of its columns, and those that count others by the names of these.
+type Grown = (TableOutput, Vec<(String, String)>, BTreeMap<String, String>);
+
 impl FileOutput {
     fn begin<F>(
         py: Python<'_>,
@@ -160,7 +163,7 @@ impl FileOutput {
         py: Python<'_>,
         path: &str,
         choice: TableChoice,
-    ) -> PyResult<(TableOutput, Vec<(String, String)>, BTreeMap<String, String>)> {
+    ) -> PyResult<Grown> {
         let output = self.output(py)?;
         let tree = choice.clone().tree(py)?;
         let ntuple = choice.ntuple(py)?;
