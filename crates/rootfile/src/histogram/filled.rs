@@ -244,17 +244,20 @@ impl Filled {
         // Cells outside count in no profile of three axes.
         let counts_outside = self.considers_overflows && self.axes.len() <= self.looked_at();
         let cells = Cells { axes: &self.axes, shown: &self.shown, counts_outside };
+        let mut found = moments(0.0, 0.0, [0.0; 3]);
+        let mut averaged = [0.0; 2];
         for (at, content) in contents.iter().enumerate() {
             let Some(middle) = cells.middle(at, &has_centres) else { continue };
             let [weight, square] = self.weights(at, *content);
-            let mut add = |name: &str, more: f64| {
-                all.iter_mut().filter(|(of, _)| *of == name).for_each(|(_, sum)| *sum += more);
-            };
-            moments(weight, square, middle).into_iter().for_each(|(name, more)| add(name, more));
-            if let Some([first, second]) = self.averaged() {
-                add(first, *content);
-                add(second, self.errors.get(at).copied().unwrap_or_default());
-            }
+            let more = moments(weight, square, middle);
+            found.iter_mut().zip(more).for_each(|((_, sum), (_, more))| *sum += more);
+            averaged[0] += content;
+            averaged[1] += self.errors.get(at).copied().unwrap_or_default();
+        }
+        let of_values =
+            self.averaged().into_iter().flat_map(|names| names.into_iter().zip(averaged));
+        for (name, more) in found.into_iter().chain(of_values) {
+            all.iter_mut().filter(|(of, _)| *of == name).for_each(|(_, sum)| *sum += more);
         }
         all
     }
