@@ -94,6 +94,7 @@ fn not_a_number_ends_the_growth_of_histograms_only() {
         empty_all(&mut objects);
         let axis = self::axis(objects.root(), "fXaxis");
         assert_eq!(axis.int("fBits2").unwrap() & 2 != 0, grows);
-        assert_eq!(real(axis, "fXmax"), if grows { 4.0 } else { 2.0 });
+        // All of the buffer is within the limits first.
+        assert_eq!(real(axis, "fXmax"), 4.0);
     }
 }
