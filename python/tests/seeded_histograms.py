@@ -367,7 +367,7 @@ def _without_faults(told: dict[str, Any], case: str, which: str) -> dict[str, An
         # Where axes have names or other limits the merger leaves out bins of a mean of zero, whose
         # values are zero or whose weights cancel; and it loses squares of weights that the first
         # profile does not keep, and takes sums of values for those that a later one does not.
-        merged = merged | {name: added[name] for name in _OF_BINS}
+        merged = merged | {name: added[name] for name in (*_OF_BINS, *_OF_FILLS)}
     of_inputs = [told[f"{case}-{number}"] for number in range(int(which[-1]))]
     if added and any(_is_negative(each) for each in of_inputs) and merged["weighted"]:
         # The merger takes contents below zero of later inputs for squares of errors.
@@ -432,7 +432,7 @@ def _compared(path: Path, found: Any, wanted: Any, way: str, counts: Counter[str
         yield f"{where}: ROOT reads nothing"
         return
     if way in ("merged2", "merged3") and (wanted is None or "loose" in wanted):
-        # ROOT's merger takes limits from another number of fills.
+        # ROOT's merger takes limits from another number of fills, or gave up.
         counts[f"{way}: not compared"] += 1
         yield from _read_as(path, found, f"{where} (farroot)", counts)
         return

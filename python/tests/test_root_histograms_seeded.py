@@ -37,9 +37,11 @@ FOUND = (
     # Profiles whose weights cancel have the sums of their bins.
     *("106-p2", "139-p2", "297-p3", "353-p1", "365-p1", "570-p3"),
     # ROOT's merger leaves out entries of profiles, and squares of their weights.
-    *("119-p1", "277-p2", "338-p1", "381-p3", "449-p1", "572-p1"),
+    *("45-p3", "119-p1", "277-p2", "338-p1", "381-p3", "449-p1", "572-p1"),
     # It takes contents below zero for squares of errors.
     "651-h1",
+    # A labelled axis that grows, beside one without limits.
+    "67-h2",
     # Profiles grow after NaN, and ROOT looks for no range on their third axis.
     *("654-p3", "606-p3"),
     # Entries of values of zero below an axis of names.

@@ -641,8 +641,12 @@ def make(folder: Path, cases: list[str]) -> None:
                 merger.AddFile(str(path), False)
             merger.Merge()
             told[output.stem] = of_file(output)
-            if is_loose and told[output.stem]:
-                told[output.stem]["loose"] = True
+            merged = told[output.stem]
+            if merged and "contours" in merged and not merged["class"].endswith("Poly"):
+                entries = [told[f"{case}-{number}"]["entries"] for number in range(count)]
+                # Without all entries the merger gave up.
+                if is_loose or not math.isclose(merged["entries"], sum(entries)):
+                    merged["loose"] = True
             told[f"{case}-added{count}"] = of_addition(emptied[:count], output)
             output.unlink(missing_ok=True)
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
@@ -666,8 +670,14 @@ def of_addition(paths: list[Path], merged: Path) -> dict[str, Any] | None:
     if not is_profile or not all(map(has_limits, all_)):
         return None
     total.Reset()
+    sums = array("d", [0.0] * 13)
     for it in all_:
         add_cells(total, it)
+        own = array("d", [0.0] * 13)
+        it.GetStats(own)
+        sums = array("d", map(sum, zip(sums, own, strict=True)))
+    total.PutStats(sums)
+    total.SetEntries(sum(it.GetEntries() for it in all_))
     return tell(total)
 
 
