@@ -126,8 +126,12 @@ impl Waiting {
         // Axes with limits keep them, but for those of profiles.
         let is_profile = filled.is_profile;
         let is_kept = |axis: &Bins| !is_profile && axis.has_limits();
+        let all_grow = filled.growth.iter().all(|growth| growth.can_extend);
         for (number, axis) in filled.axes.iter_mut().enumerate() {
             if is_kept(axis) {
+                if all_grow {
+                    self.widen(number, axis)?;
+                }
                 continue;
             }
             let [mut low, mut high] = self.reach(number, is_plain);
@@ -149,6 +153,20 @@ impl Waiting {
         // Axes that keep theirs are set, too, in the same call of ROOT's.
         filled.shown.fill(None);
         filled.resize()
+    }
+
+    /// Moves limits to the least and the largest value, as ROOT does beside an axis without limits
+    /// where all grow: the first value does not count.
+    fn widen(&self, number: usize, axis: &mut Bins) -> Result<()> {
+        for value in self.values(number).skip(1) {
+            if value.is_infinite() {
+                let what = "an infinite value waits in a histogram, which ROOT takes for a limit";
+                return Err(Error::unsupported(format!("axis {number}: {what}")));
+            }
+            axis.min = if value < axis.min { value } else { axis.min };
+            axis.max = if value > axis.max { value } else { axis.max };
+        }
+        Ok(())
     }
 
     /// Extends axes to the least and the largest value first, where all of them grow.

@@ -98,3 +98,31 @@ fn not_a_number_ends_the_growth_of_histograms_only() {
         assert_eq!(real(axis, "fXmax"), 4.0);
     }
 }
+
+/// ROOT 6.40 has these limits: where all axes grow, one with limits reaches to all values but the
+/// first, and grows from there.
+#[test]
+fn axes_that_grow_reach_to_values_beside_an_axis_without_limits() {
+    let style = AxisStyle { bits2: 2, ..AxisStyle::of("yaxis") };
+    let axes = |style: &Option<AxisStyle>| {
+        let y = Axis { style: style.clone(), ..Axis::regular(3, -2.0, -1.7) };
+        vec![Axis { style: style.clone(), ..Axis::regular(5, 0.0, 1.0) }, y]
+    };
+    let limits = |style: Option<AxisStyle>, values: &[f64]| {
+        let fills: Vec<[f64; 3]> = values.iter().map(|y| [1.0, 1.0 + y, *y]).collect();
+        let fills: Vec<&[f64]> = fills.iter().map(|fill| &fill[..]).collect();
+        let mut objects = waiting(histogram(axes(&style)), &fills);
+        without_limits(&mut objects, "fXaxis");
+        empty_all(&mut objects);
+        let root = objects.root();
+        match root.unread() {
+            Some(unread) => Err(unread.why.to_string()),
+            None => Ok(["fXmin", "fXmax"].map(|name| real(axis(root, "fYaxis"), name))),
+        }
+    };
+    assert_eq!(limits(Some(style.clone()), &[-1.75, -2.5, -1.8]), Ok([-2.5, -1.7]));
+    assert_eq!(limits(Some(style.clone()), &[-3.0, -1.0]), Ok([-3.0, 1.0]));
+    assert_eq!(limits(None, &[-3.0, -1.0]), Ok([-2.0, -1.7]));
+    let infinite = limits(Some(style), &[-1.8, f64::INFINITY]).unwrap_err();
+    assert!(infinite.contains("axis 1: an infinite value"), "{infinite}");
+}
