@@ -158,12 +158,7 @@ impl FileOutput {
 
     /// A table of the file as it was, for further entries: it, the name and type of each column,
     /// and the columns that count others.
-    fn grow(
-        &self,
-        py: Python<'_>,
-        path: &str,
-        choice: TableChoice,
-    ) -> PyResult<Grown> {
+    fn grow(&self, py: Python<'_>, path: &str, choice: TableChoice) -> PyResult<Grown> {
         let output = self.output(py)?;
         let tree = choice.clone().tree(py)?;
         let ntuple = choice.ntuple(py)?;
