@@ -15,9 +15,9 @@ use crate::reading::with_engine;
 
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
-/// Tables of all sources are checked before anything is written. Trees' entries are in the order of
-/// the sources. Flags of hadd (-f, -a, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood; -f505 is
-/// --recompress 505, and with no number nothing is compressed anew.
+/// Tables of all sources are checked before anything is written. Trees' entries are in the order
+/// of the sources. Flags of hadd (-f, -a, -k, -T, -v, -n, -j, -ff, -fk, -f505) are understood;
+/// -f505 is --recompress 505, and with no number nothing is compressed anew.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot merge [OPTIONS] TARGET SOURCE...")]
 #[command(after_help = "Examples:

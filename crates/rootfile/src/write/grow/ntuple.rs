@@ -20,7 +20,7 @@ use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
 use crate::write::ntuple::pages::PlacedPage;
 use crate::write::ntuple::records::Records;
-use crate::write::ntuple::writer::PlacedCluster;
+use crate::write::ntuple::writer::WrittenCluster;
 use crate::write::ntuple::{RNTupleOptions, RNTupleWriter};
 use crate::write::schema::TableColumn;
 use crate::write::table::{Encoded, Finished, RecordPlace, TableWriter, Work};
@@ -315,7 +315,7 @@ fn listed(cluster: &Cluster) -> ListedCluster {
 }
 
 /// A cluster of further entries, of which so many are before its table's.
-fn added(mut placed: PlacedCluster, before: u64, columns: &[Option<usize>]) -> ListedCluster {
+fn added(mut placed: WrittenCluster, before: u64, columns: &[Option<usize>]) -> ListedCluster {
     let entries = before + placed.entries.start..before + placed.entries.end;
     let column = |written: &Option<usize>| match written {
         Some(at) => placed_column(&mut placed, *at),
@@ -324,7 +324,7 @@ fn added(mut placed: PlacedCluster, before: u64, columns: &[Option<usize>]) -> L
     ListedCluster { entries, columns: columns.iter().map(column).collect() }
 }
 
-fn placed_column(placed: &mut PlacedCluster, at: usize) -> ListedColumn {
+fn placed_column(placed: &mut WrittenCluster, at: usize) -> ListedColumn {
     let pages = placed.pages.remove(&at).unwrap_or_default();
     ListedColumn::Pages { pages, first: None, compression: placed.compression }
 }

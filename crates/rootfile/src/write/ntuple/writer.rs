@@ -46,7 +46,7 @@ pub struct RNTupleWriter {
     /// The header, once it has been written, and the lists of pages.
     placed: Option<Placed>,
     /// The clusters, where another table lists their pages.
-    listed_elsewhere: Option<Vec<PlacedCluster>>,
+    listed_elsewhere: Option<Vec<WrittenCluster>>,
 }
 
 /// State of the search for the compression of a column.
@@ -68,7 +68,7 @@ struct OpenCluster {
 
 /// A cluster whose pages have their places.
 #[derive(Debug)]
-pub(in crate::write) struct PlacedCluster {
+pub(in crate::write) struct WrittenCluster {
     pub entries: Range<u64>,
     /// By column.
     pub pages: BTreeMap<usize, Vec<PlacedPage>>,
@@ -150,7 +150,7 @@ impl RNTupleWriter {
     }
 
     /// The clusters of further entries or columns of an RNTuple, after all work has been placed.
-    pub(in crate::write) fn placed_clusters(&mut self) -> Vec<PlacedCluster> {
+    pub(in crate::write) fn placed_clusters(&mut self) -> Vec<WrittenCluster> {
         self.listed_elsewhere.take().unwrap_or_default()
     }
 
@@ -198,7 +198,7 @@ impl RNTupleWriter {
         while let Some(cluster) = self.clusters.pop_front_if(|cluster| cluster.runs == 0) {
             let pages = cluster.pages.place(records)?;
             if let Some(all) = &mut self.listed_elsewhere {
-                all.push(PlacedCluster { entries: cluster.entries, pages, compression });
+                all.push(WrittenCluster { entries: cluster.entries, pages, compression });
                 continue;
             }
             let Some(Placed { lists, elements, .. }) = &mut self.placed else { continue };
