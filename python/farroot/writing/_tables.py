@@ -260,7 +260,7 @@ class Columns:
         lack = [name for name in self.types if name not in batch]
         if lack:
             raise InvalidArgumentError(
-                f"extend is given an array for every column, not {lack[0]!r}"
+                f"extend is given an array for every column: {lack[0]!r} is missing"
             )
         unknown = [name for name in batch if name not in self.types]
         if unknown:
