@@ -25,7 +25,7 @@ use crate::reading::{Several, names_of, several, with_engine};
 #[command(override_usage = "farroot skim [OPTIONS] SOURCE... TARGET")]
 #[command(after_help = "Examples:
   farroot skim 'run3/*.root:Events' few.root -c 'Muon_*' --cut 'MET_pt > 50'
-  farroot skim nano.root:Events more.root -c MET_pt --define 'ratio=MET_pt / MET_sumEt'")]
+  farroot skim nano.root:Events more.root -c MET_pt --define 'half=MET_pt / 2'")]
 pub struct SkimArguments {
     /// FILE:TREE, with URLs, paths or patterns as FILE, in the order that entries are to have; the
     /// tree may be left out where there is only one. Last the new file

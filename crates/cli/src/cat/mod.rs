@@ -28,7 +28,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 /// Parquet
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  farroot cat root://eos.example//store/nano.root:Events -c MET_pt --cut 'MET_pt > 50'
+  farroot cat root://eos.example//store/nano.root:Events --cut 'MET_pt > 50'
   farroot cat nano.root:Events -c 'Muon_*' --entry-stop 10 --json")]
 pub struct CatArguments {
     #[command(flatten)]

@@ -5,7 +5,7 @@
 
 use super::histogram::Histogram;
 use crate::histogram::axis::Bins;
-use crate::histogram::moments::{Cells, moments, square_of};
+use crate::histogram::moments::{Cells, moments};
 
 /// How many sums a histogram of so many axes has, without being a profile.
 pub(super) fn count(axes: usize) -> usize {
@@ -36,7 +36,8 @@ pub(super) fn of_cells(histogram: &Histogram) -> Vec<f64> {
                 let entries = profile.entries[at];
                 (entries, profile.sum_w2.get(at).copied().unwrap_or(entries))
             }
-            None => (*content, squares(at).unwrap_or_else(|| square_of(*content, axes.len()))),
+            // Exact, where ROOT would square a root.
+            None => (*content, squares(at).unwrap_or(content.abs())),
         };
         let more = moments(weight, square, middle);
         sums.iter_mut().zip(more).for_each(|(sum, (_, more))| *sum += more);
