@@ -74,11 +74,13 @@ tree = file.Get(sys.argv[2])
 names = json.loads(sys.argv[3])
 frame = ROOT.RDataFrame(tree)
 def plain(value):
-    if hasattr(value, "__iter__") and not isinstance(value, (str, ROOT.std.string)):
-        items = [plain(each) for each in value]
-        is_text = type(value).__name__ == "LowLevelView" and isinstance(items[0], str)
-        return "".join(items).partition(chr(0))[0] if is_text else items
-    return str(value) if isinstance(value, ROOT.std.string) else value
+    if isinstance(value, (str, ROOT.std.string)):
+        return str(value)
+    if isinstance(value, (bool, int, float)):
+        return value
+    items = [plain(each) for each in value]
+    is_text = type(value).__name__ == "LowLevelView" and items and isinstance(items[0], str)
+    return "".join(items).partition(chr(0))[0] if is_text else items
 columns = {name: [] for name in names}
 for entry in tree:
     for name in names:
@@ -102,8 +104,9 @@ def test_a_tree_of_root_gets_entries_and_branches(
     by_root(TREE, path, compression, flushed)
     with farroot.open(path) as file:
         tree = file["d/t"]
-        names = [name for name in tree if name != "n"]
-        before = {name: tree[name].array() for name in tree}
+        branches = tree.keys()
+        names = [name for name in branches if name != "n"]
+        before = {name: tree[name].array() for name in branches}
     with farroot.update(path) as file:
         tree = file["d/t"]
         tree.extend({name: before[name] for name in names})
