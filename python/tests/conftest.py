@@ -23,8 +23,8 @@ pytest_plugins = ["tests.leaks"]
 # Tests count round trips of first reads, and leave nothing in the home of who runs them.
 os.environ["FARROOT_STORE"] = "0"
 
-# When pytest begins, it closes its folder in /tmp to other users, also for the servers that tests
-# of another checkout run as nobody: each checkout has a folder of its own.
+# When pytest begins, it closes its folder in /tmp to other users. The servers of another checkout's
+# tests run as the user nobody and could not read it: each checkout has a folder of its own.
 _checkout = hashlib.sha256(str(REPOSITORY).encode()).hexdigest()[:8]
 _temporary = Path(tempfile.gettempdir()) / f"farroot-{os.getuid()}-{_checkout}"
 _temporary.mkdir(exist_ok=True)

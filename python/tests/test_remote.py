@@ -81,7 +81,7 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "
             + ("xrd.protocol http libXrdHttp.so\n" if is_http else "")
             + more
         )
-        # The server refuses to run as root; the folders must be nobody's to use then.
+        # The server refuses to run as root. It runs as the user nobody, who needs the folders.
         run.chmod(0o777)
         open_to_others(folder)
         user = ["-R", "nobody"] if run.owner() == "root" else []

@@ -58,7 +58,7 @@ class SharedOutput:
         self._options = options
         address, mark, query = self._path.partition("?")
         # Files of an earlier run must not be taken for parts.
-        self._folder = f"{address}.parts-{secrets.token_hex(4)}"
+        self._folder = f"{address}.parts-{secrets.token_hex(8)}"
         self._query = mark + query
 
     def __repr__(self) -> str:

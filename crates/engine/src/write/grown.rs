@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use remote::Result;
-use rootfile::write::TableColumn;
 use rootfile::write::copy::{SourceNTuple, SourceTree};
 use rootfile::write::grow::{GrowingNTuple, GrowingTree};
 use rootfile::write::ntuple::RNTupleOptions;
 use rootfile::write::tree::TreeOptions;
+use rootfile::write::{TableColumn, TableWriter};
 
 use super::output::{FileOutput, TableOutput};
 use crate::located::Located;
@@ -40,21 +40,24 @@ impl FileOutput {
     ) -> Result<GrownTable> {
         let file = self.before()?;
         let key = file.key(path).await?;
-        if rootfile::ntuple::is_class(&key.class) {
+        let columns;
+        let mut counters = BTreeMap::new();
+        let writer: Box<dyn TableWriter> = if rootfile::ntuple::is_class(&key.class) {
             let read = |format: &_, known: &_| SourceNTuple::read(format, known, &key);
             let existing = file.reading(read).await?;
-            let classes = &file.format().classes;
-            let writer = GrowingNTuple::of_existing(existing, classes, ntuple);
+            let writer = GrowingNTuple::of_existing(existing, &file.format().classes, ntuple);
             let writer = writer.located(file.url())?;
-            let columns = writer.columns().to_vec();
-            let output = self.grow_table(path, key.cycle, Box::new(writer)).await?;
-            return Ok(GrownTable { output, columns, counters: BTreeMap::new() });
-        }
-        let existing = file.reading(|format, known| SourceTree::read(format, known, &key)).await?;
-        let writer = GrowingTree::of_existing(existing, tree).located(file.url())?;
-        let columns = writer.columns().to_vec();
-        let counters = writer.options().counters.clone();
-        let output = self.grow_table(path, key.cycle, Box::new(writer)).await?;
+            columns = writer.columns().to_vec();
+            Box::new(writer)
+        } else {
+            let read = |format: &_, known: &_| SourceTree::read(format, known, &key);
+            let existing = file.reading(read).await?;
+            let writer = GrowingTree::of_existing(existing, tree).located(file.url())?;
+            columns = writer.columns().to_vec();
+            counters.clone_from(&writer.options().counters);
+            Box::new(writer)
+        };
+        let output = self.grow_table(path, key.cycle, writer).await?;
         Ok(GrownTable { output, columns, counters })
     }
 }

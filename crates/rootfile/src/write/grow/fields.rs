@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::not_written;
 use crate::array::Number;
 use crate::error::{Error, Result};
 use crate::ntuple::column::Encoding;
@@ -23,7 +24,7 @@ pub(super) fn columns_of(schema: &Schema, classes: &ClassTable) -> Result<Vec<Ta
             let form = FieldInterpretation::pruned(schema, &names, classes, id, &[id])?;
             EntryType::of(&form.empty())
         };
-        let entry = of().map_err(|error| not_written(&error).within(&name))?;
+        let entry = of().map_err(|error| not_written("field", &error).within(&name))?;
         Ok(TableColumn { name, title: String::new(), entry })
     };
     tops.map(column).collect()
@@ -123,7 +124,7 @@ fn represent<'a>(
     let found = all.iter().find(|one| holds(one)).map(|one| own.clone().copied().zip(one.clone()));
     found.map(Iterator::collect).ok_or_else(|| {
         let error = Error::unsupported("its columns have an encoding that is not written");
-        not_written(&error)
+        not_written("field", &error)
     })
 }
 
@@ -142,11 +143,5 @@ fn holds(encoding: Encoding, usual: Encoding) -> bool {
 }
 
 fn unlike(field: &str, what: &str) -> Error {
-    not_written(&Error::unsupported(what)).within(field)
-}
-
-/// The error for a field of another form.
-fn not_written(why: &Error) -> Error {
-    let advice = "a merge copies such fields from another file";
-    Error::unsupported(format!("no entries can be added to the field, {advice}: {why}"))
+    not_written("field", &Error::unsupported(what)).within(field)
 }

@@ -1,5 +1,6 @@
 //! The columns and options with which a tree is written as an existing one was.
 
+use super::not_written;
 use crate::error::{Error, Result};
 use crate::tree::{Branch, BranchId, BranchKind, Interpretation, Leaf};
 use crate::write::copy::{SourceTree, last_cluster};
@@ -22,7 +23,7 @@ pub(super) fn columns_like(
     let mut columns = Vec::with_capacity(existing.tree.branches.len());
     for (at, branch) in existing.tree.branches.iter().enumerate() {
         let column = column_like(existing, BranchId(at as u32), branch, &mut options);
-        columns.push(column.map_err(|error| not_written(&error).within(&branch.name))?);
+        columns.push(column.map_err(|error| not_written("branch", &error).within(&branch.name))?);
     }
     if let Some(entries) = cluster_of(existing) {
         options.cluster = ClusterSize::Entries(entries);
@@ -71,10 +72,4 @@ fn cluster_of(existing: &SourceTree) -> Option<u64> {
     let size = last_cluster(tree).filter(|size| *size > 0)?;
     let bytes = u128::from(tree.zip_bytes) * u128::from(size) / u128::from(tree.entries.max(1));
     (bytes >= u128::from(CLUSTER_BYTES_MIN)).then_some(size)
-}
-
-/// The error for a branch of another form.
-pub(super) fn not_written(why: &Error) -> Error {
-    let advice = "a merge copies such branches from another file";
-    Error::unsupported(format!("no entries can be added to the branch, {advice}: {why}"))
 }

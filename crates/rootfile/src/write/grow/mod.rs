@@ -14,3 +14,11 @@ mod tree;
 
 pub use ntuple::GrowingNTuple;
 pub use tree::GrowingTree;
+
+use crate::error::Error;
+
+/// The error for a branch or a field that is not written as it is.
+fn not_written(part: &str, why: &Error) -> Error {
+    let advice = "a merge copies it from another file";
+    Error::unsupported(format!("no entries can be added to the {part}, {advice}: {why}"))
+}

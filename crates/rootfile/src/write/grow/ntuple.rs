@@ -9,10 +9,10 @@ use super::fields::{columns_of, encode_like};
 use super::stages::{Adds, GrowthStages, check_length};
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::ntuple::anchor::{Anchor, EnvelopeLink, NEWEST};
+use crate::ntuple::anchor::{Anchor, NEWEST};
 use crate::ntuple::{Cluster, ClusterGroup, ColumnPages, Page, Schema};
 use crate::tree::ClassTable;
-use crate::write::compression::{Compression, Encoders};
+use crate::write::compression::Encoders;
 use crate::write::copy::SourceNTuple;
 use crate::write::ntuple::anchor::TitledAnchor;
 use crate::write::ntuple::description::LateColumns;
@@ -38,8 +38,7 @@ pub struct GrowingNTuple {
     columns: Vec<TableColumn>,
     options: RNTupleOptions,
     stages: GrowthStages<RNTupleWriter>,
-    /// Of each stage, for each column of `schema` at that time the one that is written; of new
-    /// columns the number of the first one.
+    /// Of each stage.
     written: Vec<WrittenColumns>,
 }
 
@@ -47,8 +46,19 @@ pub struct GrowingNTuple {
 enum WrittenColumns {
     /// Of each column the one that is written.
     OfAll(Vec<Option<usize>>),
-    /// New columns, from this one on.
-    From(usize),
+    /// Those that it adds.
+    New,
+}
+
+/// The parts of a finished RNTuple that its footer names or has.
+struct Listing {
+    /// Page lists that stay.
+    groups: Vec<Group>,
+    /// Clusters for new page lists.
+    clusters: Vec<ListedCluster>,
+    /// Elements of each column in front of these clusters.
+    elements: Vec<u64>,
+    extension: Bytes,
 }
 
 /// A cluster of the finished RNTuple.
@@ -139,9 +149,26 @@ impl GrowingNTuple {
         }
     }
 
-    /// All clusters, with their columns in the order of the schema.
-    fn clusters(&mut self) -> Vec<ListedCluster> {
-        let mut all: Vec<ListedCluster> = self.existing.clusters.iter().map(listed).collect();
+    /// Without new columns only new clusters are listed.
+    fn listing(&mut self) -> Result<Listing> {
+        let ntuple = &self.existing.ntuple;
+        if self.schema.columns.len() == ntuple.schema.columns.len() {
+            return Ok(Listing {
+                groups: ntuple.groups.iter().map(group).collect(),
+                elements: elements(&self.existing),
+                extension: self.existing.kept.extension.clone(),
+                clusters: self.with_stages(Vec::new()),
+            });
+        }
+        let extension = self.extension()?;
+        let existing = self.existing.clusters.iter().map(listed).collect();
+        let clusters = self.with_stages(existing);
+        let elements = vec![0; self.schema.columns.len()];
+        Ok(Listing { groups: Vec::new(), clusters, elements, extension })
+    }
+
+    /// Adds the clusters and columns of all stages, in the order of the schema.
+    fn with_stages(&mut self, mut all: Vec<ListedCluster>) -> Vec<ListedCluster> {
         let mut entries = self.existing.ntuple.entries;
         let stages = std::mem::take(&mut self.stages.all);
         for (mut stage, written) in stages.into_iter().zip(&self.written) {
@@ -151,10 +178,9 @@ impl GrowingNTuple {
                     all.extend(placed.into_iter().map(|one| added(one, entries, columns)));
                     entries += stage.writer.entries();
                 }
-                WrittenColumns::From(first) => {
+                WrittenColumns::New => {
                     let count = stage.writer.schema().columns.len();
                     for (cluster, mut placed) in all.iter_mut().zip(placed) {
-                        debug_assert!(cluster.columns.len() == *first);
                         cluster.columns.extend((0..count).map(|at| placed_column(&mut placed, at)));
                     }
                 }
@@ -200,7 +226,7 @@ impl TableWriter for GrowingNTuple {
         writer.extend(arrays)?;
         self.stages.begin(writer, Adds::Columns);
         self.stages.close_last();
-        self.written.push(WrittenColumns::From(self.schema.columns.len()));
+        self.written.push(WrittenColumns::New);
         self.schema.append(&added);
         self.columns.extend(columns);
         Ok(())
@@ -225,26 +251,15 @@ impl TableWriter for GrowingNTuple {
     fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished> {
         let mut records = Records::new(place, self.options.max_key_size);
         let compression = self.options.compression;
-        let ntuple = &self.existing.ntuple;
-        let checksum = ntuple.header_checksum();
-        let before = ntuple.groups.iter().map(group);
-        let has_same_columns = self.schema.columns.len() == ntuple.schema.columns.len();
-        let mut groups: Vec<Group> = if has_same_columns { before.collect() } else { Vec::new() };
-        let count = if has_same_columns { self.existing.clusters.len() } else { 0 };
-        let mut elements = match has_same_columns {
-            true => elements(&self.existing),
-            false => vec![0; self.schema.columns.len()],
-        };
-        let extension = match has_same_columns {
-            true => self.existing.kept.extension.clone(),
-            false => self.extension()?,
-        };
+        let checksum = self.existing.ntuple.header_checksum();
+        let Listing { mut groups, clusters, mut elements, extension } = self.listing()?;
         let mut lists = PageLists::new(checksum);
-        for cluster in self.clusters().into_iter().skip(count) {
-            lists.add(cluster.entries.clone(), &cluster.list(&mut elements));
+        for cluster in clusters {
+            let columns = cluster.list(&mut elements);
+            lists.add(cluster.entries, &columns);
         }
         for list in lists.finish(0) {
-            let link = envelope(&list.envelope, &mut records, compression, encoders)?;
+            let link = records.envelope(&list.envelope, compression, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let Anchor { version, header, max_key_size, .. } = self.existing.ntuple.anchor.clone();
@@ -252,7 +267,7 @@ impl TableWriter for GrowingNTuple {
         let attribute_list = self.existing.kept.attribute_list.clone();
         let kept = KeptFooter { extension, attribute_list };
         let footer = lists::footer(version, checksum, Some(&kept), &groups);
-        let footer = envelope(&footer, &mut records, compression, encoders)?;
+        let footer = records.envelope(&footer, compression, encoders)?;
         let anchor = Anchor { version, header, footer, max_key_size };
         let records = records.into_bytes().concat();
         let title = self.existing.title.clone();
@@ -349,18 +364,4 @@ fn elements(existing: &SourceNTuple) -> Vec<u64> {
         }
     }
     elements
-}
-
-/// Compresses an envelope and writes it.
-fn envelope(
-    envelope: &[u8],
-    records: &mut Records,
-    compression: Compression,
-    encoders: &mut Encoders,
-) -> Result<EnvelopeLink> {
-    let mut stored = Vec::new();
-    encoders.compress(compression, envelope, &mut stored)?;
-    let len = stored.len() as u64;
-    let start = records.blob(stored.into())?;
-    Ok(EnvelopeLink { range: start..start + len, length: envelope.len() as u64 })
 }

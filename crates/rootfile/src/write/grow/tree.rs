@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::like::{columns_like, not_written};
+use super::like::columns_like;
+use super::not_written;
 use super::stages::{Adds, GrowthStages, check_length};
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -114,7 +115,7 @@ impl GrowingTree {
         let object = empty.finish(place, &mut Encoders::default())?.object;
         let empty = SourceTree::of_object(&name, object, 0)?;
         let fits = existing.copied.plan(&Arc::new(empty), Missing::Strict, KeptEntries::default());
-        fits.map(drop).map_err(|error| not_written(&error))
+        fits.map(drop).map_err(|error| not_written("branch", &error))
     }
 
     /// Begins with entries of all columns.

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+use crate::ntuple::EnvelopeLink;
 use crate::write::buffer::Buffer;
+use crate::write::compression::{Compression, Encoders};
 use crate::write::key::KeyHead;
 use crate::write::table::RecordPlace;
 
@@ -100,6 +102,31 @@ impl Records {
             self.add(part);
         }
         Ok(start)
+    }
+
+    /// Adds an envelope, compressed.
+    ///
+    /// # Errors
+    /// As [`Encoders::compress`] and [`Records::blob`].
+    pub fn envelope(
+        &mut self,
+        envelope: &[u8],
+        compression: Compression,
+        encoders: &mut Encoders,
+    ) -> Result<EnvelopeLink> {
+        let mut stored = Vec::new();
+        encoders.compress(compression, envelope, &mut stored)?;
+        self.stored_envelope(stored.into(), envelope.len() as u64)
+    }
+
+    /// Adds an envelope as it is stored, which has `length` bytes before compression.
+    ///
+    /// # Errors
+    /// As [`Records::blob`].
+    pub fn stored_envelope(&mut self, stored: Bytes, length: u64) -> Result<EnvelopeLink> {
+        let len = stored.len() as u64;
+        let start = self.blob(stored)?;
+        Ok(EnvelopeLink { range: start..start + len, length })
     }
 
     /// Longest payload of one record.

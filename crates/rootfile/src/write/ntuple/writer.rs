@@ -170,26 +170,12 @@ impl RNTupleWriter {
     fn placed(&mut self, records: &mut Records, encoders: &mut Encoders) -> Result<&mut Placed> {
         if self.placed.is_none() {
             let (envelope, header_checksum) = description::header(&self.schema);
-            let header = self.envelope(&envelope, records, encoders)?;
+            let header = records.envelope(&envelope, self.options.compression, encoders)?;
             let lists = PageLists::new(header_checksum);
             let elements = vec![0; self.levels.len()];
             self.placed = Some(Placed { header, header_checksum, lists, elements });
         }
         self.placed.as_mut().ok_or_else(|| Error::corrupt("an RNTuple without a header"))
-    }
-
-    /// Compresses an envelope and writes it.
-    fn envelope(
-        &self,
-        envelope: &[u8],
-        records: &mut Records,
-        encoders: &mut Encoders,
-    ) -> Result<EnvelopeLink> {
-        let mut stored = Vec::new();
-        encoders.compress(self.options.compression, envelope, &mut stored)?;
-        let len = stored.len() as u64;
-        let start = records.blob(stored.into())?;
-        Ok(EnvelopeLink { range: start..start + len, length: envelope.len() as u64 })
     }
 
     /// Writes the clusters all of whose pages are there.
@@ -222,13 +208,14 @@ impl RNTupleWriter {
         encoders: &mut Encoders,
     ) -> Result<Finished> {
         let Placed { header, header_checksum, lists, .. } = placed;
+        let compression = self.options.compression;
         let mut groups = Vec::new();
         for list in lists.finish(0) {
-            let link = self.envelope(&list.envelope, &mut records, encoders)?;
+            let link = records.envelope(&list.envelope, compression, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let footer = lists::footer(VERSION, header_checksum, None, &groups);
-        let footer = self.envelope(&footer, &mut records, encoders)?;
+        let footer = records.envelope(&footer, compression, encoders)?;
         let max_key_size = self.options.max_key_size;
         let anchor = Anchor { version: VERSION, header, footer, max_key_size };
         let records = records.into_bytes().concat();

@@ -679,9 +679,10 @@ fn compressed(
     envelope: &[u8],
     (compression, encoders): (Compression, &mut Encoders),
 ) -> Result<EnvelopeLink> {
-    let mut stored = Vec::new();
-    encoders.compress(compression, envelope, &mut stored)?;
-    blob(to, directory, stored.into(), envelope.len() as u64)
+    let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+    let link = records.envelope(envelope, compression, encoders)?;
+    records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+    Ok(link)
 }
 
 /// Writes an envelope, which has `length` bytes before compression.
@@ -691,9 +692,8 @@ fn blob(
     stored: Bytes,
     length: u64,
 ) -> Result<EnvelopeLink> {
-    let len = stored.len() as u64;
     let mut records = Records::new(to.place(directory)?, RECORD_MAX);
-    let start = records.blob(stored)?;
+    let link = records.stored_envelope(stored, length)?;
     records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
-    Ok(EnvelopeLink { range: start..start + len, length })
+    Ok(link)
 }
