@@ -86,6 +86,12 @@ impl GrowingNTuple {
         let schema = existing.ntuple.schema.clone();
         let within = |error: Error| error.within(&existing.ntuple.schema.name);
         let columns = columns_of(&schema, classes).map_err(within)?;
+        let last = existing.clusters.last().map(|last| last.columns.len());
+        if last.is_some_and(|count| count < schema.columns.len()) {
+            // The elements that such a field has without pages are in no list.
+            let what = "further entries of an RNTuple with fields that came after its last cluster";
+            return Err(within(Error::unsupported(what)));
+        }
         // uproot sets no limit.
         let limit = Some(existing.ntuple.anchor.max_key_size).filter(|limit| *limit > 0);
         let max_key_size = limit.map_or(options.max_key_size, |most| most.min(1 << 30));

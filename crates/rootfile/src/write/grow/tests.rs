@@ -180,6 +180,20 @@ fn tables_without_anything_new_are_not_written() {
     assert_eq!(written(file).len(), 0);
 }
 
+/// The first element of a new cluster would be counted wrong.
+#[test]
+fn fields_after_the_last_cluster_are_refused() {
+    let (file, known) = opened(&first(Jagged::Counter));
+    let grow = |ntuple| {
+        GrowingNTuple::of_existing(ntuple, &file.classes, RNTupleOptions::default()).map(drop)
+    };
+    grow(ntuple_of(&file, &known).unwrap()).unwrap();
+    let mut ntuple = ntuple_of(&file, &known).unwrap();
+    ntuple.clusters.last_mut().unwrap().columns.pop();
+    let error = grow(ntuple).unwrap_err();
+    assert!(error.to_string().contains("after its last cluster"), "{error}");
+}
+
 #[test]
 fn new_columns_have_all_entries_and_other_names() {
     let (mut file, tables) = reopened(&first(Jagged::Counter));
