@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import resource
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,18 +126,34 @@ def test_patterns_that_match_nothing(tmp_path: Path, columns: Any, rntuple: bool
     assert not (tmp_path / "o.root").exists()
 
 
-def test_more_inputs_than_files_may_be_open(tmp_path: Path) -> None:
-    """Regression: a merge of more files than the process may have open failed."""
-    inputs = [file_of(tmp_path / f"{at}.root", {"x": [at]}) for at in range(150)]
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # So many are open already, in a process that has run other tests.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 128), hard))
-    try:
-        farroot.merge(tmp_path / "o.root", inputs)
-        chained = farroot.chain([f"{path}:t" for path in inputs])
-        assert chained["x"].array().tolist() == list(range(150))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+@pytest.mark.parametrize("others", [0, 100], ids=["alone", "beside others"])
+def test_more_inputs_than_files_may_be_open(tmp_path: Path, others: int) -> None:
+    """Regression: a merge of more files than the process may have open failed.
+
+    So did one in a process that had most of them open for something else.
+    """
+    for at in range(150):
+        file_of(tmp_path / f"{at}.root", {"x": [at]})
+    # A process of its own: nobody knows how many files the tests before have left open.
+    program = f"""
+import os, resource
+import farroot
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+inputs = [f"{{at}}.root" for at in range(150)]
+# Connected, with all that Python opens for itself.
+assert farroot.open("0.root")["t/x"].array().tolist() == [0]
+kept = []
+while len(os.listdir("/proc/self/fd")) < {others}:
+    kept.append(open("0.root", "rb"))
+farroot.merge("o.root", inputs)
+chained = farroot.chain([f"{{path}}:t" for path in inputs])
+assert chained["x"].array().tolist() == list(range(150))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     assert farroot.open(tmp_path / "o.root")["t"]["x"].array().tolist() == list(range(150))
 
 

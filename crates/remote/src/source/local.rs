@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
+use std::io;
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use mutex::Mutex;
+use rustix::io::Errno;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::oneshot;
 
@@ -96,6 +98,13 @@ impl OpenFiles {
             self.files.remove(&tag);
         }
     }
+
+    /// Closes half of the files, those first that were used longest ago; says whether there was one.
+    fn close_half(&mut self) -> bool {
+        let count = self.files.len();
+        self.keep(count / 2);
+        count > 0
+    }
 }
 
 impl LocalServer {
@@ -109,7 +118,7 @@ impl LocalServer {
     }
 
     fn open(&self, file: &FileRef, link: &DriverLink) -> Result<Arc<OpenFile>> {
-        let open = Arc::new(open_at(&file.url)?);
+        let open = Arc::new(open_at(&file.url, &self.files)?);
         // Before any connection can read from it.
         link.send(ConnectionEvent::Seen { file: file.tag, info: open.info.clone() });
         self.files.lock().insert(file.tag, open.clone());
@@ -117,15 +126,15 @@ impl LocalServer {
     }
 }
 
-fn open_at(url: &Address) -> Result<OpenFile> {
+fn open_at(url: &Address, files: &Mutex<OpenFiles>) -> Result<OpenFile> {
     let path = url.to_local().ok_or_else(|| {
         Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
             .with_url(url.to_string())
     })?;
-    let opened = match open_regular(path) {
+    let opened = match open_regular(path, files) {
         // fsspec and uproot, which take a % for itself, may have written the file.
         Err(error) if error.kind() == ErrorKind::NotFound => match as_written(url) {
-            Some(path) => open_regular(path).map_err(|_| error),
+            Some(path) => open_regular(path, files).map_err(|_| error),
             None => Err(error),
         },
         opened => opened,
@@ -139,7 +148,7 @@ fn as_written(url: &Address) -> Option<&Path> {
     path.starts_with('/').then(|| Path::new(path))
 }
 
-fn open_regular(path: &Path) -> Result<OpenFile> {
+fn open_regular(path: &Path, files: &Mutex<OpenFiles>) -> Result<OpenFile> {
     // Checked before opening: to open a pipe waits for its writer.
     let before = std::fs::metadata(path).map_err(|error| Error::from_io(&error))?;
     if before.is_dir() {
@@ -148,9 +157,25 @@ fn open_regular(path: &Path) -> Result<OpenFile> {
     if !before.is_file() {
         return Err(Error::new(ErrorKind::Unsupported, "is a device or a pipe, not a file"));
     }
-    let file = File::open(path).map_err(|error| Error::from_io(&error))?;
+    let file = open_or_make_room(path, files).map_err(|error| Error::from_io(&error))?;
     let info = info_of(&file)?;
     Ok(OpenFile { file, info })
+}
+
+/// Opens a file. Where the process has as many open as the system lets it have, `files` give way:
+/// others in the process, of which nothing is known here, may have most of them.
+fn open_or_make_room(path: &Path, files: &Mutex<OpenFiles>) -> io::Result<File> {
+    loop {
+        match File::open(path) {
+            Err(error) if is_full(&error) && files.lock().close_half() => {}
+            opened => return opened,
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    is(Errno::MFILE) || is(Errno::NFILE)
 }
 
 /// Size and version of an open file now.
@@ -418,7 +443,9 @@ mod tests {
     fn directories_pipes_and_absent_files_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let kind = |path: &Path| {
-            open_at(&Address::local(path).unwrap()).map(|open| open.info.size).map_err(|e| e.kind())
+            open_at(&Address::local(path).unwrap(), &Mutex::default())
+                .map(|open| open.info.size)
+                .map_err(|e| e.kind())
         };
         assert_eq!(kind(directory.path()), Err(ErrorKind::InvalidArgument));
         assert_eq!(kind(&directory.path().join("none")), Err(ErrorKind::NotFound));
@@ -434,7 +461,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.root");
         std::fs::write(&path, b"root").unwrap();
-        let open = || Arc::new(open_at(&Address::local(&path).unwrap()).unwrap());
+        let open =
+            || Arc::new(open_at(&Address::local(&path).unwrap(), &Mutex::default()).unwrap());
         let mut files = OpenFiles::default();
         (0..3).for_each(|tag| files.insert(tag, open()));
         assert!(files.get(0).is_some());
@@ -442,6 +470,9 @@ mod tests {
         let left: Vec<u32> = files.files.keys().copied().collect();
         assert_eq!(left, [0, 2]);
         assert!(files_open() >= FILES_OPEN_MIN);
+        assert!(files.close_half());
+        assert_eq!(files.files.keys().collect::<Vec<_>>(), [&0]);
+        assert!(files.close_half() && !files.close_half());
     }
 
     #[test]
@@ -463,7 +494,8 @@ mod tests {
     fn a_url_is_decoded_unless_only_the_file_of_its_text_is_there() {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("file://{}/a%20b", directory.path().display());
-        let size = || open_at(&Address::parse(&url).unwrap()).map(|open| open.info.size);
+        let url = Address::parse(&url).unwrap();
+        let size = || open_at(&url, &Mutex::default()).map(|open| open.info.size);
         assert_eq!(size().map_err(|error| error.kind()), Err(ErrorKind::NotFound));
         std::fs::write(directory.path().join("a%20b"), b"text").unwrap();
         assert_eq!(size().unwrap(), 4);
