@@ -191,7 +191,10 @@ impl Driver {
         self.trace.ended(request.0, true);
         self.say_of(connection, Level::Info, &format!("a request failed: {error}"));
         let Some(state) = self.requests.remove(&request) else { return };
-        if self.renew(state.file, state.source, &error) {
+        // A source that another request's failure has replaced says nothing about the one there now.
+        if !self.has_source(state.file, state.source)
+            || self.renew(state.file, state.source, &error)
+        {
             self.scheduler.handle_done(self.clock.now(), request);
             return;
         }
@@ -201,6 +204,10 @@ impl Driver {
         }
         self.remember(state.file, connection, error);
         self.scheduler.handle_failed(self.clock.now(), request, failure);
+    }
+
+    fn has_source(&self, file: FileId, source: SourceId) -> bool {
+        self.files.get(&file).is_some_and(|file| file.sources.contains_key(&source))
     }
 
     fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
