@@ -90,6 +90,11 @@ impl Wants {
         positions
     }
 
+    /// Whether what comes is kept for [`RemoteFile::take_kept`], want by want.
+    pub fn are_kept(&self) -> bool {
+        self.keeping.is_some()
+    }
+
     /// Says that so many bytes that have come wait for a decoder now, or are being decoded.
     pub fn decoding(&mut self, bytes: u64) {
         if let Some(ahead) = &mut self.ahead {

@@ -96,7 +96,7 @@ impl<S: Source> Pipeline<S> {
         let last = item.batches.end == number + 1;
         let slot = &mut self.slots[at];
         if whole && last && slot.dependents.is_empty() {
-            let State::Held(array, _permit) = std::mem::take(&mut slot.state) else { return None };
+            let State::Held(array, _share) = std::mem::take(&mut slot.state) else { return None };
             slot.state = State::Gone;
             return Some(Arc::try_unwrap(array).unwrap_or_else(|shared| shared.gather(&runs)));
         }

@@ -219,14 +219,12 @@ impl<S: Source> Pipeline<S> {
 
     /// Nothing of an item has survived, or it has served to decide.
     fn forget(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        match &slot.state {
-            // It comes to its end when decoded.
-            State::Decoding => return,
-            State::Asked(asked) => asked.give_up(&mut self.wants),
-            _ => {}
+        // It comes to its end when decoded.
+        if matches!(self.slots[at].state, State::Decoding) {
+            return;
         }
-        slot.state = State::Gone;
+        self.give_up(at);
+        self.slots[at].state = State::Gone;
         self.counted(at);
     }
 

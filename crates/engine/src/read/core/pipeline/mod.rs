@@ -12,9 +12,12 @@
 mod assemble;
 mod assembly;
 mod deciding;
+mod jobs;
 pub mod plan;
 mod refused;
+mod request;
 mod run;
+mod share;
 pub mod slot;
 mod undecided;
 

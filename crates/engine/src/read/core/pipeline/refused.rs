@@ -58,13 +58,10 @@ impl<S: Source> Pipeline<S> {
             if self.plan.items[at].column != column {
                 continue;
             }
+            self.give_up(at);
             let slot = &mut self.slots[at];
             let (coming, lacking) = match &slot.state {
-                State::Idle => (true, true),
-                State::Asked(asked) => {
-                    asked.give_up(&mut self.wants);
-                    (true, true)
-                }
+                State::Idle | State::Asked(_) => (true, true),
                 State::Parked(..) | State::Decoding => (false, true),
                 State::Held(..) | State::Put(_) | State::Refused(_) | State::Gone => (false, false),
             };

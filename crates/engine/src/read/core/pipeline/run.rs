@@ -3,44 +3,29 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::StreamExt;
 use rootfile::Array;
 use tokio::sync::mpsc;
 
 use super::assembly::Assembly;
-use super::plan::{DECIDED_AHEAD, Item, Plan};
-use super::slot::{Asked, Counts, LeftOutColumns, Slot, State};
+use super::jobs::{DecodedItem, DueItem, Outcome};
+use super::plan::Plan;
+use super::request::{AtHand, WantedPieces};
+use super::share::Share;
+use super::slot::{Asked, LeftOutColumns, Slot, State};
 use super::undecided::Undecided;
-use super::{Arrived, Decision, Decoded, Job, Source};
+use super::{Decision, Decoded, Job, Source};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
-use crate::read::core::fill::slots::Destination;
-use crate::read::threads::decoders::caught;
+use remote::Result;
+use remote::fetch::Wants;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
-use remote::{Error, ErrorKind, Result};
 
 /// Results of decoding threads.
 pub(super) enum Work {
-    Decoded {
-        item: usize,
-        decoded: Result<Decoded>,
-        reservations: Vec<MemoryReservation>,
-    },
-    /// This version cannot read it, and its column may be left out.
-    Refused {
-        item: usize,
-        error: Error,
-    },
-    Decided {
-        window: usize,
-        mask: Result<Vec<bool>>,
-    },
+    Decoded(Vec<DecodedItem>),
+    Decided { window: usize, mask: Result<Vec<bool>> },
 }
-
-/// Items with the bytes of their pieces.
-type AtHand = Vec<(usize, Vec<Bytes>)>;
 
 /// A read that runs.
 pub struct Pipeline<S: Source> {
@@ -48,10 +33,11 @@ pub struct Pipeline<S: Source> {
     pub job: Job,
     pub plan: Plan<S::Locator>,
     pub(super) wants: Wants,
-    /// The item of each want, and which of its pieces.
-    wanted: Vec<(usize, usize)>,
+    pub(super) wanted: WantedPieces,
     /// Wants that have not come.
-    open: usize,
+    pub(super) open: usize,
+    /// Items that are here and have not been handed to a decoder.
+    pub(super) due: Vec<DueItem>,
     /// The state of each item.
     pub slots: Vec<Slot>,
     /// The columns that are filled where no cut has to be decided.
@@ -66,7 +52,7 @@ pub struct Pipeline<S: Source> {
     next: usize,
     /// Batches before this one are waited for: they are demands, and items decoded for them count
     /// as the consumer's.
-    awaited: usize,
+    pub(super) awaited: usize,
     pub(super) done: mpsc::UnboundedSender<Work>,
 }
 
@@ -136,8 +122,9 @@ impl<S: Source> Pipeline<S> {
             job,
             plan,
             wants,
-            wanted: Vec::new(),
+            wanted: WantedPieces::default(),
             open: 0,
+            due: Vec::new(),
             slots,
             assembly,
             undecided,
@@ -171,6 +158,7 @@ impl<S: Source> Pipeline<S> {
         }
         while self.next < self.plan.batches.len() {
             self.ask_ahead();
+            self.decode_due();
             output.waits_for(self.waits_for(output.is_handing_over()));
             tokio::select! {
                 biased;
@@ -187,12 +175,7 @@ impl<S: Source> Pipeline<S> {
                     slot.send(Ok(self.batch(self.next, &output)?));
                     self.next += 1;
                 }
-                delivery = self.wants.next(), if self.open > 0 => {
-                    let Some(delivery) = delivery else { self.open = 0; continue };
-                    let delivery = delivery.map_err(|error| error.with_url(self.job.remote.url()))?;
-                    self.open -= 1;
-                    self.come(delivery.index, delivery.bytes, delivery.reservation);
-                }
+                delivery = self.wants.next(), if self.open > 0 => self.come_together(delivery)?,
                 () = output.waiting.notified() => self.wait_for(self.next + 1),
                 () = output.sender.closed() => return Ok(()),
             }
@@ -202,14 +185,17 @@ impl<S: Source> Pipeline<S> {
 
     fn work_done(&mut self, work: Work) -> Result<()> {
         match work {
-            Work::Decoded { item, decoded, reservations } => {
-                self.wants.decoded(self.plan.items[item].stored());
-                self.take(item, decoded?, reservations)
-            }
-            Work::Refused { item, error } => {
-                self.wants.decoded(self.plan.items[item].stored());
-                self.refuse(item, error);
-                Ok(())
+            Work::Decoded(items) => {
+                let stored = items.iter().map(|done| self.plan.items[done.item].stored()).sum();
+                self.wants.decoded(stored);
+                items.into_iter().try_for_each(|done| match done.outcome {
+                    Outcome::Decoded(decoded) => self.take(done.item, decoded, done.shares),
+                    Outcome::Refused(error) => {
+                        self.refuse(done.item, error);
+                        Ok(())
+                    }
+                    Outcome::Failed(error) => Err(error),
+                })
             }
             Work::Decided { window, mask } => self.hear(window, &mask?),
         }
@@ -231,154 +217,13 @@ impl<S: Source> Pipeline<S> {
         self.lacking[batch] == 0 && self.is_decided(batch)
     }
 
-    /// Asks for items that have not been asked for, and for the counts that they need. `items`
-    /// ascend.
-    pub fn ask(&mut self, items: Vec<usize>) {
-        for (at, bytes) in self.send_for(items) {
-            self.complete(at, bytes, Vec::new());
-        }
-    }
-
-    /// Asks for those items that are not at hand; returns the others, with their bytes.
-    fn send_for(&mut self, items: Vec<usize>) -> AtHand {
-        let mut wants = Vec::new();
-        let mut at_hand = AtHand::new();
-        for at in items {
-            let counts = std::mem::take(&mut self.slots[at].counts);
-            let order = self.job.rank.place(self.turn(&self.plan.items[at]));
-            for at in counts.iter().copied().chain([at]) {
-                if !matches!(self.slots[at].state, State::Idle) {
-                    continue;
-                }
-                let item = &self.plan.items[at];
-                if let Some(bytes) = self.source.at_hand(item) {
-                    self.slots[at].state = State::Decoding;
-                    at_hand.push((at, bytes));
-                    continue;
-                }
-                self.slots[at].state = State::Asked(Asked::of(item.pieces.len()));
-                let urgent = item.batches.start < self.awaited;
-                wants.extend(item.pieces.iter().enumerate().map(|(number, piece)| {
-                    let range = piece.range.clone();
-                    let cost = (range.end - range.start) + piece.decoded;
-                    let urgency = if urgent { Urgency::Demand } else { Urgency::Hint };
-                    (at, number, Want { range, cost, urgency, order })
-                }));
-            }
-            self.slots[at].counts = counts;
-        }
-        // Pieces of several items may lie in turn.
-        wants.sort_by_key(|(_, _, want)| (want.order, want.range.start));
-        for (at, number, _) in &wants {
-            if let State::Asked(asked) = &mut self.slots[*at].state {
-                asked.wants[*number] = self.wanted.len();
-            }
-            self.wanted.push((*at, *number));
-        }
-        self.open += wants.len();
-        self.wants.add(wants.into_iter().map(|(_, _, want)| want).collect());
-        at_hand
-    }
-
-    /// When an item's turn comes: a number of an entry, so that reads of one table side by side are
-    /// served side by side. Items of the same turn are fetched in the order of the file.
-    fn turn(&self, item: &Item<S::Locator>) -> u64 {
-        match &self.undecided {
-            None => self.plan.batches[item.batches.start].entries.start,
-            Some(undecided) => {
-                let ahead = if undecided.decides(item.column) { DECIDED_AHEAD } else { 0 };
-                let window = self.plan.window_of(item).saturating_sub(ahead);
-                self.plan.windows.get(window).map_or(0, |window| window.entries.start)
-            }
-        }
-    }
-
-    /// A piece of an item is here.
-    fn come(&mut self, want: usize, bytes: Bytes, reservation: MemoryReservation) {
-        let (at, piece) = self.wanted[want];
-        let awaited = self.is_awaited(at);
-        let state = &mut self.slots[at].state;
-        // Not where the item has been given up.
-        let State::Asked(asked) = state else { return };
-        asked.bytes[piece] = bytes;
-        asked.absent -= 1;
-        if asked.absent == 0 {
-            asked.reservations.push(reservation);
-            if let State::Asked(Asked { bytes, reservations, .. }) = std::mem::take(state) {
-                self.complete(at, bytes, reservations);
-            }
-            return;
-        }
-        // Or an item larger than the budget could never be complete.
-        if awaited {
-            reservation.hand_over();
-        }
-        asked.reservations.push(reservation);
-    }
-
-    /// All bytes of an item are here.
-    fn complete(&mut self, at: usize, bytes: Vec<Bytes>, reservations: Vec<MemoryReservation>) {
-        for batch in &self.slots[at].needed_by {
-            self.absent[*batch] -= 1;
-        }
-        self.arrive(at, bytes, reservations);
-    }
-
-    /// Decodes an item, if the counts that it needs are here.
-    fn arrive(&mut self, at: usize, bytes: Vec<Bytes>, reservations: Vec<MemoryReservation>) {
-        let Some(counts) = self.counts_of(at) else {
-            self.slots[at].state = State::Parked(bytes, reservations);
-            return;
-        };
-        self.slots[at].state = State::Decoding;
-        let places = self.places(at);
-        let item = &mut self.plan.items[at];
-        self.wants.decoding(item.stored());
-        let decode = self.source.decoder(item);
-        let turn = self.job.rank.place(item.entries.start);
-        let may_leave_out = self.source.may_leave_out(item.column);
-        let done = self.done.clone();
-        let remote = self.job.remote.clone();
-        self.job.decoders.run(self.job.remote.tag(), turn, move |codecs| {
-            let decoded = caught("a thread that decodes", || {
-                decode(Arrived { bytes, counts, places }, codecs)
-            });
-            let decoded = decoded.map_err(|error| error.with_url(remote.url()));
-            let _ = done.send(match decoded {
-                Err(error) if may_leave_out && error.kind() == ErrorKind::Unsupported => {
-                    Work::Refused { item: at, error }
-                }
-                decoded => Work::Decoded { item: at, decoded, reservations },
-            });
-        });
-    }
-
-    /// Where an item goes, if nothing is to be decided about its entries.
-    fn places(&mut self, at: usize) -> Option<Vec<Destination>> {
-        let item = &self.plan.items[at];
-        let certain = self.undecided.is_none() && item.column < self.job.shown;
-        (certain || item.survivors.is_some())
-            .then(|| self.assembly.places(&self.plan, &self.source, self.job.shown, item))
-    }
-
-    /// The counts that decoding an item takes; `None` while they are not all here.
-    fn counts_of(&self, at: usize) -> Option<Vec<Counts>> {
-        let held = |counts: &usize| match &self.slots[*counts].state {
-            State::Held(array, _) => {
-                Some((self.plan.items[*counts].entries.clone(), Arc::clone(array)))
-            }
-            _ => None,
-        };
-        self.slots[at].counts.iter().map(held).collect()
-    }
-
     /// Decodes an item that waits for counts, where these are here.
     pub fn feed(&mut self, at: usize) {
         if matches!(self.slots[at].state, State::Parked(..))
             && self.counts_of(at).is_some()
-            && let State::Parked(bytes, reservations) = std::mem::take(&mut self.slots[at].state)
+            && let State::Parked(bytes, shares) = std::mem::take(&mut self.slots[at].state)
         {
-            self.arrive(at, bytes, reservations);
+            self.arrive(at, bytes, shares);
         }
     }
 
@@ -393,7 +238,7 @@ impl<S: Source> Pipeline<S> {
         }
     }
 
-    fn is_awaited(&self, at: usize) -> bool {
+    pub(super) fn is_awaited(&self, at: usize) -> bool {
         self.plan.items[at].batches.start < self.awaited
     }
 
@@ -405,15 +250,13 @@ impl<S: Source> Pipeline<S> {
         for batch in self.awaited..until {
             for at in &self.plan.batches[batch].items {
                 match &self.slots[*at].state {
-                    State::Asked(Asked { wants, reservations, .. }) => {
+                    State::Asked(Asked { wants, shares, .. }) => {
                         late.extend_from_slice(wants);
-                        reservations.iter().for_each(MemoryReservation::hand_over);
+                        shares.iter().for_each(Share::hand_over);
                     }
-                    State::Parked(_, reservations) => {
-                        reservations.iter().for_each(MemoryReservation::hand_over)
-                    }
-                    State::Held(_, reservation) | State::Put(reservation) => {
-                        reservation.iter().for_each(MemoryReservation::hand_over);
+                    State::Parked(_, shares) => shares.iter().for_each(Share::hand_over),
+                    State::Held(_, share) | State::Put(share) => {
+                        share.iter().for_each(Share::hand_over);
                     }
                     State::Idle | State::Decoding | State::Refused(_) | State::Gone => {}
                 }
@@ -426,57 +269,47 @@ impl<S: Source> Pipeline<S> {
         self.awaited = self.awaited.max(until);
     }
 
-    fn take(
-        &mut self,
-        at: usize,
-        decoded: Decoded,
-        reservations: Vec<MemoryReservation>,
-    ) -> Result<()> {
+    fn take(&mut self, at: usize, decoded: Decoded, shares: Vec<Share>) -> Result<()> {
         if self.is_dropped(at) {
             return Ok(());
         }
         match decoded {
             Decoded::Put(nbytes) => {
                 self.counted(at);
-                self.slots[at].state = State::Put(self.account(at, reservations, nbytes));
+                self.slots[at].state = State::Put(self.account(at, shares, nbytes));
                 self.count_in(at);
             }
-            Decoded::Array(array) => self.hold(at, array, reservations),
+            Decoded::Array(array) => self.hold(at, array, shares),
             Decoded::LacksCounts(bytes) => {
-                self.slots[at].state = State::Parked(bytes, reservations);
+                self.slots[at].state = State::Parked(bytes, shares);
                 S::plan_counts(self, self.plan.items[at].column)?;
             }
         }
         Ok(())
     }
 
-    fn hold(&mut self, at: usize, array: Arc<Array>, reservations: Vec<MemoryReservation>) {
+    fn hold(&mut self, at: usize, array: Arc<Array>, shares: Vec<Share>) {
         self.counted(at);
         if self.is_forgotten(at) {
             self.slots[at].state = State::Gone;
             return;
         }
-        let reservation = self.account(at, reservations, array.nbytes());
-        self.slots[at].state = State::Held(array, reservation);
+        let share = self.account(at, shares, array.nbytes());
+        self.slots[at].state = State::Held(array, share);
         self.count_in(at);
         // Items that waited for these counts are decoded.
         self.slots[at].dependents.clone().into_iter().for_each(|at| self.feed(at));
         self.feed_windows(at);
     }
 
-    /// Gives the budget the size of a decoded item: one of its reservations stands for that.
-    fn account(
-        &self,
-        at: usize,
-        reservations: Vec<MemoryReservation>,
-        nbytes: usize,
-    ) -> Option<MemoryReservation> {
-        let reservation = reservations.into_iter().next()?;
-        reservation.resize(nbytes as u64);
+    /// Gives the budget the size of a decoded item: one of its shares stands for that.
+    fn account(&self, at: usize, shares: Vec<Share>, nbytes: usize) -> Option<Share> {
+        let mut share = shares.into_iter().next()?;
+        share.decoded(nbytes as u64);
         if self.is_awaited(at) {
-            reservation.hand_over();
+            share.hand_over();
         }
-        Some(reservation)
+        Some(share)
     }
 
     pub(super) fn count_in(&mut self, at: usize) {

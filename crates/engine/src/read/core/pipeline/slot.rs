@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rootfile::Array;
 
+use super::share::Share;
 use crate::read::core::columns::SkippedColumn;
 use remote::Error;
-use remote::fetch::{MemoryReservation, Wants};
 
 /// State of an item, and the others that need it.
 #[derive(Default)]
@@ -32,11 +32,11 @@ pub enum State {
     /// On its way.
     Asked(Asked),
     /// Here, and waiting for its counts.
-    Parked(Vec<Bytes>, Vec<MemoryReservation>),
+    Parked(Vec<Bytes>, Vec<Share>),
     Decoding,
-    Held(Arc<Array>, Option<MemoryReservation>),
+    Held(Arc<Array>, Option<Share>),
     /// Decoded to where it goes.
-    Put(Option<MemoryReservation>),
+    Put(Option<Share>),
     /// Not readable by this version, and of a column that may be left out.
     Refused(Error),
     /// Handed out, or not needed after all.
@@ -52,19 +52,14 @@ pub struct Asked {
     /// Pieces that have not come.
     pub absent: usize,
     /// Shares of the memory budget, of those that have.
-    pub reservations: Vec<MemoryReservation>,
+    pub shares: Vec<Share>,
 }
 
 impl Asked {
     /// None of so many pieces has come.
     pub fn of(pieces: usize) -> Self {
         let wants = vec![0; pieces];
-        Asked { wants, bytes: vec![Bytes::new(); pieces], absent: pieces, reservations: Vec::new() }
-    }
-
-    /// None of it is wanted after all.
-    pub fn give_up(&self, wants: &mut Wants) {
-        self.wants.iter().for_each(|want| wants.give_up(*want..*want + 1));
+        Asked { wants, bytes: vec![Bytes::new(); pieces], absent: pieces, shares: Vec::new() }
     }
 }
 

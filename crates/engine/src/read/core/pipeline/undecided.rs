@@ -19,6 +19,8 @@ pub const NEARLY_ALL: (u64, u64) = (31, 32);
 pub struct Undecided {
     /// Positions of the columns that the predicate gets, in its order.
     pub columns: Vec<usize>,
+    /// Of each column of the plan whether it is one of these.
+    decides: Vec<bool>,
     /// `None`: another reader decides, and sends the survivors.
     pub predicate: Option<Arc<dyn Predicate>>,
     /// Windows whose deciding items have been asked for: those before this one.
@@ -48,11 +50,16 @@ impl Undecided {
     ) -> Self {
         let unseen_bytes =
             if urgent { pipe_bytes.clamp(*UNSEEN_BYTES.start(), *UNSEEN_BYTES.end()) } else { 0 };
-        let decides = |at: &&usize| columns.contains(&plan.items[**at].column);
-        let lacking = plan.windows.iter().map(|window| window.items.iter().filter(decides).count());
+        let mut decides = vec![false; columns.iter().max().map_or(0, |last| last + 1)];
+        columns.iter().for_each(|column| decides[*column] = true);
+        let is_deciding =
+            |at: &&usize| decides.get(plan.items[**at].column).is_some_and(|decides| *decides);
+        let lacking =
+            plan.windows.iter().map(|window| window.items.iter().filter(is_deciding).count());
         Undecided {
             lacking: lacking.collect(),
             columns,
+            decides,
             predicate,
             asked: 0,
             decided: 0,
@@ -65,6 +72,6 @@ impl Undecided {
     }
 
     pub fn decides(&self, column: usize) -> bool {
-        self.columns.contains(&column)
+        self.decides.get(column).is_some_and(|decides| *decides)
     }
 }
