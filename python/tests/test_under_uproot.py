@@ -20,6 +20,7 @@ from farroot import _held, _limits
 from farroot.ranges import ByteFile
 
 from .same import same_awkward
+from .scripted_xrootd import scripted
 from .test_remote import serving
 
 NAMES = ["int32", "jagged", "text"]
@@ -70,6 +71,32 @@ def test_uproot_reads_rntuples(tmp_path: Path) -> None:
         arrays = file["ntuple"].arrays(library="np")
     assert (arrays["x"] == np.arange(1000)).all()
     assert (arrays["y"] == np.arange(1000) * 0.5).all()
+
+
+def test_steps_of_bytes_do_not_wait_for_each_key(tmp_path: Path) -> None:
+    """For steps of so many bytes uproot reads the keys of all baskets, one by one: each of them
+    was a round trip."""
+    path = tmp_path / "many.root"
+    baskets = 40
+    numbers = np.random.default_rng(7).random((baskets, 5, 2000))
+    with uproot.recreate(path) as file:
+        tree = file.mktree("t", {name: "f8" for name in "abcde"})
+        for basket in numbers:
+            tree.extend(dict(zip("abcde", basket, strict=True)))
+    with scripted(path.read_bytes()) as server:
+        url = f"root://127.0.0.1:{server.port}//many.root"
+        with through_farroot(url) as file:
+            tree, before = file["t"], len(server.asked)
+            sizes = [tree[name].basket_uncompressed_bytes(n) for name in "abe" for n in range(40)]
+            asked = len(server.asked) - before
+            steps = list(tree.iterate(["a", "b", "e"], step_size="400 kB", library="np"))
+    for number, name in enumerate("abcde"):
+        if name in "abe":
+            whole = np.concatenate([step[name] for step in steps])
+            assert (whole == numbers[:, number].reshape(-1)).all()
+    assert len(steps) > 2
+    assert all(16_000 <= size < 16_200 for size in sizes)
+    assert asked < 10
 
 
 def test_a_file_is_shared_and_held(served: str, made: Path, none_held: _held.Held) -> None:

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::chunks::Chunks;
 use super::habit::Habit;
+use super::key_reads::KEY_BYTES_MAX;
 use super::last_baskets::LastBaskets;
 use super::places::{Places, TablePlaces};
 use super::predict::Advice;
@@ -49,6 +50,8 @@ pub struct ClientRead {
     pub answering: Answering,
     /// Ranges to fetch meanwhile, behind those of the read.
     pub predicted: Predicted,
+    /// Keys of baskets to fetch with those that are read.
+    pub keys: Predicted,
     /// Offsets of baskets that a second client reads, too.
     pub ends: BTreeSet<u64>,
     /// Whether all that the client will probably read of the file is read or expected.
@@ -92,6 +95,7 @@ impl Client {
     /// The client asks for ranges.
     pub fn read(self: &Arc<Self>, ranges: &[Range<u64>]) -> ClientRead {
         let mut advice = Advice::default();
+        let mut keys = Advice::default();
         let mut ends = BTreeSet::new();
         let mut is_at_end = false;
         let mut reader = self.reader.lock();
@@ -104,7 +108,7 @@ impl Client {
         match self.shared.places() {
             _ if ranges.len() == 1 && is_copy(&ranges[0]) => {}
             Some(places) => {
-                reader.read(places, &mut chunks, ranges);
+                keys = reader.read(places, &mut chunks, ranges);
                 let now = self.opened.elapsed();
                 let way = self.shared.way();
                 for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
@@ -118,8 +122,9 @@ impl Client {
             }
             None => {}
         }
+        let keys = self.shared.expect_keys(keys);
         let predicted = self.shared.expect(advice);
-        ClientRead { answering, predicted, ends, is_at_end }
+        ClientRead { answering, predicted, keys, ends, is_at_end }
     }
 }
 
@@ -136,6 +141,8 @@ impl Reader {
         let early = std::mem::take(&mut self.early);
         let mut chunks = shared.chunks.lock();
         self.read(places, &mut chunks, &early);
+        // The keys that such reads let expect have not been fetched.
+        self.tables.iter_mut().for_each(|table| drop(table.end_keys()));
         let tables = self.tables.iter_mut().zip(&mut *chunks).zip(habits);
         for ((table, chunks), habit) in tables {
             begun.add(table.begin(chunks, habit));
@@ -147,19 +154,29 @@ impl Reader {
         shared.expect(begun)
     }
 
-    fn read(&mut self, places: &Places, chunks: &mut [Chunks], ranges: &[Range<u64>]) {
+    /// Returns the keys of baskets to fetch and to drop.
+    fn read(&mut self, places: &Places, chunks: &mut [Chunks], ranges: &[Range<u64>]) -> Advice {
+        let mut keys = Advice::default();
         for range in ranges {
             for place in places.within(range) {
-                let unit = places.tables[place.table].unit(place.column, place.number);
+                let Some(unit) = places.tables[place.table].unit(place.column, place.number) else {
+                    continue;
+                };
+                let Some(table) = self.tables.get_mut(place.table) else { continue };
                 // One that is asked for in parts has been read with its last.
-                if unit.is_some_and(|unit| unit.range.end <= range.end)
-                    && let Some(table) = self.tables.get_mut(place.table)
-                    && let Some(chunks) = chunks.get_mut(place.table)
+                if unit.range.end <= range.end {
+                    if let Some(chunks) = chunks.get_mut(place.table) {
+                        table.read(chunks, place.column, place.number);
+                    }
+                } else if unit.range.start == range.start
+                    && range.end - range.start <= KEY_BYTES_MAX
                 {
-                    table.read(chunks, place.column, place.number);
+                    let length = range.end - range.start;
+                    keys.add(table.read_key(place.column, place.number, length));
                 }
             }
         }
+        keys
     }
 
     /// Keeps bytes that the client may read again, where it reads one column after the other.
@@ -241,10 +258,14 @@ impl Drop for Client {
             }
         }
         let mut advice = Advice::default();
+        let mut keys = Vec::new();
         let mut chunks = chunks.lock();
         for (table, chunks) in reader.tables.iter_mut().zip(&mut *chunks) {
             advice.add(table.leave(chunks));
+            keys.extend(table.end_keys());
         }
+        // Nothing is to be fetched.
+        self.shared.expect_keys(Advice { fetch: Vec::new(), drop: keys });
         let predicted = self.shared.expect(advice);
         drop(chunks);
         self.shared.fetch(predicted);

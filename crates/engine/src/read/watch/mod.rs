@@ -14,6 +14,7 @@ pub mod arrivals;
 mod chunks;
 mod client;
 mod habit;
+mod key_reads;
 mod last_baskets;
 pub mod opens;
 mod pieces;
@@ -208,7 +209,7 @@ impl Watched {
     pub fn read(&self, ranges: Vec<Range<u64>>) -> Arrivals {
         let shared = self.client.shared();
         shared.tally.read(ranges.len());
-        let ClientRead { answering, predicted, ends, is_at_end } = self.client.read(&ranges);
+        let ClientRead { answering, predicted, keys, ends, is_at_end } = self.client.read(&ranges);
         let mut arrivals = Arrivals::new(shared.remote.want(Vec::new()), answering);
         let mut absent = Vec::new();
         for (index, range) in ranges.iter().enumerate() {
@@ -223,6 +224,7 @@ impl Watched {
             }
         }
         arrivals.ask(absent);
+        shared.fetch(keys);
         shared.fetch(predicted);
         if is_at_end {
             shared.open_next();

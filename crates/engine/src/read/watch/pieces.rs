@@ -219,6 +219,12 @@ impl Pieces {
         parts
     }
 
+    /// Whether a range is predicted, or is a part of one that is.
+    pub fn has(&self, range: &Range<u64>) -> bool {
+        let before = self.by_start.range(..=range.start).next_back();
+        before.is_some_and(|(_, piece)| piece.end >= range.end)
+    }
+
     /// The parts of a range that are not fetched ahead, or have not arrived yet.
     pub fn not_here(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut parts = Vec::new();

@@ -50,8 +50,17 @@ pub struct EngineShared {
 #[derive(Debug)]
 pub struct Predicted {
     ranges: Vec<Range<u64>>,
+    /// Where they are kept.
+    kind: Kind,
     /// From the clients that read these ranges.
     orders: mpsc::UnboundedReceiver<PieceOrder>,
+}
+
+/// Predicted ranges by what they are of: the key of a basket is also a part of the basket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Units,
+    Keys,
 }
 
 #[derive(Debug)]
@@ -73,6 +82,8 @@ pub struct Shared {
     /// One a table; empty until the baskets and pages of the tables are known.
     pub chunks: Mutex<Vec<Chunks>>,
     pieces: Mutex<Pieces>,
+    /// Keys of baskets.
+    keys: Mutex<Pieces>,
     /// Ranges that were fetched with the open, for the first client.
     first_fill: Mutex<Vec<Range<u64>>>,
     /// Predictions so far.
@@ -180,6 +191,7 @@ impl Shared {
             places: OnceLock::new(),
             chunks: Mutex::default(),
             pieces: Mutex::default(),
+            keys: Mutex::default(),
             first_fill: Mutex::default(),
             batches: AtomicU64::new(0),
             clients: Mutex::default(),
@@ -271,7 +283,8 @@ impl Shared {
     pub fn parts(&self, range: &Range<u64>, shared: &BTreeSet<u64>) -> Vec<Part> {
         let mut parts = Vec::new();
         let known = self.known.lock().clone();
-        for part in self.pieces.lock().read(range, shared) {
+        let kind = if self.keys.lock().has(range) { Kind::Keys } else { Kind::Units };
+        for part in self.pieces_of(kind).lock().read(range, shared) {
             match part {
                 Part::Here(bytes, first_used) => {
                     self.tally.predicted(bytes.len() as u64);
@@ -314,21 +327,40 @@ impl Shared {
     /// the lock of the client or of the chunks that `advice` is from: a read between the two would
     /// neither find the prediction nor end it.
     pub fn expect(&self, advice: Advice) -> Predicted {
+        self.expect_of(Kind::Units, advice)
+    }
+
+    /// As [`Shared::expect`], of keys of baskets alone.
+    pub fn expect_keys(&self, mut keys: Advice) -> Predicted {
+        let units = self.pieces.lock();
+        keys.fetch.retain(|range| !units.has(range));
+        drop(units);
+        self.expect_of(Kind::Keys, keys)
+    }
+
+    fn pieces_of(&self, kind: Kind) -> &Mutex<Pieces> {
+        match kind {
+            Kind::Units => &self.pieces,
+            Kind::Keys => &self.keys,
+        }
+    }
+
+    fn expect_of(&self, kind: Kind, advice: Advice) -> Predicted {
         let Advice { mut fetch, drop } = advice;
         let (sender, orders) = mpsc::unbounded_channel();
-        let mut pieces = self.pieces.lock();
+        let mut pieces = self.pieces_of(kind).lock();
         fetch.retain(|range| self.metadata(range).is_none());
         // First: a range that is also in `drop` stays.
         let ranges = pieces.expect(fetch, &sender);
         let (dropped, fetched) = pieces.give_up(&drop);
         self.tally.unused(dropped);
         self.tally.ahead_dropped(fetched);
-        Predicted { ranges, orders }
+        Predicted { ranges, kind, orders }
     }
 
     /// Fetches predicted ranges.
     pub fn fetch(self: &Arc<Self>, predicted: Predicted) {
-        let Predicted { ranges, orders } = predicted;
+        let Predicted { ranges, kind, orders } = predicted;
         if ranges.is_empty() {
             return;
         }
@@ -339,7 +371,8 @@ impl Shared {
         };
         let wants = self.remote.want(ranges.iter().map(want).collect());
         self.tally.ahead(ranges.iter().map(|range| range.end - range.start).sum());
-        self.spawn(bring(Arc::downgrade(self), wants, orders, ranges));
+        let predicted = Predicted { ranges, kind, orders };
+        self.spawn(bring(Arc::downgrade(self), wants, predicted));
     }
 
     /// Opens the next file of the series ahead, once: the last bytes that a client will probably
@@ -369,7 +402,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.tally.ahead_dropped(self.pieces.get_mut().kept_in_vain());
+        let kept = self.pieces.get_mut().kept_in_vain() + self.keys.get_mut().kept_in_vain();
+        self.tally.ahead_dropped(kept);
     }
 }
 
@@ -384,12 +418,8 @@ async fn read_metadata(file: impl Future<Output = Result<File>>, shared: Weak<Sh
 }
 
 /// Waits for ranges that were predicted together, until none of them is needed any more.
-async fn bring(
-    shared: Weak<Shared>,
-    mut wants: Wants,
-    mut orders: mpsc::UnboundedReceiver<PieceOrder>,
-    ranges: Vec<Range<u64>>,
-) {
+async fn bring(shared: Weak<Shared>, mut wants: Wants, predicted: Predicted) {
+    let Predicted { ranges, kind, mut orders } = predicted;
     let mut is_over = false;
     loop {
         let delivery = tokio::select! {
@@ -404,7 +434,7 @@ async fn bring(
             delivery = wants.next(), if !is_over => delivery,
         };
         let Some(shared) = shared.upgrade() else { return };
-        let mut pieces = shared.pieces.lock();
+        let mut pieces = shared.pieces_of(kind).lock();
         match delivery {
             Some(Ok(delivery)) => {
                 let fetched = delivery.fetched();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::chunks::Chunks;
 use super::habit::Habit;
+use super::key_reads::KeyReads;
 use super::places::TablePlaces;
 use super::predict::pace::Way;
 use super::predict::{Advice, Predictor};
@@ -20,6 +21,7 @@ pub struct TableReader {
     reads_chunk: bool,
     /// Ranges that were fetched ahead for this client and for chunks, too, and that it reads now.
     fetched_twice: Vec<Range<u64>>,
+    keys: KeyReads,
 }
 
 impl TableReader {
@@ -29,6 +31,7 @@ impl TableReader {
             predictor: Predictor::new(table),
             reads_chunk: false,
             fetched_twice: Vec::new(),
+            keys: KeyReads::default(),
         }
     }
 
@@ -56,6 +59,17 @@ impl TableReader {
             let unit = self.predictor.table().unit(column, number);
             self.fetched_twice.extend(unit.map(|unit| unit.range.clone()));
         }
+    }
+
+    /// The client reads so many first bytes of a basket, and no more. Returns the keys to fetch and
+    /// to drop.
+    pub fn read_key(&mut self, column: u32, number: u32, length: u64) -> Advice {
+        self.keys.read(self.predictor.table(), (column, number), length)
+    }
+
+    /// The keys that were fetched and that nobody will read.
+    pub fn end_keys(&mut self) -> Vec<Range<u64>> {
+        self.keys.end()
     }
 
     /// The client waits for its read. Returns the ranges to fetch and to drop meanwhile.
