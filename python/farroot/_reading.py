@@ -237,8 +237,10 @@ class Selection:
             if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
         ]
         columns_by_name = {each.name: each for each in chosen}
+        into = self.into.of_columns if self.how is None else self.into
         arrays = {
-            name: self._documented(each, by_key, rows) for name, each in columns_by_name.items()
+            name: self._documented(each, by_key, into, rows)
+            for name, each in columns_by_name.items()
         }
         names = [each.name for each in chosen]
         grouped = _libraries.group(self.into, self.how, arrays, names, rows)
@@ -247,11 +249,15 @@ class Selection:
         return grouped
 
     def _documented(
-        self, each: Chosen | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
+        self,
+        each: Chosen | Computed,
+        columns: Mapping[Any, _core.Column],
+        into: Library,
+        rows: EntrySelection,
     ) -> Any:
-        array = each.array(columns, self.into, rows)
+        array = each.array(columns, into, rows)
         title = each.title if self.doc and isinstance(each, Chosen) else None
-        return array if title is None else self.into.documented(array, {"__doc__": title})
+        return array if title is None else into.documented(array, {"__doc__": title})
 
     def _texts(self) -> dict[str, Any]:
         if isinstance(self.doc, Mapping):

@@ -22,6 +22,10 @@ class Library(Protocol):
     #: ``"ak"``, ``"np"``, ``"pd"`` or ``"pa"``.
     name: ClassVar[str]
 
+    @property
+    def of_columns(self) -> Library:
+        """What makes the columns of a `table`: itself, where that is no cheaper way."""
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         """One column of these entries."""
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 class Arrow:
     name: ClassVar[str] = "pa"
 
+    @property
+    def of_columns(self) -> Arrow:
+        return self
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return to_arrow(column)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 class Awkward:
     name: ClassVar[str] = "ak"
 
+    @property
+    def of_columns(self) -> Layouts:
+        return Layouts()
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return ak.Array(to_layout(column))
 
@@ -31,9 +36,7 @@ class Awkward:
         return ak.Array(value)
 
     def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
-        layouts = [array.layout for array in arrays.values()]
-        length = None if layouts else len(rows)
-        return ak.Array(ak.contents.RecordArray(layouts, list(arrays), length=length))
+        return ak.Array(_record(arrays, rows))
 
     def nested(self, arrays: dict[str, Any]) -> Any:
         return self.table(arrays, EntrySelection(0, 0))
@@ -69,6 +72,31 @@ class Awkward:
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         return ak.concatenate(tables)
+
+
+class Layouts(Awkward):
+    """Columns as layouts: an array of each costs more than its layout, and is not looked at."""
+
+    def array(self, column: Column, rows: EntrySelection) -> Any:
+        return to_layout(column)
+
+    of_branch = array
+
+    def computed(self, value: Any, rows: EntrySelection) -> Any:
+        return ak.Array(value).layout
+
+    def nested(self, arrays: dict[str, Any]) -> Any:
+        return _record(arrays, EntrySelection(0, 0))
+
+    def documented(self, array: Any, texts: dict[str, Any]) -> Any:
+        return array.copy(parameters={**array.parameters, **texts})
+
+
+def _record(arrays: dict[str, Any], rows: EntrySelection) -> Any:
+    """Arrays, or layouts, as a layout with a field of each."""
+    layouts = [array.layout if isinstance(array, ak.Array) else array for array in arrays.values()]
+    length = None if layouts else len(rows)
+    return ak.contents.RecordArray(layouts, list(arrays), length=length)
 
 
 def to_layout(column: Column) -> Any:
@@ -181,10 +209,12 @@ def _union(tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Any]
 
 def to_regular(array: NDArray[Any]) -> Any:
     """A NumPy array of any shape, its inner dimensions as regular lists."""
-    layout: Any = ak.contents.NumpyArray(array.reshape(-1))
     lengths = array.shape
+    if len(lengths) == 1:
+        return ak.contents.NumpyArray(array)
+    layout: Any = ak.contents.NumpyArray(array.reshape(-1))
     for axis in range(len(lengths) - 1, 0, -1):
-        outer = int(np.prod(lengths[:axis]))
+        outer = prod(lengths[:axis])
         layout = ak.contents.RegularArray(layout, lengths[axis], zeros_length=outer)
     return layout
 

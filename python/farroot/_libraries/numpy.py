@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 class NumPy:
     name: ClassVar[str] = "np"
 
+    @property
+    def of_columns(self) -> NumPy:
+        return self
+
     def array(self, column: Column, rows: EntrySelection) -> NDArray[Any]:
         return to_numpy(column)
 

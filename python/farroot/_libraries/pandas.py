@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 class Pandas:
     name: ClassVar[str] = "pd"
 
+    @property
+    def of_columns(self) -> Pandas:
+        return self
+
     def array(self, column: Column, rows: EntrySelection) -> Any:
         return _series(to_numpy(column), rows)
 
