@@ -27,7 +27,7 @@ impl Lazy {
 
     fn position(&self, py: Python<'_>, column: usize) -> PyResult<&LazyBatches> {
         let batches = self.batches.here(py)?;
-        match column < batches.columns().names().len() {
+        match column < batches.columns().len() {
             true => Ok(batches),
             false => Err(invalid(py, &format!("there is no column number {column}"))),
         }

@@ -8,6 +8,7 @@ use rootfile::Array;
 use rootfile::array::ArrayParameter;
 use rootfile::tree::{BranchId, Interpretation};
 
+use super::column_set::TableColumn;
 use super::cut::Cut;
 use crate::located::unlocated;
 use remote::{Error, Result};
@@ -23,13 +24,20 @@ pub struct Column {
     pub optional: bool,
 }
 
-impl Column {
-    /// Whether both are the same branch, read in the same way: as values, or as bytes.
-    pub(crate) fn is(&self, other: &Column) -> bool {
-        let of_bytes = |column: &Column| column.interpretation.is_of_bytes();
-        self.branch == other.branch && of_bytes(self) == of_bytes(other)
+impl TableColumn for Column {
+    /// A branch is read as values, or as bytes.
+    type Key = (BranchId, bool);
+
+    fn key(&self) -> Self::Key {
+        (self.branch, self.interpretation.is_of_bytes())
     }
 
+    fn is(&self, other: &Column) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Column {
     /// The type of an entry as Awkward spells it: `float32`, `var * 3 * int16`, `string`.
     pub fn datashape(&self) -> String {
         datashape(&self.interpretation.empty())

@@ -2,6 +2,7 @@
 
 pub mod alike;
 pub mod batches;
+pub mod column_set;
 pub mod columns;
 pub mod cut;
 pub mod define;

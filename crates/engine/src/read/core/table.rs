@@ -137,6 +137,15 @@ pub trait Columns: Any + Send + Sync {
     /// Names of the columns.
     fn names(&self) -> Vec<&str>;
 
+    /// Number of the columns.
+    fn len(&self) -> usize {
+        self.names().len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The unit of fetching, for messages: baskets or pages.
     fn pieces(&self) -> &'static str {
         "pieces"

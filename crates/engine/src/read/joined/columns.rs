@@ -29,6 +29,10 @@ impl Columns for Joined {
         Box::new(self.clone())
     }
 
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+
     fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|column| &*column.name).collect()
     }

@@ -5,6 +5,7 @@
 //! handed out are bounded here, and the bytes fetched for them by the engine's budget, as all
 //! others.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ struct Cutting {
 }
 
 /// Where values come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     /// From a column that decided.
     Decided(usize),
@@ -100,11 +101,14 @@ pub async fn start(
     let (all, places) = joined.lists()?;
     let mut lists: Vec<Box<dyn Columns>> = all.iter().map(|list| list.pick(&[])).collect();
     let (decided_lists, decided_places) = deciding.lists()?;
+    // Of one that is named twice the first.
+    let decided_places: HashMap<Place, usize> =
+        decided_places.into_iter().enumerate().rev().map(|(at, place)| (place, at)).collect();
     let mut kept = vec![false; deciding.columns.len()];
     let mut source = |part: usize, columns: &dyn Columns, at: usize| -> Result<Source> {
         let decided = decided_lists[part].position(columns, at);
         let decided = decided.map(|at| Place { part, at });
-        let decided = decided.and_then(|at| decided_places.iter().position(|other| *other == at));
+        let decided = decided.and_then(|place| decided_places.get(&place).copied());
         Ok(match decided {
             Some(at) => {
                 kept[at] = true;
@@ -305,10 +309,12 @@ impl Cutting {
         }
         let left_out = Vec::new();
         let mut columns = Vec::with_capacity(self.shown.len());
-        for (at, (name, source)) in self.shown.iter().enumerate() {
-            let again = self.shown[at + 1..].iter().any(|(_, other)| other == source);
+        let sources = self.shown.iter().enumerate().map(|(at, (_, source))| (*source, at));
+        let last: HashMap<Source, usize> = sources.collect();
+        for (number, (name, source)) in self.shown.iter().enumerate() {
+            let is_last = last.get(source) == Some(&number);
             let array = match source {
-                Source::Rest(Place { part, at }) if !again => {
+                Source::Rest(Place { part, at }) if is_last => {
                     let rest = read[*part][*at].empty_like();
                     std::mem::replace(&mut read[*part][*at], rest)
                 }

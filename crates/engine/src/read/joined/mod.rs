@@ -50,7 +50,7 @@ pub struct JoinedColumn {
 }
 
 /// Which part, and which of its columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     part: usize,
     at: usize,

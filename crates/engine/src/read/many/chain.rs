@@ -449,6 +449,10 @@ impl Columns for ChainColumns {
         self.lead.file()
     }
 
+    fn len(&self) -> usize {
+        self.lead.len()
+    }
+
     fn names(&self) -> Vec<&str> {
         self.lead.names()
     }

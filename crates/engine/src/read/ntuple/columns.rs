@@ -9,6 +9,7 @@ use rootfile::Array;
 use super::follow::Prefetcher;
 use super::{FieldColumn, RNTuple};
 use crate::read::core::batches::Batches;
+use crate::read::core::column_set::{ColumnSet, TableColumn};
 use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::ReadFootprint;
@@ -25,7 +26,20 @@ use remote::Result;
 #[derive(Clone)]
 pub struct RNTupleColumns {
     ntuple: RNTuple,
-    columns: Vec<FieldColumn>,
+    columns: ColumnSet<FieldColumn>,
+}
+
+impl TableColumn for FieldColumn {
+    /// Its name: there may be several, which have other parts of the field.
+    type Key = String;
+
+    fn key(&self) -> String {
+        self.name.clone()
+    }
+
+    fn is(&self, other: &FieldColumn) -> bool {
+        self.interpretation == other.interpretation
+    }
 }
 
 impl Table for RNTuple {
@@ -87,7 +101,7 @@ impl File {
 
 impl RNTupleColumns {
     pub fn new(ntuple: RNTuple, columns: Vec<FieldColumn>) -> Self {
-        RNTupleColumns { ntuple, columns }
+        RNTupleColumns { ntuple, columns: ColumnSet::new(columns) }
     }
 
     fn boxed(ntuple: &RNTuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
@@ -112,6 +126,10 @@ impl Columns for RNTupleColumns {
         self.columns.iter().map(|column| &*column.name).collect()
     }
 
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+
     fn pieces(&self) -> &'static str {
         "pages"
     }
@@ -127,7 +145,7 @@ impl Columns for RNTupleColumns {
 
     fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
         let other = &others.downcast_ref::<RNTupleColumns>()?.columns[at];
-        self.columns.iter().position(|column| column.interpretation == other.interpretation)
+        self.columns.position(other)
     }
 
     fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
@@ -136,8 +154,7 @@ impl Columns for RNTupleColumns {
         }
         let own = others.downcast_ref::<RNTupleColumns>();
         let other = &own.ok_or_else(|| not_added(self.ntuple.path(), others))?.columns[at];
-        self.columns.push(other.clone());
-        Ok(self.columns.len() - 1)
+        Ok(self.columns.push(other.clone()))
     }
 
     fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
@@ -168,7 +185,7 @@ impl Columns for RNTupleColumns {
         feed: Option<(&'a [u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
-        self.ntuple.start_at(self.columns.clone(), starts, feed, rank).boxed()
+        self.ntuple.start_at(self.columns.to_vec(), starts, feed, rank).boxed()
     }
 
     fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
@@ -197,7 +214,7 @@ impl Columns for RNTupleColumns {
         step: Step,
         rank: ReadPriority,
     ) -> BoxFuture<'_, Result<Batches>> {
-        self.ntuple.start(self.columns.clone(), entries, step, rank).boxed()
+        self.ntuple.start(self.columns.to_vec(), entries, step, rank).boxed()
     }
 
     fn lazily(
@@ -208,7 +225,7 @@ impl Columns for RNTupleColumns {
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
         async move {
             let clusters = self.ntuple.clusters(&entries).await?;
-            let columns = self.columns.clone();
+            let columns = self.columns.to_vec();
             let follower =
                 Prefetcher::new(&self.ntuple, columns, clusters, entries, step, learning);
             let reader: Box<dyn LazyColumns> = Box::new(Lazy { follower, columns: self.clone() });

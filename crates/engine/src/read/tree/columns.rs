@@ -11,6 +11,7 @@ use rootfile::tree::TreeIndex;
 use super::learn::AccessPredictor;
 use super::{Tree, plan};
 use crate::read::core::batches::Batches;
+use crate::read::core::column_set::{ColumnSet, TableColumn};
 use crate::read::core::columns::{Column, joined};
 use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::footprint::ReadFootprint;
@@ -28,7 +29,7 @@ use remote::{Error, ErrorKind, Result};
 #[derive(Clone)]
 pub struct TreeColumns {
     tree: Tree,
-    columns: Vec<Column>,
+    columns: ColumnSet<Column>,
 }
 
 impl Table for Tree {
@@ -110,7 +111,7 @@ impl File {
 
 impl TreeColumns {
     pub fn new(tree: Tree, columns: Vec<Column>) -> Self {
-        TreeColumns { tree, columns }
+        TreeColumns { tree, columns: ColumnSet::new(columns) }
     }
 
     fn boxed(tree: &Tree, columns: Vec<Column>) -> Box<dyn Columns> {
@@ -143,6 +144,10 @@ impl Columns for TreeColumns {
         self.columns.iter().map(|column| &*column.name).collect()
     }
 
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+
     fn pieces(&self) -> &'static str {
         "baskets"
     }
@@ -171,7 +176,7 @@ impl Columns for TreeColumns {
 
     fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
         let other = &others.downcast_ref::<TreeColumns>()?.columns[at];
-        self.columns.iter().position(|column| column.is(other))
+        self.columns.position(other)
     }
 
     fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
@@ -180,8 +185,7 @@ impl Columns for TreeColumns {
         }
         let own = others.downcast_ref::<TreeColumns>();
         let other = &own.ok_or_else(|| not_added(self.tree.path(), others))?.columns[at];
-        self.columns.push(Column { optional: false, ..other.clone() });
-        Ok(self.columns.len() - 1)
+        Ok(self.columns.push(Column { optional: false, ..other.clone() }))
     }
 
     fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
@@ -217,7 +221,7 @@ impl Columns for TreeColumns {
         feed: Option<(&'a [u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
-        async move { self.tree.start_at(self.columns.clone(), starts, feed, rank) }.boxed()
+        async move { self.tree.start_at(self.columns.to_vec(), starts, feed, rank) }.boxed()
     }
 
     fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
@@ -252,7 +256,7 @@ impl Columns for TreeColumns {
         step: Step,
         rank: ReadPriority,
     ) -> BoxFuture<'_, Result<Batches>> {
-        async move { self.tree.start(self.columns.clone(), None, entries, step, rank) }.boxed()
+        async move { self.tree.start(self.columns.to_vec(), None, entries, step, rank) }.boxed()
     }
 
     fn start_cut<'a>(
@@ -263,7 +267,7 @@ impl Columns for TreeColumns {
         rank: ReadPriority,
     ) -> Option<BoxFuture<'a, Result<Batches>>> {
         let start =
-            async move { self.tree.start(self.columns.clone(), Some(cut), entries, step, rank) };
+            async move { self.tree.start(self.columns.to_vec(), Some(cut), entries, step, rank) };
         Some(start.boxed())
     }
 
@@ -275,7 +279,7 @@ impl Columns for TreeColumns {
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
         let mut first = BTreeMap::new();
         let mut second = Vec::new();
-        for column in &self.columns {
+        for column in self.columns.iter() {
             if !first.entry(column.branch).or_insert(column).is(column) {
                 second.push(column);
             }
@@ -286,7 +290,7 @@ impl Columns for TreeColumns {
             let learning = Learning { startup: false, together: false };
             AccessPredictor::new(&self.tree, second, entries, step, learning)
         });
-        let reader = Lazy { predictor, second, columns: self.columns.clone() };
+        let reader = Lazy { predictor, second, columns: self.columns.to_vec() };
         ready(Ok(Box::new(reader) as Box<dyn LazyColumns>)).boxed()
     }
 }

@@ -15,6 +15,7 @@ use rootfile::tree::{BranchId, Interpretation, TreeIndex};
 
 use crate::located::Located;
 use crate::read::core::batches::Batches;
+use crate::read::core::column_set::ColumnSet;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::friends::FriendList;
@@ -294,21 +295,24 @@ impl Tree {
         rank: ReadPriority,
     ) -> Result<Batches> {
         let shown = columns.len();
-        let mut read = columns;
+        let mut read = ColumnSet::new(columns);
         let mut deciding = Vec::new();
         for chosen in cut.iter().flat_map(|cut| &cut.columns) {
             let column = Column { optional: false, ..self.chosen(chosen)? };
-            let known = read.iter().position(|other| other.is(&column));
-            deciding.push(known.unwrap_or(read.len()));
-            match known {
-                Some(known) => read[known].optional = false,
+            deciding.push(match read.position(&column) {
+                Some(known) => {
+                    read.change(known, |column| column.optional = false);
+                    known
+                }
                 None => read.push(column),
-            }
+            });
         }
+        let read = read.into_vec();
         let plan = match cut {
             None => self.plan(&read, entries, step)?,
             Some(_) => {
-                let decides: Vec<bool> = (0..read.len()).map(|at| deciding.contains(&at)).collect();
+                let mut decides = vec![false; read.len()];
+                deciding.iter().for_each(|at| decides[*at] = true);
                 forwards(&entries)?;
                 plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
                     .map_err(|error| error.with_url(self.inner.file.url()))?
