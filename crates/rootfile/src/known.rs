@@ -170,9 +170,15 @@ impl Known {
     /// The parts of `ranges` that are not here, each once.
     pub fn lacking(&self, ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
         let mut lacking = Vec::new();
+        // The same, by their beginnings: none overlaps another.
+        let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
         for gap in ranges.into_iter().flat_map(|range| self.missing(range)) {
+            let before = taken.range(..=gap.start).next_back();
+            let first = before.map_or(gap.start, |(start, _)| *start);
+            let near = taken.range(first..gap.end).map(|(start, end)| *start..*end);
             let mut new = Vec::new();
-            subtract(gap, &lacking, &mut new);
+            subtract(gap, &near.collect::<Vec<_>>(), &mut new);
+            taken.extend(new.iter().map(|range| (range.start, range.end)));
             lacking.append(&mut new);
         }
         lacking

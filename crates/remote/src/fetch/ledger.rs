@@ -131,20 +131,52 @@ struct Activity {
     phase: Phase,
     file: Option<u32>,
     waiters: u32,
+    /// Up to which time its waits are booked, where it is waited for.
+    booked: Duration,
     /// This wait has been counted as a stall.
     is_stalled: bool,
     before_file: Spent,
 }
 
-/// The accounts of an engine.
+impl Activity {
+    /// Whether a wait for bytes since it was last booked is one that has not been counted.
+    fn stalls(&self, now: Duration) -> bool {
+        self.phase == Phase::Bytes && !self.is_stalled && self.booked < now
+    }
+}
+
+/// The time that was spent on a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct FileTime {
+    spent: Spent,
+    /// Of each phase the number of activities that are waited for.
+    waited_for: [u32; 6],
+    /// Up to which time it is booked.
+    booked: Duration,
+}
+
+impl FileTime {
+    fn book(&mut self, now: Duration) {
+        let time = self.booked..now.max(self.booked);
+        self.booked = time.end;
+        let earliest = Phase::ALL.into_iter().find(|phase| self.waited_for[*phase as usize] > 0);
+        if let Some(phase) = earliest.filter(|_| !time.is_empty()) {
+            self.spent.add(time, phase);
+        }
+    }
+}
+
+/// The accounts of an engine. A change costs as much however many activities there are: each is
+/// booked when it changes itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     now: Duration,
     last: u64,
     activities: BTreeMap<u64, Activity>,
-    waited_for: BTreeSet<u64>,
+    /// The activities that are waited for, those in the earliest phase first.
+    waited_for: BTreeSet<(Phase, u64)>,
     total: Spent,
-    files: BTreeMap<u32, Spent>,
+    files: BTreeMap<u32, FileTime>,
     spells: VecDeque<Spell>,
 }
 
@@ -155,66 +187,113 @@ impl Ledger {
         self.last += 1;
         let mut before_file = Spent::default();
         match file {
-            Some(file) => self.files.entry(file).or_default().begin(now),
+            Some(file) => self.files.entry(file).or_default().spent.begin(now),
             None => before_file.begin(now),
         }
-        self.activities.insert(
-            self.last,
-            Activity { phase, file, waiters: 0, is_stalled: false, before_file },
-        );
+        let state =
+            Activity { phase, file, waiters: 0, booked: now, is_stalled: false, before_file };
+        self.activities.insert(self.last, state);
         self.last
     }
 
     /// The activity goes over to another phase.
     pub fn enter(&mut self, now: Duration, activity: u64, phase: Phase) {
-        self.advance(now);
-        let Some(state) = self.activities.get_mut(&activity) else { return };
-        if state.phase != phase {
-            state.phase = phase;
-            state.is_stalled = false;
-        }
+        self.change(now, activity, |state| {
+            if state.phase != phase {
+                state.phase = phase;
+                state.is_stalled = false;
+            }
+        });
     }
 
     /// The activity turns out to be about this file.
     pub fn belongs(&mut self, now: Duration, activity: u64, file: u32) {
-        self.advance(now);
-        let Some(state) = self.activities.get_mut(&activity) else { return };
-        if state.file.is_none() {
-            state.file = Some(file);
-            self.files.entry(file).or_default().join(&state.before_file);
+        let has_none = |state: &Activity| state.file.is_none();
+        if self.activities.get(&activity).is_some_and(has_none) {
+            self.files.entry(file).or_default();
+        }
+        let mut before_file = Spent::default();
+        self.change(now, activity, |state| {
+            if state.file.is_none() {
+                state.file = Some(file);
+                before_file = std::mem::take(&mut state.before_file);
+            }
+        });
+        if let Some(time) = self.files.get_mut(&file) {
+            time.spent.join(&before_file);
         }
     }
 
     /// A caller begins to wait for the activity.
     pub fn wait(&mut self, now: Duration, activity: u64) {
-        self.advance(now);
-        let Some(state) = self.activities.get_mut(&activity) else { return };
-        self.total.begin(now);
-        state.waiters += 1;
-        self.waited_for.insert(activity);
-        state.is_stalled &= state.waiters > 1;
+        let is_known = self.change(now, activity, |state| {
+            state.waiters += 1;
+            state.is_stalled &= state.waiters > 1;
+        });
+        if is_known {
+            self.total.begin(now);
+        }
     }
 
     /// A caller stops waiting for the activity.
     pub fn leave(&mut self, now: Duration, activity: u64) {
-        self.advance(now);
-        let Some(state) = self.activities.get_mut(&activity) else { return };
-        self.total.reach(now);
-        match state.file {
-            Some(file) => self.files.get_mut(&file).into_iter().for_each(|spent| spent.reach(now)),
-            None => state.before_file.reach(now),
+        let mut file = None;
+        let is_known = self.change(now, activity, |state| {
+            state.waiters = state.waiters.saturating_sub(1);
+            file = state.file;
+            if file.is_none() {
+                state.before_file.reach(now);
+            }
+        });
+        if is_known {
+            self.total.reach(now);
         }
-        state.waiters = state.waiters.saturating_sub(1);
-        if state.waiters == 0 {
-            self.waited_for.remove(&activity);
+        if let Some(time) = file.and_then(|file| self.files.get_mut(&file)) {
+            time.spent.reach(now);
         }
     }
 
     /// The piece of work is done or given up.
     pub fn end(&mut self, now: Duration, activity: u64) {
-        self.advance(now);
-        self.waited_for.remove(&activity);
+        self.change(now, activity, |state| state.waiters = 0);
         self.activities.remove(&activity);
+    }
+
+    /// Books an activity, and changes it; whether there is such a one.
+    fn change(&mut self, now: Duration, activity: u64, change: impl FnOnce(&mut Activity)) -> bool {
+        self.advance(now);
+        let Some(state) = self.activities.get_mut(&activity) else { return false };
+        if state.waiters > 0 {
+            self.waited_for.remove(&(state.phase, activity));
+            let mut file = state.file.and_then(|file| self.files.get_mut(&file));
+            if let Some(time) = &mut file {
+                time.book(self.now);
+                let waited_for = &mut time.waited_for[state.phase as usize];
+                *waited_for = waited_for.saturating_sub(1);
+            }
+            let stalls = u64::from(state.stalls(self.now));
+            state.is_stalled |= stalls > 0;
+            self.total.stalls += stalls;
+            match file {
+                Some(time) => time.spent.stalls += stalls,
+                None if state.file.is_none() && state.booked < self.now => {
+                    state.before_file.stalls += stalls;
+                    state.before_file.add(state.booked..self.now, state.phase);
+                }
+                None => {}
+            }
+        }
+        change(state);
+        state.booked = self.now;
+        if state.waiters > 0 {
+            self.waited_for.insert((state.phase, activity));
+            // There is none after `forget`.
+            if let Some(time) = state.file.and_then(|file| self.files.get_mut(&file)) {
+                time.book(self.now);
+                time.waited_for[state.phase as usize] += 1;
+            }
+        }
+        true
     }
 
     /// Removes the sums of a file; the sums of all files stay.
@@ -229,10 +308,20 @@ impl Ledger {
 
     /// The time spent by all, or on one file.
     pub fn spent(&self, file: Option<u32>) -> Spent {
-        match file {
+        let mut spent = match file {
             None => self.total.clone(),
-            Some(file) => self.files.get(&file).cloned().unwrap_or_default(),
-        }
+            Some(file) => {
+                let mut time = self.files.get(&file).cloned().unwrap_or_default();
+                time.book(self.now);
+                time.spent
+            }
+        };
+        let waits = self.waited_for.range((Phase::Bytes, 0)..(Phase::Decoding, 0));
+        let waiting = waits.filter_map(|(_, activity)| self.activities.get(activity));
+        let stalls =
+            |state: &&Activity| (file.is_none() || state.file == file) && state.stalls(self.now);
+        spent.stalls += waiting.filter(stalls).count() as u64;
+        spent
     }
 
     /// The latest waits, in the order of time.
@@ -247,36 +336,8 @@ impl Ledger {
         if time.is_empty() {
             return;
         }
-        let mut earliest: Option<(Phase, Option<u32>)> = None;
-        let mut by_file: BTreeMap<u32, Phase> = BTreeMap::new();
-        for activity in &self.waited_for {
-            let Some(state) = self.activities.get_mut(activity) else { continue };
-            let stalls = state.phase == Phase::Bytes && !state.is_stalled;
-            state.is_stalled |= stalls;
-            self.total.stalls += u64::from(stalls);
-            match state.file {
-                Some(file) => {
-                    if let Some(spent) = self.files.get_mut(&file) {
-                        spent.stalls += u64::from(stalls);
-                    }
-                    let phase = by_file.entry(file).or_insert(state.phase);
-                    *phase = (*phase).min(state.phase);
-                }
-                None => {
-                    state.before_file.stalls += u64::from(stalls);
-                    state.before_file.add(time.clone(), state.phase);
-                }
-            }
-            if earliest.is_none_or(|(phase, _)| state.phase < phase) {
-                earliest = Some((state.phase, state.file));
-            }
-        }
-        for (file, phase) in by_file {
-            if let Some(spent) = self.files.get_mut(&file) {
-                spent.add(time.clone(), phase);
-            }
-        }
-        if let Some((phase, file)) = earliest {
+        if let Some((phase, activity)) = self.waited_for.first().copied() {
+            let file = self.activities.get(&activity).and_then(|state| state.file);
             self.total.add(time.clone(), phase);
             self.keep(Spell { time, phase, file });
         }
@@ -372,6 +433,119 @@ mod tests {
         ledger.leave(s(5), read);
         ledger.end(s(5), read);
         assert_eq!((ledger.spent(None).waited(), ledger.files_kept()), (s(5), 0));
+    }
+
+    /// The waits of each second, found by looking at all activities.
+    #[derive(Default)]
+    struct Simple {
+        activities: Vec<(Phase, Option<u32>, u32)>,
+        total: [u64; 6],
+        files: BTreeMap<u32, [u64; 6]>,
+        /// By activity, before its file was known.
+        before: BTreeMap<usize, [u64; 6]>,
+    }
+
+    impl Simple {
+        fn second(&mut self) {
+            let waited_for = self.activities.iter().filter(|(_, _, waiters)| *waiters > 0);
+            if let Some(phase) = waited_for.clone().map(|(phase, ..)| *phase).min() {
+                self.total[phase as usize] += 1;
+            }
+            let mut by_file: BTreeMap<u32, Phase> = BTreeMap::new();
+            for (phase, file, _) in waited_for.clone() {
+                if let Some(file) = file {
+                    let earliest = by_file.entry(*file).or_insert(*phase);
+                    *earliest = (*earliest).min(*phase);
+                }
+            }
+            for (file, phase) in by_file {
+                self.files.entry(file).or_default()[phase as usize] += 1;
+            }
+            for (number, (phase, file, waiters)) in self.activities.iter().enumerate() {
+                if file.is_none() && *waiters > 0 {
+                    self.before.entry(number).or_default()[*phase as usize] += 1;
+                }
+            }
+        }
+
+        fn belongs(&mut self, number: usize, file: u32) {
+            if self.activities[number].1.replace(file).is_none() {
+                let before = self.before.remove(&number).unwrap_or_default();
+                let mine = self.files.entry(file).or_default();
+                mine.iter_mut().zip(before).for_each(|(mine, theirs)| *mine += theirs);
+            } else {
+                self.activities[number].1 = Some(file);
+            }
+        }
+    }
+
+    proptest::proptest! {
+        /// Each change books the one activity that changes: the sums are those of all.
+        #[test]
+        fn sums_are_those_of_a_look_at_all(
+            steps in proptest::collection::vec((0..6_u8, 0..6_usize, 0..4_u32, 0..3_u64), 1..80)
+        ) {
+            let mut ledger = Ledger::default();
+            let mut simple = Simple::default();
+            let mut now = 0;
+            for (action, number, choice, time) in steps {
+                (0..time).for_each(|_| simple.second());
+                now += time;
+                let id = number as u64 + 1;
+                let is_known = number < simple.activities.len();
+                let phase = Phase::ALL[(choice as usize + number) % 6];
+                match action {
+                    0 => {
+                        let file = (choice > 0).then_some(choice);
+                        ledger.begin(s(now), phase, file);
+                        simple.activities.push((phase, file, 0));
+                    }
+                    _ if !is_known => ledger.advance(s(now)),
+                    1 => {
+                        ledger.enter(s(now), id, phase);
+                        simple.activities[number].0 = phase;
+                    }
+                    2 if simple.activities[number].1.is_none() => {
+                        ledger.belongs(s(now), id, choice);
+                        simple.belongs(number, choice);
+                    }
+                    2 | 3 => {
+                        ledger.wait(s(now), id);
+                        simple.activities[number].2 += 1;
+                    }
+                    4 => {
+                        ledger.leave(s(now), id);
+                        let waiters = &mut simple.activities[number].2;
+                        *waiters = waiters.saturating_sub(1);
+                    }
+                    _ => {
+                        ledger.advance(s(now));
+                    }
+                }
+                proptest::prop_assert_eq!(seconds(&ledger.spent(None)), simple.total);
+                for (file, expected) in &simple.files {
+                    proptest::prop_assert_eq!(seconds(&ledger.spent(Some(*file))), *expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stall_is_counted_while_it_lasts_and_once() {
+        let mut ledger = Ledger::default();
+        let reads: Vec<u64> =
+            (0..3).map(|file| ledger.begin(s(0), Phase::Bytes, Some(file))).collect();
+        reads.iter().for_each(|read| ledger.wait(s(0), *read));
+        assert_eq!(ledger.spent(None).stalls, 0, "no time has passed");
+        ledger.advance(s(1));
+        assert_eq!(ledger.spent(None).stalls, 3);
+        ledger.enter(s(2), reads[0], Phase::Decoding);
+        ledger.enter(s(3), reads[0], Phase::Bytes);
+        ledger.advance(s(4));
+        assert_eq!(ledger.spent(None).stalls, 4);
+        assert_eq!([0, 1, 2].map(|file| ledger.spent(Some(file)).stalls), [2, 1, 1]);
+        reads.iter().for_each(|read| ledger.leave(s(5), *read));
+        assert_eq!(ledger.spent(None).stalls, 4);
     }
 
     #[test]
