@@ -200,12 +200,12 @@ class Selection:
         """As `steps`, of columns that are read when they are touched."""
         from ._virtual import column
 
-        keys = [leaf.key for leaf in self.leaves]
+        positions = {leaf.key: at for at, leaf in enumerate(self.leaves)}
         asked = _core.Request([leaf.request() for leaf in self.leaves])
         lazy = self.table._live().lazy(asked, start, stop, step)
 
         def unread(leaf: Leaf, begin: int, end: int) -> Any:
-            return column(lazy, leaf, keys.index(leaf.key), begin, end, log)
+            return column(lazy, leaf, positions[leaf.key], begin, end, log)
 
         while (batch := lazy.next()) is not None:
             begin, end = batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ class Keys:
     """The keys of one directory, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._keys: list[Key] = []
+        self._keys: dict[tuple[str, int], Key] = {}
+        #: Of each name, in order.
+        self._cycles: dict[str, list[int]] = {}
         self._last: dict[str, int] = {}
         self.below: dict[str, Keys] = {}
 
@@ -31,7 +34,8 @@ class Keys:
         number = self._last.get(name, 0) + 1 if cycle is None else cycle
         self._last[name] = max(number, self._last.get(name, 0))
         key = Key(name, number, classname, content)
-        self._keys.append(key)
+        self._keys[name, number] = key
+        bisect.insort(self._cycles.setdefault(name, []), number)
         return key
 
     def directory(self, name: str) -> Keys:
@@ -43,28 +47,29 @@ class Keys:
 
     def find(self, name: str) -> Key | None:
         """The key of that name: of several cycles the last, or the one of ``name;cycle``."""
-        found = [key for key in self._keys if key.name == name]
+        if cycles := self._cycles.get(name):
+            return self._keys[name, cycles[-1]]
         stem, _, cycle = name.rpartition(";")
-        if not found and cycle.isdigit():
-            found = [key for key in self._keys if key.name == stem and key.cycle == int(cycle)]
-        return max(found, key=lambda key: key.cycle, default=None)
+        return self._keys.get((stem, int(cycle))) if cycle.isdigit() else None
 
     def is_newest(self, key: Key) -> bool:
         """Whether no other key of its name has a higher cycle."""
-        return key.cycle == max(each.cycle for each in self._keys if each.name == key.name)
+        return key.cycle == self._cycles[key.name][-1]
 
     def set_content(self, key: Key, content: Any) -> None:
-        self._keys[self._keys.index(key)] = key._replace(content=content)
+        self._keys[key.name, key.cycle] = key._replace(content=content)
 
     def remove(self, key: Key) -> None:
-        self._keys.remove(key)
+        del self._keys[key.name, key.cycle]
+        cycles = self._cycles[key.name]
+        del cycles[bisect.bisect_left(cycles, key.cycle)]
 
     def walk(self, is_recursive: bool, before: str = "") -> Iterator[tuple[str, Key]]:
         """Paths, without cycles, and keys, each directory's behind its own."""
-        for key in self._keys:
+        for key in self._keys.values():
             yield before + key.name, key
             if is_recursive and key.classname == DIRECTORY:
                 yield from self.below[key.name].walk(True, f"{before}{key.name}/")
 
     def names(self) -> list[str]:
-        return [key.name for key in self._keys]
+        return [name for name, _ in self._keys]
