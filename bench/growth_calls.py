@@ -497,12 +497,6 @@ def other_calls() -> Iterable[Call]:
     )))
     yield Call("aliases", "one", ours(lambda table, size: table.arrays([f"a{size - 1}"])))
     yield from file_verbs("aliases")
-    yield Call("columns", "a formula of all", *of_table(
-        lambda table, size: table.arrays([" + ".join(names(size))])
-    ), size_max=10_000)
-    yield Call("columns", "a formula of groups", *of_table(
-        lambda table, size: table.arrays([grouped(names(size))])
-    ))
     yield Call("columns", "so many formulas", *of_table(
         lambda table, size: table.arrays([f"{name} + 1" for name in names(size)])
     ))
@@ -513,17 +507,7 @@ def other_calls() -> Iterable[Call]:
         )
     ))
     yield Call("columns", "so many friends", friends, size_max=3162)
-    yield Call("columns", "a cut of groups", *of_table(
-        lambda table, size: table.arrays(["c0"], cut=f"{grouped(names(size))} >= 0")
-    ))
     yield from object_calls()
-
-
-def grouped(parts: list[str]) -> str:
-    """A sum in parentheses that are nested no deeper than its logarithm."""
-    while len(parts) > 1:
-        parts = [f"({' + '.join(parts[at : at + 8])})" for at in range(0, len(parts), 8)]
-    return parts[0]
 
 
 def friends(path: Path, size: int) -> object:

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 import farroot
+from farroot._leaves import Leaf
+from farroot.writing._keys import Keys
 
 SIZES = (150, 300, 600)
 #: Calls grow as the number of columns to this power, at most.
@@ -35,7 +37,35 @@ VERBS: dict[str, Callable[[Any, list[str]], object]] = {
     "typenames": lambda table, names: table.typenames(),
     "show": lambda table, names: table.show(stream=io.StringIO()),
     "to_arrow": lambda table, names: table.arrays(names, library="arrow"),
+    "virtual": lambda table, names: table.arrays(virtual=True),
+    "formulas": lambda table, names: table.arrays([f"{name} + 1" for name in names]),
+    "aliases": lambda table, names: table.arrays(
+        [f"a{name}" for name in names], aliases={f"a{name}": f"{name} + 1" for name in names}
+    ),
+    "plan": lambda table, names: table.plan(names),
 }
+
+
+class Counted(tuple):  # type: ignore[type-arg]
+    """A tuple that counts how often it is compared with others."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return tuple.__eq__(self, other)
+
+    __hash__ = tuple.__hash__
+
+
+class CountedText(str):
+    """The same of a text."""
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -86,3 +116,32 @@ def test_calls_grow_with_the_columns(
     steps = itertools.pairwise(found)
     exponents = [math.log2(more / less) for less, more in steps]
     assert max(exponents) <= EXPONENT_MAX, f"{found} calls for {SIZES} columns"
+
+
+def test_a_column_that_is_read_when_touched_is_found_without_the_others(
+    tables: dict[tuple[str, int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_info = Leaf.key
+    monkeypatch.setattr(Leaf, "key", property(lambda leaf: Counted(of_info.func(leaf))))
+    size = SIZES[0]
+    with farroot.open(tables["mkrntuple", size]) as table:
+        Counted.compared = 0
+        table.arrays(virtual=True)
+    assert 0 < Counted.compared <= 10 * size
+
+
+def test_a_key_of_a_written_file_is_found_without_the_others() -> None:
+    names = [CountedText(f"h{number}") for number in range(SIZES[0])]
+    keys = Keys()
+    Counted.compared = 0
+    for name in [*names, *names]:
+        keys.add(name, "TObjString", None)
+    for name in names:
+        key = keys.find(name)
+        assert key is not None and key.cycle == 2 and keys.is_newest(key)
+        keys.set_content(key, "a text")
+        older = keys.find(f"{name};1")
+        assert older is not None and older.cycle == 1 and not keys.is_newest(older)
+        keys.remove(key)
+        assert keys.find(name) == older
+    assert 0 < Counted.compared <= 30 * len(names)

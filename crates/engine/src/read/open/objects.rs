@@ -233,7 +233,9 @@ impl File {
     /// # Errors
     /// As [`File::class_at`].
     pub async fn key(&self, path: &str) -> Result<Key> {
-        match self.find(&self.known(), path) {
+        // A copy of the known bytes that is still there has them copied as soon as more arrive.
+        let here = self.find(&self.known(), path);
+        match here {
             Ok(Progress::Ready(key)) => Ok(key),
             // In the file, this time with an address to the error.
             _ => self.reading(|_, known| self.find(known, path)).await,
