@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Checkpoints, DirectoryId, FileWriter, NamedObject};
+use super::{Checkpoints, DirectoryId, FileWriter, NamedObject, TableId};
 use crate::error::Result;
 use crate::write::table::Finished;
 
@@ -43,13 +43,13 @@ impl FileWriter {
         }
         // The tables' keys are listed for this time alone.
         let mut before = BTreeMap::new();
-        for at in 0..self.tables.len() {
-            if !self.tables[at].is_placed {
+        for table in self.tables.ids() {
+            if !self.tables[table].is_placed {
                 continue;
             }
-            let directory = self.tables[at].directory;
+            let directory = self.tables[table].directory;
             before.entry(directory).or_insert_with(|| self.directories[directory.0].listed());
-            self.place_interim(at, directory)?;
+            self.place_interim(table, directory)?;
         }
         self.place_metadata()?;
         for (directory, listed) in before {
@@ -63,10 +63,11 @@ impl FileWriter {
         Ok(())
     }
 
-    fn place_interim(&mut self, table: usize, directory: DirectoryId) -> Result<()> {
+    fn place_interim(&mut self, table: TableId, directory: DirectoryId) -> Result<()> {
         let place = self.place_in(directory);
         let name = self.tables[table].name.clone();
-        let interim = self.tables[table].writer.interim(place, &mut self.encoders);
+        let encoders = &mut self.encoders;
+        let interim = self.tables.change(table, |open| open.writer.interim(place, encoders));
         let interim = interim.map_err(|error| error.within(&name))?;
         let Some(Finished { records, object }) = interim else { return Ok(()) };
         self.emit([records.into()], false);

@@ -4,6 +4,7 @@ mod checkpoint;
 mod directory;
 mod existing;
 mod free;
+mod tables;
 mod tail;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -25,6 +26,7 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
+use tables::OpenTables;
 
 /// The version of ROOT whose files these are like (`fVersion`).
 const VERSION: u32 = 64_000;
@@ -72,7 +74,7 @@ pub struct Write {
 pub struct FileWriter {
     options: FileOptions,
     directories: Vec<OpenDirectory>,
-    tables: Vec<OpenTable>,
+    tables: OpenTables,
     infos: Infos,
     encoders: Encoders,
     /// Directories, work and objects without a place yet, in the order of the file.
@@ -140,6 +142,13 @@ struct OpenTable {
     replaces: Option<u16>,
 }
 
+impl OpenTable {
+    /// Whether it will have no work before it is given further entries.
+    fn is_settled(&self) -> bool {
+        self.out == 0 || !self.writer.waits()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
@@ -175,7 +184,7 @@ impl FileWriter {
         let mut file = FileWriter {
             options,
             directories: Vec::new(),
-            tables: Vec::new(),
+            tables: OpenTables::default(),
             infos: Infos::default(),
             encoders: Encoders::default(),
             slots: VecDeque::new(),
@@ -293,8 +302,7 @@ impl FileWriter {
         writer.named(name);
         let name = name.to_owned();
         let table = OpenTable { directory, name, writer, out: 0, is_placed: false, replaces };
-        self.tables.push(table);
-        TableId(self.tables.len() - 1)
+        self.tables.add(table)
     }
 
     /// Compresses a table in another way than it was made with, or one of its columns.
@@ -307,8 +315,7 @@ impl FileWriter {
         column: Option<usize>,
         compression: Compression,
     ) -> Result<()> {
-        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
-        writer.set_compression(column, compression).map_err(|error| error.within(name))
+        self.change_table(table, |writer| writer.set_compression(column, compression))
     }
 
     /// Adds entries to a table.
@@ -316,9 +323,8 @@ impl FileWriter {
     /// # Errors
     /// As [`TableWriter::extend`].
     pub fn extend(&mut self, table: TableId, columns: Vec<Arc<Array>>) -> Result<()> {
-        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
-        writer.extend(columns).map_err(|error| error.within(name))?;
-        self.number_work();
+        self.change_table(table, |writer| writer.extend(columns))?;
+        self.number_work(table);
         Ok(())
     }
 
@@ -332,20 +338,30 @@ impl FileWriter {
         columns: Vec<TableColumn>,
         arrays: Vec<Arc<Array>>,
     ) -> Result<()> {
-        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
-        writer.add_columns(columns, arrays).map_err(|error| error.within(name))?;
-        self.number_work();
+        self.change_table(table, |writer| writer.add_columns(columns, arrays))?;
+        self.number_work(table);
         Ok(())
+    }
+
+    /// Changes a table, whose name is in the error.
+    fn change_table<T>(
+        &mut self,
+        table: TableId,
+        change: impl FnOnce(&mut dyn TableWriter) -> Result<T>,
+    ) -> Result<T> {
+        self.tables.change(table, |OpenTable { name, writer, .. }| {
+            change(&mut **writer).map_err(|error| error.within(name))
+        })
     }
 
     /// Ends a cluster of a table behind `entries` entries: see [`TableWriter::end_cluster`].
     pub fn end_cluster(&mut self, table: TableId, entries: u64) {
-        self.tables[table.0].writer.end_cluster(entries);
+        self.tables.change(table, |open| open.writer.end_cluster(entries));
     }
 
     /// A table, for methods that its kind alone has.
     pub fn table(&self, table: TableId) -> &dyn TableWriter {
-        &*self.tables[table.0].writer
+        &*self.tables[table].writer
     }
 
     /// The streamer infos of the file, for classes that no object of it names: those of records
@@ -375,9 +391,9 @@ impl FileWriter {
     /// There is nothing further to be written: remaining work, the metadata and the replaced bytes
     /// follow from `poll_work` and `poll_write`.
     pub fn close(&mut self) {
-        self.tables.iter_mut().for_each(|table| table.writer.close());
+        self.tables.ids().for_each(|at| self.tables.change(at, |table| table.writer.close()));
         self.state = State::Closing;
-        self.number_work();
+        self.tables.ids().for_each(|at| self.number_work(at));
     }
 
     /// Whether all has been written.
@@ -397,8 +413,7 @@ impl FileWriter {
 
     /// Bytes of entries that no thread has begun to encode.
     pub fn held_bytes(&self) -> usize {
-        let tables: usize = self.tables.iter().map(|table| table.writer.held_bytes()).sum();
-        tables + self.ready_bytes
+        self.tables.held_bytes() + self.ready_bytes
     }
 
     /// Bytes of results that wait for their place.
@@ -413,9 +428,7 @@ impl FileWriter {
     /// work and polls until this is so, before it adds entries to this table or, for `None`, puts
     /// objects and directories into the file or closes it.
     pub fn is_settled(&self, but: Option<TableId>) -> bool {
-        let settled = |table: &OpenTable| table.out == 0 || !table.writer.waits();
-        let others = self.tables.iter().enumerate().filter(|(at, _)| but != Some(TableId(*at)));
-        others.map(|(_, table)| table).all(settled)
+        self.tables.are_settled(but)
     }
 
     /// Directories, objects and pieces of work so far: while it stays the same, there is nothing
@@ -431,26 +444,24 @@ impl FileWriter {
 
     /// The next work, and the number under which its result comes back.
     pub fn poll_work(&mut self) -> Option<(u64, Work)> {
-        if self.ready.is_empty() {
-            self.number_work();
-        }
         let next = self.ready.pop_front()?;
         self.ready_bytes -= next.1.content_len;
         Some(next)
     }
 
-    /// Gives a place in the file's order to all work that the tables have: after each command and
-    /// each result, whether or not a thread is free, so that the order does not depend on that.
-    fn number_work(&mut self) {
-        for at in 0..self.tables.len() {
-            while let Some(work) = self.tables[at].writer.poll_work() {
-                let number = self.first + self.slots.len() as u64;
-                self.slots.push_back(Slot::Table { table: TableId(at), encoded: None });
-                self.tables[at].out += 1;
-                self.ready_bytes += work.content_len;
-                self.ready.push_back((number, work));
+    /// Gives a place in the file's order to all work that a table has: after each change of it that
+    /// may lead to some, whether or not a thread is free, so that the order does not depend on that.
+    fn number_work(&mut self, table: TableId) {
+        let FileWriter { tables, slots, first, ready, ready_bytes, .. } = self;
+        tables.change(table, |open| {
+            while let Some(work) = open.writer.poll_work() {
+                let number = *first + slots.len() as u64;
+                slots.push_back(Slot::Table { table, encoded: None });
+                open.out += 1;
+                *ready_bytes += work.content_len;
+                ready.push_back((number, work));
             }
-        }
+        });
     }
 
     /// Takes the result of work.
@@ -495,14 +506,15 @@ impl FileWriter {
             Slot::Object(object) => self.place_object(&object)?,
             Slot::Table { table, encoded } => {
                 let Some(encoded) = encoded else { return Ok(false) };
-                let place = self.place_in(self.tables[table.0].directory);
+                let place = self.place_in(self.tables[table].directory);
                 self.waiting -= encoded.bytes.len();
-                let OpenTable { name, writer, out, is_placed, .. } = &mut self.tables[table.0];
-                *out -= 1;
-                *is_placed = true;
-                let records = writer.place(encoded, place).map_err(|error| error.within(name))?;
+                let records = self.tables.change(table, |open| {
+                    open.out -= 1;
+                    open.is_placed = true;
+                    open.writer.place(encoded, place).map_err(|error| error.within(&open.name))
+                })?;
                 self.emit(records, false);
-                self.number_work();
+                self.number_work(table);
             }
         }
         Ok(true)

@@ -20,9 +20,7 @@ impl FileWriter {
         if self.state != State::Closing || !self.slots.is_empty() {
             return Ok(false);
         }
-        for at in 0..self.tables.len() {
-            self.finish_table(TableId(at))?;
-        }
+        self.tables.ids().try_for_each(|table| self.finish_table(table))?;
         let is_changed = self.directories.iter().any(|directory| directory.is_changed);
         let has_infos = |old: &Old| old.infos_len == self.infos.len();
         if is_changed || !self.old.as_ref().is_some_and(has_infos) {
@@ -74,8 +72,7 @@ impl FileWriter {
     }
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {
-        let at = table.0;
-        let OpenTable { directory, name, writer, replaces, .. } = &self.tables[at];
+        let OpenTable { directory, name, writer, replaces, .. } = &self.tables[table];
         if writer.is_unchanged() {
             return Ok(());
         }
@@ -83,10 +80,9 @@ impl FileWriter {
         let name = name.clone();
         let replaces = *replaces;
         let place = self.place_in(directory);
-        let Finished { records, object } = self.tables[at]
-            .writer
-            .finish(place, &mut self.encoders)
-            .map_err(|error| error.within(&name))?;
+        let encoders = &mut self.encoders;
+        let finished = self.tables.change(table, |open| open.writer.finish(place, encoders));
+        let Finished { records, object } = finished.map_err(|error| error.within(&name))?;
         self.emit([records.into()], false);
         if let Some(cycle) = replaces {
             self.vacate(directory, &name, cycle)?;

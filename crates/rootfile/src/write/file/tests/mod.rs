@@ -2,6 +2,7 @@
 
 mod big;
 mod checkpoint;
+mod tables;
 mod update;
 
 use super::*;

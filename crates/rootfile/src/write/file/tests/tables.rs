@@ -1,0 +1,140 @@
+//! Files of many tables.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::array::Numbers;
+use crate::write::schema::{EntryType, TableColumn};
+use crate::write::table::Finished;
+use crate::write::tree::{TreeOptions, TreeWriter};
+
+/// A tree that counts the questions of the file.
+struct Counting {
+    tree: TreeWriter,
+    count: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    fn asked(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl TableWriter for Counting {
+    fn named(&mut self, name: &str) {
+        self.tree.named(name);
+    }
+
+    fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()> {
+        self.tree.extend(columns)
+    }
+
+    fn close(&mut self) {
+        self.tree.close();
+    }
+
+    fn poll_work(&mut self) -> Option<Work> {
+        self.asked();
+        self.tree.poll_work()
+    }
+
+    fn waits(&self) -> bool {
+        self.asked();
+        self.tree.waits()
+    }
+
+    fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
+        self.tree.place(encoded, place)
+    }
+
+    fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished> {
+        self.tree.finish(place, encoders)
+    }
+
+    fn entries(&self) -> u64 {
+        self.tree.entries()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.asked();
+        self.tree.held_bytes()
+    }
+}
+
+fn numbers(count: u64) -> Vec<Arc<Array>> {
+    let numbers = Numbers::U64((0..count).collect());
+    vec![Arc::new(Array::Numbers { numbers, shape: vec![] })]
+}
+
+fn tree(count: &Arc<AtomicUsize>) -> Box<Counting> {
+    let entry = EntryType::of(&numbers(0)[0]).unwrap();
+    let column = TableColumn { name: "x".into(), title: String::new(), entry };
+    let tree = TreeWriter::new(vec![column], TreeOptions::default()).unwrap();
+    Box::new(Counting { tree, count: count.clone() })
+}
+
+/// That the sums are those of all tables, which are asked without being counted.
+fn check_sums(file: &FileWriter, count: &AtomicUsize) {
+    let before = count.load(Ordering::Relaxed);
+    let held: usize = file.tables.iter().map(|table| table.writer.held_bytes()).sum();
+    assert_eq!(file.held_bytes(), held + file.ready_bytes);
+    let unsettled: Vec<_> =
+        file.tables.ids().filter(|table| !file.tables[*table].is_settled()).collect();
+    assert_eq!(file.is_settled(None), unsettled.is_empty());
+    for table in file.tables.ids() {
+        assert_eq!(file.is_settled(Some(table)), unsettled.iter().all(|one| *one == table));
+    }
+    count.store(before, Ordering::Relaxed);
+}
+
+/// Writes so many tables: those that have many entries are tried, and others have none. How often
+/// tables were asked.
+fn asked(tables: u64, is_checked: bool) -> usize {
+    let count = Arc::new(AtomicUsize::new(0));
+    let mut file = FileWriter::new(options()).unwrap();
+    let mut encoders = Encoders::default();
+    let check = |file: &FileWriter| {
+        if is_checked {
+            check_sums(file, &count)
+        }
+    };
+    let mut drive = |file: &mut FileWriter| {
+        while let Some((number, work)) = file.poll_work() {
+            check(file);
+            file.complete(number, work.encode.encode(&mut encoders).unwrap());
+            while file.poll_write().unwrap().is_some() {}
+            check(file);
+        }
+        while file.poll_write().unwrap().is_some() {}
+    };
+    for number in 0..tables {
+        let table = file.add_table(DirectoryId::TOP, &number.to_string(), tree(&count));
+        for _ in 0..number % 3 {
+            file.extend(table, numbers(10_000)).unwrap();
+            check(&file);
+            assert!(file.extend(table, Vec::new()).is_err());
+            check(&file);
+        }
+        if number % 2 == 0 {
+            drive(&mut file);
+        }
+    }
+    drive(&mut file);
+    file.close();
+    check(&file);
+    drive(&mut file);
+    assert!(file.is_finished());
+    count.load(Ordering::Relaxed)
+}
+
+#[test]
+fn sums_over_tables_are_right_after_each_change() {
+    asked(20, true);
+}
+
+/// Each change went over all tables: a file of 10,000 took minutes.
+#[test]
+fn a_change_of_one_table_asks_no_other() {
+    let (few, many) = (asked(30, false), asked(300, false));
+    assert_eq!(many, 10 * few);
+}
