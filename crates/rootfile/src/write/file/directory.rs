@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::existing::ExistingDirectory;
+use super::keys::{KeyList, KeyPlace};
 use super::{BEGIN, DirectoryId, FileWriter, OpenTable, Slot, Span, State, finished};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -27,19 +28,14 @@ pub(super) struct OpenDirectory {
     /// Bytes of the record in front of the part that is replaced (`fNbytesName`).
     pub name_len: usize,
     pub below: BTreeMap<String, DirectoryId>,
-    /// Names and keys of its records as they were written, in the order of the list.
-    pub keys: Vec<(String, Bytes)>,
-    cycles: BTreeMap<String, u16>,
+    keys: KeyList,
     /// Place in the list and cycle of the next record, which replaces one of the file as it was.
-    vacant: Option<(usize, u16)>,
+    vacant: Option<(KeyPlace, u16)>,
     /// Its record in an existing file.
     old: Option<OldRecord>,
     /// Whether it has keys that its list in the file lacks.
     pub is_changed: bool,
 }
-
-/// Keys of a directory, and the cycles that its names have reached.
-type Listed = (Vec<(String, Bytes)>, BTreeMap<String, u16>);
 
 /// The fields that stay in the record of a directory of an existing file, and the list that it had.
 #[derive(Debug)]
@@ -58,8 +54,7 @@ impl OpenDirectory {
             offset: 0,
             name_len: 0,
             below: BTreeMap::new(),
-            keys: Vec::new(),
-            cycles: BTreeMap::new(),
+            keys: KeyList::default(),
             vacant: None,
             old: None,
             is_changed: true,
@@ -70,48 +65,42 @@ impl OpenDirectory {
         if let Some((_, cycle)) = self.vacant {
             return cycle;
         }
-        let cycle = self.cycles.entry(name.to_owned()).or_default();
-        *cycle = cycle.saturating_add(1);
-        *cycle
+        self.keys.next_cycle(name)
     }
 
     /// Lists a record. ROOT takes the first key of a name for the newest: a further one goes in
     /// front of those that are there (`TDirectoryFile::AppendKey`).
     pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {
-        let same = || self.keys.iter().position(|(known, _)| known == name);
-        let place = if cycle > 1 { same() } else { None };
-        let vacant = self.vacant.take().map(|(at, _)| at);
-        let place = vacant.or(place);
-        self.keys.insert(place.unwrap_or(self.keys.len()), (name.to_owned(), key));
+        match self.vacant.take() {
+            Some((place, _)) => self.keys.insert(name, cycle, place, key),
+            None if cycle > 1 => self.keys.push_front(name, cycle, key),
+            None => self.keys.push(name, cycle, key),
+        }
         self.is_changed = true;
     }
 
     /// Its keys and cycles, for [`OpenDirectory::list_again`].
-    pub fn listed(&self) -> Listed {
-        (self.keys.clone(), self.cycles.clone())
+    pub fn listed(&self) -> KeyList {
+        self.keys.clone()
     }
 
     /// Forgets keys that have been listed since.
-    pub fn list_again(&mut self, listed: Listed) {
-        (self.keys, self.cycles) = listed;
+    pub fn list_again(&mut self, listed: KeyList) {
+        self.keys = listed;
     }
 
     /// Lists a record of an existing file no longer: its key, where there was one in front of that
     /// end of the file.
-    fn drop_key(&mut self, name: &str, cycle: u16, end: u64) -> Option<(usize, Key)> {
+    fn drop_key(&mut self, name: &str, cycle: u16, end: u64) -> Option<(KeyPlace, Key)> {
         let of_image = |image: &Bytes| Key::read(&mut Cursor::new(image, 0)).ok();
-        let is_meant = |key: &Key| {
-            let is_object = key.offset < end && !key.is_directory();
-            is_object && (key.cycle as i16).unsigned_abs() == cycle
-        };
-        let mut of_name = self.keys.iter().enumerate().filter(|(_, (known, _))| known == name);
-        let (at, key) = of_name.find_map(|(at, (_, image))| {
+        let is_meant = |key: &Key| key.offset < end && !key.is_directory();
+        let (place, key) = self.keys.find(name, cycle).find_map(|(place, image)| {
             let key = of_image(image).filter(is_meant)?;
-            Some((at, key))
+            Some((place, key))
         })?;
-        self.keys.remove(at);
+        self.keys.remove(name, cycle, place);
         self.is_changed = true;
-        Some((at, key))
+        Some((place, key))
     }
 
     /// The list that it had in an existing file.
@@ -178,11 +167,11 @@ impl FileWriter {
     pub(super) fn vacate(&mut self, id: DirectoryId, name: &str, cycle: u16) -> Result<()> {
         let end = self.old.as_ref().map_or(0, |old| old.end);
         let directory = &mut self.directories[id.0];
-        let Some((at, key)) = directory.drop_key(name, cycle, end) else {
+        let Some((place, key)) = directory.drop_key(name, cycle, end) else {
             let what = "a table of the file as it was that has been removed";
             return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
         };
-        directory.vacant = Some((at, cycle));
+        directory.vacant = Some((place, cycle));
         self.free_record(&key);
         Ok(())
     }
@@ -207,10 +196,7 @@ impl FileWriter {
             });
             for (key, image) in directory.keys {
                 // A negative cycle is that of a key which ROOT is not to purge.
-                let cycle = (key.cycle as i16).unsigned_abs();
-                let highest = open.cycles.entry(key.name.clone()).or_default();
-                *highest = cycle.max(*highest);
-                open.keys.push((key.name, image));
+                open.keys.push(&key.name, (key.cycle as i16).unsigned_abs(), image);
             }
             self.directories.push(open);
             if let Some(mother) = mother {
@@ -307,7 +293,7 @@ impl FileWriter {
         };
         let mut list = Buffer::default();
         list.u32(directory.keys.len() as u32);
-        directory.keys.iter().for_each(|(_, key)| list.bytes(key));
+        directory.keys.images().for_each(|key| list.bytes(key));
         let len = list.len();
         let start = self.end;
         self.place_record(id, head, list.into_vec().into(), len, false)?;

@@ -4,6 +4,7 @@ mod checkpoint;
 mod directory;
 mod existing;
 mod free;
+mod keys;
 mod tables;
 mod tail;
 #[cfg(test)]
