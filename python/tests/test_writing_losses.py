@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import farroot
+from farroot.writing import _types
 from farroot.writing._exact import cast
 
 from .test_writing_arrays import NUMBERS, given_back
@@ -145,6 +146,43 @@ def test_records_that_are_missing_are_no_lists(tmp_path: Path, column: Any) -> N
     expected = ak.to_list(ak.Array(column[:1])) if not hasattr(column, "to_pylist") else [{"a": 1}]
     assert farroot.open(path)["n"]["x"].array().tolist() == expected
     assert farroot.open(path)["lists/x"].array().tolist() == [[{"a": 1}], []]
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("int16", "string", "()", "{}", "{a: int64}", "(int64, string)", "(int64, {a: bool})"),
+        *("var * float32", "var * {}", "3 * int8", "3 * (int8, var * {x: int8})"),
+        *("union[int64, string]", "union[int64, {}]", "union[int64, (string, int8)]"),
+    ],
+)
+def test_types_that_may_be_missing_are_those_that_are_written(tmp_path: Path, type_: str) -> None:
+    """An empty record was a type with a name here, and none to what writes it: a column of some,
+    of which none was missing, was refused."""
+    is_named = _types.has_name(_types.to_type(type_))
+    with farroot.recreate(tmp_path / "f.root") as file:
+        if is_named:
+            file.mkrntuple("t", {"x": f"?{type_}"})
+        else:
+            with pytest.raises(farroot.UnsupportedError, match="may be missing"):
+                file.mkrntuple("t", {"x": f"?{type_}"})
+        # Without a missing value, the column has the type without.
+        content = _types.empty(_types.to_type(type_))
+        masked = ak.contents.UnmaskedArray.simplified(content)
+        file.mkrntuple("data", {"x": ak.Array(masked)})
+    found = farroot.open(tmp_path / "f.root")
+    assert ("t" in found) == is_named
+    assert ("std::optional" in found["data"].typenames()["x"]) == is_named
+
+
+def test_a_union_of_records_and_others_lacks_no_value(tmp_path: Path) -> None:
+    """It was a `TypeError` of Awkward's, also where no value was missing."""
+    some = ak.Array([1, {"a": 1}, 2])
+    with farroot.recreate(tmp_path / "f.root") as file:
+        file.mkrntuple("t", {"x": ak.mask(some, [True, True, True])})
+        with pytest.raises(farroot.InvalidArgumentError, match="1 missing values"):
+            file.mkrntuple("u", {"x": ak.mask(some, [True, True, False])})
+    assert farroot.open(tmp_path / "f.root")["t/x"].array().to_list() == some.to_list()
 
 
 def test_objects_of_polars_are_no_bytes(tmp_path: Path) -> None:

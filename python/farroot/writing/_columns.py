@@ -247,7 +247,11 @@ def _union(layout: Any, type_: Any) -> Column:
         index = np.asarray(layout.index.data)[: len(tags)].astype(np.int64)
     columns = [to_column(_types.empty(each), each) for each in type_.contents]
     numbers: list[int] = []
-    for content in contents:
+    for tag, content in enumerate(contents):
+        if layout.is_union and content.is_option:
+            # Missing values that no entry refers to do not count.
+            content = layout.project(tag)
+            index[tags == tag] = np.arange(len(content))
         number = _alternative(content, type_)
         if number is None or number in numbers:
             raise _other_type(layout, type_)
@@ -258,10 +262,9 @@ def _union(layout: Any, type_: Any) -> Column:
 
 def _alternative(layout: Any, type_: Any) -> int | None:
     """The number of the alternative that a layout is."""
-    wanted = type_of(layout)
+    wanted = _types.required(type_of(layout))
     for number, each in enumerate(type_.contents):
-        plain = each.content if isinstance(each, ak.types.OptionType) else each
-        if wanted in (each, plain):
+        if wanted == _types.required(each):
             return number
     return None
 

@@ -119,7 +119,10 @@ def plain(type_: Type, has_options: bool = True) -> Type:
             return ak.types.RegularType(plain(type_.content, has_options), type_.size)
         case ak.types.OptionType():
             content = plain(type_.content, has_options)
-            return ak.types.OptionType(content) if has_options else content
+            if has_options and isinstance(content, ak.types.UnionType):
+                # As Awkward has it for arrays.
+                return ak.types.UnionType([_optional(each) for each in content.contents])
+            return _optional(content) if has_options else content
         case ak.types.RecordType():
             refuse_twice(type_.fields or ())
             contents = [plain(each, has_options) for each in type_.contents]
@@ -131,13 +134,23 @@ def plain(type_: Type, has_options: bool = True) -> Type:
     raise UnsupportedError(f"{what}: an RNTuple can hold them, a tree cannot")
 
 
+def _optional(type_: Type) -> Type:
+    return type_ if isinstance(type_, ak.types.OptionType) else ak.types.OptionType(type_)
+
+
+def required(type_: Type) -> Type:
+    """The type of values that cannot be missing."""
+    return type_.content if isinstance(type_, ak.types.OptionType) else type_
+
+
 def has_name(type_: Type) -> bool:
-    """Whether C++ has a name for the type: not for records with names of fields, nor for types
-    that contain some."""
+    """Whether C++ has a name for the type: not for records with names of fields or without any, nor
+    for types that contain some. `is_typed` of the crate `rootfile` decides it for what is written.
+    """
     match type_:
         case ak.types.RecordType():
             is_tuple = type_.fields == [str(at) for at in range(len(type_.contents))]
-            return is_tuple and all(map(has_name, type_.contents))
+            return is_tuple and bool(type_.contents) and all(map(has_name, type_.contents))
         case ak.types.UnionType():
             return all(map(has_name, type_.contents))
         case ak.types.ListType() | ak.types.RegularType() | ak.types.OptionType():
@@ -161,7 +174,11 @@ def without_optional_records(type_: Type) -> Type:
             contents = [without_optional_records(each) for each in type_.contents]
             return ak.types.RecordType(contents, type_.fields, parameters=type_.parameters)
         case ak.types.UnionType():
-            return ak.types.UnionType([without_optional_records(each) for each in type_.contents])
+            contents = [without_optional_records(each) for each in type_.contents]
+            if not all(isinstance(each, ak.types.OptionType) for each in contents):
+                # Either all alternatives of a union may be missing, or none.
+                contents = [required(each) for each in contents]
+            return ak.types.UnionType(contents)
     return type_
 
 
