@@ -100,6 +100,7 @@ test-rust: xrootd s3 $(VENV)/.ready
 test-python: xrootd s3
 ifneq ($(wildcard python/pyproject.toml),)
 	$(MAKE) extension
+	$(CARGO) build --quiet $(LOCKED) --workspace --example json $(RUST_FEATURES)
 	cd python && $(PYTEST) $(TESTS)
 else
 	@echo "pytest: no Python package in this checkout, nothing to test"

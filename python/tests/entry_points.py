@@ -7,6 +7,7 @@ import functools
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -22,6 +23,7 @@ import farroot
 from farroot._core import main as run_command
 
 from .differential_cases import Case, Values
+from .skips import rust_example
 from .test_remote import started
 
 
@@ -228,8 +230,12 @@ def by_coffea(case: Case) -> Values:
 
 def by_cat(case: Case, address: str | None = None) -> Values:
     _need(case.table.is_one)
-    lines = command("cat", address or case.files[0], "--json", *_shell(case)).splitlines()
-    rows = [json.loads(line) for line in lines]
+    return _of_rows(command("cat", address or case.files[0], "--json", *_shell(case)), case)
+
+
+def _of_rows(text: str, case: Case) -> Values:
+    """Columns of lines of JSON, one an entry."""
+    rows = [json.loads(line) for line in text.splitlines()]
     names = rows[0] if rows else case.columns
     return regrouped({name: [row[name] for row in rows] for name in names}, case)
 
@@ -285,6 +291,26 @@ def _redirected(number: int, file: Any) -> Iterator[None]:
     finally:
         os.dup2(before, number)
         os.close(before)
+
+
+# --- Rust
+
+
+def by_rust(case: Case, step: str) -> Values:
+    """A program of a user of the crate, which has no names for friends and aliases."""
+    program = rust_example()
+    _need(program is not None and case.is_counted_from_the_start)
+    _need(not case.aliases and not case.table.friends)
+    # Entries are those of each table of a scan.
+    _need(case.table.is_one or (case.is_whole and step != "all"))
+    _need(case.cut is None or step != "all")
+    stop = 2**64 - 1 if case.stop is None else case.stop
+    words = [step, str(case.start or 0), str(stop), case.cut or "", *case.asked, "--", *case.files]
+    ended = subprocess.run([str(program), *words], capture_output=True, text=True, check=False)
+    if ended.returncode:
+        assert ended.returncode == 1, ended.stderr
+        raise CommandError(ended.stderr.strip())
+    return _of_rows(ended.stdout, case)
 
 
 # --- Written, then read
@@ -436,6 +462,8 @@ ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "cat --json": by_cat,
     "cat --json of a server": by_far_cat,
     "cat --parquet": by_cat_parquet,
+    "Rust, Table::read": functools.partial(by_rust, step="all"),
+    "Rust, Engine::scan": functools.partial(by_rust, step="7"),
     "skim": by_skim,
     "skim to RNTuple": functools.partial(by_skim, format="rntuple"),
     "skim to tree": functools.partial(by_skim, format="tree"),

@@ -30,6 +30,22 @@ def need_root() -> None:
         pytest.skip("ROOT IS NOT INSTALLED: not tested against ROOT (make interop installs it)")
 
 
+def rust_example() -> Path | None:
+    """The example `json` of the crate `farroot`, if it is built: a user's program in Rust."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    program = target / "debug" / "examples" / "json"
+    return program if program.exists() else None
+
+
+def need_rust_example() -> None:
+    """Skips without it."""
+    if rust_example() is None:
+        pytest.skip(
+            "THE EXAMPLE json IS NOT BUILT: the crate farroot is not compared (make test-python"
+            " builds it)"
+        )
+
+
 def need_coffea() -> None:
     """Skips without coffea."""
     if importlib.util.find_spec("coffea") is None:

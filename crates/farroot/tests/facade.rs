@@ -14,6 +14,9 @@ use farroot::{
 #[path = "../examples/copy.rs"]
 #[allow(dead_code)]
 mod copy;
+#[path = "../examples/json.rs"]
+#[allow(dead_code)]
+mod json;
 #[path = "../examples/read.rs"]
 #[allow(dead_code)]
 mod read;
@@ -227,6 +230,11 @@ fn the_examples_do_what_they_say() {
     assert_eq!(lines[3], "number: 3, counted: [30, 31, 32]");
     let mean = scan::mean("number < 11", "number", &[events(), events()]).unwrap();
     assert_eq!(mean, (22, 5.0));
+    let columns = ["number", "counted"].map(str::to_owned);
+    let lines = json::at_once(2..4, &columns, &events()).unwrap();
+    assert_eq!(lines[1], r#"{"number": 3, "counted": [30.0, 31.0, 32.0]}"#);
+    let both = json::in_steps(1, 0..9, "number > 7", &columns[..1], &[events(), events()]);
+    assert_eq!(both.unwrap(), [r#"{"number": 8}"#; 2]);
     let folder = tempfile::tempdir().unwrap();
     let size = std::fs::metadata(FILE).unwrap().len();
     assert_eq!(copy::copy(&[FILE.to_owned()], folder.path()).unwrap(), size);
