@@ -155,6 +155,18 @@ mod tests {
         }
     }
 
+    /// A histogram of ROOT 3 in a branch had members of ROOT 6, with zeros that no file has.
+    #[test]
+    fn the_newest_version_is_of_the_file() {
+        let class = "TH1".to_owned();
+        let old = StreamerInfo { class, version: 4, checksum: 7, elements: Vec::new() };
+        let streamers = Streamers::new(vec![old]);
+        assert_eq!(streamers.info("TH1", None).unwrap().version, 4);
+        let class = streamers.class(streamers.id("TH1").unwrap());
+        assert!(class.newest().unwrap().members.is_empty());
+        assert_eq!(Streamers::builtin().info("TH1", None).unwrap().version, 8);
+    }
+
     #[test]
     fn declarations() {
         let cases = [

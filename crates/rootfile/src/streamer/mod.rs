@@ -144,12 +144,12 @@ impl Streamers {
 
     /// The newest streamer info of a class, or that of `version`.
     pub fn info(&self, class: &str, version: Option<i32>) -> Option<&StreamerInfo> {
-        let versions = &self.classes[self.id(class)?.0 as usize].versions;
-        let mut infos = versions.iter().map(|version| &*version.info);
-        match version {
-            Some(version) => infos.find(|info| info.version == version),
-            None => infos.max_by_key(|info| info.version),
-        }
+        let class = &self.classes[self.id(class)?.0 as usize];
+        let found = match version {
+            Some(version) => class.versions.iter().find(|known| known.info.version == version),
+            None => class.newest_version(),
+        };
+        found.map(|found| &*found.info)
     }
 
     /// The streamer info of a class with that checksum.
@@ -289,10 +289,15 @@ impl Class {
         self.versions.iter().map(|version| &version.layout).chain(&self.pair)
     }
 
-    /// The layout of the highest version.
+    /// The layout of the newest version.
     pub(crate) fn newest(&self) -> Option<&Arc<ClassLayout>> {
-        let newest = self.versions.iter().max_by_key(|known| known.info.version);
-        newest.map(|version| &version.layout).or(self.pair.as_ref())
+        self.newest_version().map(|version| &version.layout).or(self.pair.as_ref())
+    }
+
+    /// The highest version of the file's, if it describes one: builtin ones may be newer than the
+    /// file, and have members that its objects lack.
+    fn newest_version(&self) -> Option<&Version> {
+        self.versions.iter().max_by_key(|known| (known.info.checksum != 0, known.info.version))
     }
 
     /// The layout of the version with that checksum, or a builtin one, which has none.
