@@ -92,9 +92,15 @@ def _compare(branch: farroot.Branch, theirs: list[Any] | str) -> tuple[str, str]
         return ("neither" if isinstance(theirs, str) else "only ROOT"), why
     if isinstance(theirs, str):
         return "only farroot", theirs
+    if any(isinstance(each, dict) and each.get("_typename") == "TRefArray" for each in theirs):
+        return "only farroot", "the objects that it refers to, where they are in memory"
     are_bits = branch.name.endswith("fBits")
     for entry, (our, their) in enumerate(zip(ours, theirs, strict=True)):
-        where = _difference(our, _without_cleanup(their) if are_bits else their, "")
+        if are_bits:
+            our, their = _without_cleanup(our), _without_cleanup(their)
+        elif isinstance(our, int) and isinstance(their, list) and branch.branches:
+            their = len(their)  # The number of objects, of which each member has a branch.
+        where = _difference(our, their, "")
         if where is not None:
             return "different", f"entry {entry}{where}"
     return "equal", ""
@@ -107,6 +113,12 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
         ours, theirs = ours["ref"] & REFERENCE_MASK, theirs["fUniqueID"] & REFERENCE_MASK
     if isinstance(theirs, dict) and theirs.get("_typename") == "TDatime" and "_blob" in theirs:
         theirs = {"fDatime": theirs["_blob"][0]}
+    if isinstance(ours, complex):
+        ours = {"_real": ours.real, "_imag": ours.imag}
+    if isinstance(ours, str) and isinstance(theirs, dict):
+        theirs = theirs.get("fString")  # A `TObjString`.
+    if isinstance(ours, list) and isinstance(theirs, dict) and "This" in theirs:
+        theirs = theirs["This"]  # A collection that is a base.
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _fields_differ(ours, theirs, where)
     if isinstance(ours, list) and isinstance(theirs, dict) and "arr" in theirs:
@@ -115,6 +127,8 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
     if isinstance(ours, tuple) and isinstance(theirs, dict):
         theirs = [value for name, value in theirs.items() if name != "_typename"]
     if isinstance(ours, (list, tuple)) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            ours = _flat(ours)  # ROOT has arrays of arrays without their inner brackets.
         if len(ours) != len(theirs):
             return f"{where}: {len(ours)} instead of {len(theirs)} items"
         pairs = enumerate(zip(ours, theirs, strict=True))
@@ -127,6 +141,12 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
     else:
         same = ours == theirs or (isinstance(ours, str) and _same_bytes(ours, theirs))
     return None if same else f"{where}: {ours!r} instead of {theirs!r}"
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [each for item in value for each in _flat(item)]
+    return [value]
 
 
 def _same_bytes(ours: str, theirs: Any) -> bool:
