@@ -144,6 +144,15 @@ fn objects_of_unknown_classes_are_refused_where_there_are_any() {
     let none = [0x40, 0, 0, 6, 0, 9, 0, 0, 0, 0];
     let all = decode(&jets, &basket(&none, Some(&[0, 10]), 1), 0..1).unwrap();
     assert_eq!(all.len(), 1);
+    // A member of several objects: empty vectors, written member by member, were "corrupt".
+    let run = interpretation(vectors_of(Layout::Unknown(None)).layout, Entry::Run);
+    let none = [0x40, 0, 0, 12, 0x40, 9, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let Array::List { offsets, .. } =
+        decode(&run, &basket(&none, Some(&[0, 16]), 1), 0..1).unwrap()
+    else {
+        panic!("lists")
+    };
+    assert_eq!(offsets, vec![0, 2].into());
     let one = [0x40, 0, 0, 8, 0, 9, 0, 0, 0, 1, 0, 7];
     let refused = decode(&jets, &basket(&one, Some(&[0, 12]), 1), 0..1).unwrap_err();
     assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");

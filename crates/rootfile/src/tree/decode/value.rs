@@ -236,6 +236,11 @@ fn memberwise<'l>(
             item_version(header, None, bytes)?;
             return Ok(Some(Memberwise::Texts));
         }
+        Layout::Unknown(_) => {
+            // Empty ones can be read.
+            item_version(header, None, bytes)?;
+            return Ok(None);
+        }
         _ => return Err(Error::corrupt("collection of no objects, streamed member by member")),
     };
     let version = match item_version(header, Some(record), bytes)? {
