@@ -256,7 +256,20 @@ def _compare_object(ours: Any, theirs: Any, key: str) -> tuple[str, str]:
     different = difference(our, their, "", 0)
     if different is None and hasattr(their, "values") and hasattr(our, "to_numpy"):
         different = _bins_differ(our, their)
+    if different is not None and _is_declared(ours, different):
+        return "only farroot", f"uproot confuses references: {different}"
     return ("equal", "") if different is None else ("different", different)
+
+
+def _is_declared(file: Any, different: str) -> bool:
+    """Whether a difference is that of a class, and the streamer info of the member names ours:
+    uproot has another object for references to one that it is reading."""
+    where, told, classes = different.partition(": class ")
+    ours, _, theirs = classes.partition(" instead of ")
+    name = where.rpartition(".")[2]
+    infos = (info for versions in file.streamers.values() for info in versions.values())
+    types = {each.typename for info in infos for each in info.elements if each.name == name}
+    return bool(told) and f"{ours}*" in types and f"{theirs}*" not in types
 
 
 def _bins_differ(ours: Any, theirs: Any) -> str | None:
@@ -315,6 +328,8 @@ def _members_differ(ours: Any, theirs: Any, where: str, depth: int) -> str | Non
     for name, value in members.items():
         if name.startswith("@") or name in ("fUniqueID", "fBits"):
             continue
+        if name not in known and ours.classname != theirs.classname:
+            return f"{where}: class {ours.classname} instead of {theirs.classname}"
         if name not in known:
             return f"{where}: lacks {name}"
         different = difference(known[name], value, f"{where}.{name}", depth + 1)

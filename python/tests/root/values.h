@@ -219,6 +219,9 @@ TBranchElement *holder(TBranchElement *branch) {
 }
 
 std::string entry(TBranchElement *branch, long long number, const Path &path) {
+  // Lengths of arrays in the objects of a collection have a branch of their own.
+  if (auto lengths = branch->GetBranchCount2())
+    lengths->GetEntry(number);
   if (branch->GetEntry(number) < 0)
     return fail("a negative length");
   auto from = holder(branch);
