@@ -233,6 +233,10 @@ fn xrdcp_and_xrdfs_write() {
 
 /// The status of a request that ends its connection; a body with a length breaks off.
 fn status(server: &Server, request: &str) -> String {
+    answer(server, request).split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+fn answer(server: &Server, request: &str) -> String {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     if request.contains("Content-Length") {
@@ -240,7 +244,7 @@ fn status(server: &Server, request: &str) -> String {
     }
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
-    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    answer
 }
 
 #[test]
@@ -250,6 +254,10 @@ fn http_takes_chunks_makes_folders_and_removes() {
     let chunked = "Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n3\r\nefg\r\n0\r\n\r\n";
     assert_eq!(status(&server, &format!("PUT /sub/c HTTP/1.1\r\n{end}{chunked}")), "201");
     assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");
+    let wrong = "Transfer-Encoding: chunked\r\n\r\nnot a length\r\n";
+    assert_eq!(status(&server, &format!("PUT /sub/c HTTP/1.1\r\n{end}{wrong}")), "400");
+    let content = "Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n";
+    assert_eq!(status(&server, &format!("MKCOL /new HTTP/1.1\r\n{end}{content}")), "415");
     let half = format!("PUT /sub/c HTTP/1.1\r\n{end}Content-Length: 100\r\n\r\nonly this");
     assert_ne!(status(&server, &half), "201");
     assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");
@@ -257,7 +265,8 @@ fn http_takes_chunks_makes_folders_and_removes() {
     for (request, expected) in [
         ("MKCOL /made", "201"),
         ("MKCOL /made", "405"),
-        ("MKCOL /none/deeper", "404"),
+        ("MKCOL /none/deeper", "409"),
+        ("MKCOL /sub/c/deeper", "409"),
         ("MOVE /sub/c", "201"),
         ("DELETE /sub/c", "404"),
         ("DELETE /sub", "409"),
@@ -268,7 +277,13 @@ fn http_takes_chunks_makes_folders_and_removes() {
         assert_eq!(status(&server, &sent), expected, "{request}");
     }
     let (_folder, plain) = served(false);
-    assert_eq!(status(&plain, &format!("MKCOL /made HTTP/1.1\r\n{end}\r\n")), "405");
+    for (server, method, allowed) in
+        [(&server, "COPY", "GET, HEAD, PUT, DELETE, MOVE, MKCOL"), (&plain, "MKCOL", "GET, HEAD")]
+    {
+        let answer = answer(server, &format!("{method} /made HTTP/1.1\r\n{end}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
+        assert!(answer.contains(&format!("allow: {allowed}\r\n")), "{answer}");
+    }
 }
 
 /// A client that has announced a write of 4 MiB, has sent some of it, and sends a byte now and

@@ -215,6 +215,10 @@ fn files_and_folders_are_described() {
         config,
         Answer::Config(vec![(keys[0].into(), Some("1024".into())), (keys[1].into(), None)])
     );
+    let kinds = session.answer(|client, now| client.query_config(now, &["chksum"]));
+    let Answer::Config(kinds) = kinds else { panic!("not a configuration") };
+    let kinds = kinds[0].1.clone().unwrap();
+    assert!(kinds.starts_with("0:adler32,1:crc32c,2:md5,"), "{kinds}");
     let (none, none_open) = session.open("/none.root");
     let read = session.ask(|client, now| client.read(now, none, 0..10));
     assert_eq!(session.refusal(none_open), ErrorCode::NOT_FOUND);
@@ -223,6 +227,16 @@ fn files_and_folders_are_described() {
     assert_eq!(session.refusal(outside), ErrorCode::NOT_AUTHORIZED);
     let folder = session.open("/sub").1;
     assert_eq!(session.refusal(folder), ErrorCode::IS_DIRECTORY);
+}
+
+#[test]
+fn nothing_of_a_file_that_is_only_read_waits_to_be_written() {
+    let (_folder, server) = served(Shape::default());
+    let mut session = Session::new(&server);
+    let (file, open) = session.open("/f.root");
+    let synced = session.ask(|client, now| client.sync(now, file));
+    session.wait(&[open, synced]);
+    assert!(session.done[&synced].is_ok(), "{:?}", session.done[&synced]);
 }
 
 #[test]

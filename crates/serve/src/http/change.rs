@@ -48,7 +48,17 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
             return plain(serving, StatusCode::BAD_REQUEST, "a file is put as a whole\n");
         }
         "PUT" => put(serving, name, request.into_body()).await,
-        "MKCOL" => files.make_folder(client, name, false).await,
+        // RFC 4918, section 9.3: there is no content that says what to make.
+        "MKCOL" if !request.body().is_end_stream() => {
+            let text = "a folder is made without any content\n";
+            return plain(serving, StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+        }
+        "MKCOL" => match files.make_folder(client, name, false).await {
+            Err(error) if is_missing(&error) => {
+                return plain(serving, StatusCode::CONFLICT, "the folder above is not there\n");
+            }
+            made => made,
+        },
         "MOVE" => {
             let may_replace = headers.get("overwrite").is_none_or(|value| value != "F");
             let Some(target) = destination(headers) else {
@@ -84,9 +94,16 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
             io::ErrorKind::StorageFull => {
                 plain(serving, StatusCode::INSUFFICIENT_STORAGE, "the disk is full\n")
             }
+            io::ErrorKind::InvalidInput => {
+                plain(serving, StatusCode::BAD_REQUEST, "the content of the request is malformed\n")
+            }
             _ => failure(serving, &error),
         },
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Sends the client of a proxy, which writes nothing, to the file's own server.
@@ -118,7 +135,8 @@ async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result
     while let Some(frame) =
         timeout(stalled, poll_fn(|context| body.as_mut().poll_frame(context))).await?
     {
-        let Ok(bytes) = frame.map_err(io::Error::other)?.into_data() else { continue };
+        let wrong = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
+        let Ok(bytes) = frame.map_err(wrong)?.into_data() else { continue };
         let count = bytes.len() as u64;
         files.write(client, &file, offset, bytes).await?;
         offset += count;

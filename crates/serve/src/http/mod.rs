@@ -134,8 +134,12 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
 async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     let plain = |status, text| plain(serving, status, text);
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
-        answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        let methods = match may_change(serving) {
+            true => "GET, HEAD, PUT, DELETE, MOVE, MKCOL",
+            false => "GET, HEAD",
+        };
+        let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "no such method here\n");
+        set(answer.headers_mut(), header::ALLOW, methods);
         return answer;
     }
     let Some(path) = percent_decoded(request.uri().path()) else {

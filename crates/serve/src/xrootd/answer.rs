@@ -194,6 +194,8 @@ impl Connection {
             return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
         }
         let values = |key: &str| match key {
+            // A proxy makes none, and its origins may make any.
+            "chksum" => self.files.folder().is_ok().then(checksums_made),
             "readv_iov_max" => Some(SEGMENTS_MAX.to_string()),
             "readv_ior_max" => Some(SEGMENT_BYTES_MAX.to_string()),
             "role" => Some("server".to_owned()),
@@ -416,6 +418,12 @@ async fn checksum(path: &str, files: &Files, client: &Client) -> io::Result<Chec
 fn algorithm_of(query: &str) -> Option<Algorithm> {
     let kind = query.split(['?', '&']).find_map(|part| part.strip_prefix("cks.type="));
     kind.map_or(Some(Algorithm::Adler32), |kind| kind.parse().ok())
+}
+
+/// The kinds of checksums as xrootd lists them: numbered, the default first.
+fn checksums_made() -> String {
+    let kinds = Algorithm::ALL.iter().enumerate();
+    kinds.map(|(at, kind)| format!("{at}:{}", kind.name())).collect::<Vec<_>>().join(",")
 }
 
 /// The token of a `ztn` credential: the protocol's name, a version, `T`, two bytes, the length with

@@ -81,6 +81,11 @@ impl Connection {
                 let pages = write.pages.clone();
                 Change::Pages { file, offset: write.offset, pages }
             }),
+            // Nothing of a file that is only read waits to be written.
+            Request::Sync(sync) if self.is_only_read(sync.handle) => {
+                self.server.answer_done(tag);
+                return true;
+            }
             Request::Sync(sync) => self.open_file(sync.handle).map(Change::Sync),
             Request::Truncate(cut) if cut.path.is_empty() => {
                 self.open_file(cut.handle).map(|file| Change::Cut { file, size: cut.size })
@@ -131,6 +136,11 @@ impl Connection {
 
     fn open_file(&self, handle: Handle) -> Option<FolderFile> {
         self.file(handle).and_then(Opened::of_folder).cloned()
+    }
+
+    fn is_only_read(&self, handle: Handle) -> bool {
+        let is_written = |file: &Opened| file.of_folder().is_some_and(FolderFile::is_writable);
+        self.file(handle).is_some_and(|file| !is_written(file))
     }
 
     pub(super) fn finish_change(&mut self, tag: Tag, found: io::Result<Changed>) {
