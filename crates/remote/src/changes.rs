@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use xrootd::error::ErrorCode;
+
 use crate::Remote;
 use crate::address::{self, Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
@@ -76,8 +78,7 @@ impl Remote {
             (Scheme::Http | Scheme::Https, _) => {
                 // WebDAV would remove all that is in it.
                 if !self.list(url.as_str()).await?.is_empty() {
-                    let text = "the directory is not empty";
-                    return Err(at(&url, Error::new(ErrorKind::InvalidArgument, text)));
+                    return Err(at(&url, not_empty()));
                 }
                 self.changer().remove(&url.with_slash()).await
             }
@@ -136,9 +137,17 @@ impl Remote {
             let server = server.for_writing(&there);
             let notes = self.notes();
             let asking = Asking::start(Arc::new(server), there.clone(), config.checksums, notes);
-            match asking.reply(asking.ask(request(full_path(&there)))).await {
+            let asked = request(full_path(&there));
+            let is_removal = matches!(asked, FileRequest::RemoveFolder(_));
+            match asking.reply(asking.ask(asked)).await {
                 Ok(_) => return Ok(()),
                 Err(RequestFailure::Elsewhere(target)) => there = target,
+                // The code of xrootd 6 for a directory with something in it.
+                Err(RequestFailure::Server(said, _))
+                    if is_removal && said.code == ErrorCode::ITEM_EXISTS =>
+                {
+                    return Err(at(url, not_empty()));
+                }
                 Err(refusal) => return Err(at(url, sink::refused(refusal))),
             }
         }
@@ -216,13 +225,15 @@ fn at(url: &Address, error: Error) -> Error {
 
 fn failed(path: &Path, error: &io::Error) -> Error {
     let error = match error.kind() {
-        io::ErrorKind::DirectoryNotEmpty => {
-            Error::new(ErrorKind::InvalidArgument, "the directory is not empty")
-        }
+        io::ErrorKind::DirectoryNotEmpty => not_empty(),
         io::ErrorKind::IsADirectory => Error::new(ErrorKind::InvalidArgument, "it is a directory"),
         _ => Error::from_io(error),
     };
     error.retryable(false).with_url(path.to_string_lossy())
+}
+
+fn not_empty() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the directory is not empty")
 }
 
 fn not_changed(url: &Address) -> Error {
