@@ -206,6 +206,29 @@ def test_no_proxy_is_made_of_what_names_none(wrong: str, folder: Path, tmp_path:
     assert not (tmp_path / "f").exists()
 
 
+def test_doctor_says_through_which_proxy_and_looks_at_it(folder: Path) -> None:
+    """It looked at the way to the server itself, which is none where a site has a proxy."""
+
+    def lines(url: str, step: str, **variables: str) -> list[str]:
+        kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        command = [sys.executable, "-m", "farroot", "doctor", url]
+        environment = {**kept, **variables}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        return [line for line in done.stdout.splitlines() if line.startswith(f"{step} ")]
+
+    with serving(folder) as host, proxy() as one:
+        via, url = f"127.0.0.1:{one.port}", f"http://{host}/f"
+        variables = {"http_proxy": f"http://user:{MARKER}@{via}"}
+        [said] = lines(url, "proxy", **variables)
+        assert said.endswith(f"HTTP goes through the proxy http://{via}")
+        assert [via in line for line in lines(url, "connect", **variables)] == [True]
+        assert lines(url, "read", **variables)
+        assert lines(url, "proxy", **variables, no_proxy="127.0.0.1") == []
+        assert lines(f"root://{host}//f", "proxy", **variables) == []
+        wrong = {"http_proxy": "socks5://127.0.0.1:1"}
+        assert "FAULT: proxies of kind socks5://" in lines(url, "proxy", **wrong)[0]
+
+
 def test_nothing_of_https_is_seen_by_the_proxy(folder: Path, tmp_path: Path) -> None:
     """And the certificate that the page of `farroot serve` makes is believed by our own client: one
     that signs itself was refused, although the user had named it."""

@@ -16,15 +16,17 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
+use super::http::HttpServer;
 use super::network::Network;
-use super::servers::server_for;
+use super::servers::{config_for, server_for};
 use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server,
 };
-use crate::address::Address;
+use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxy;
 
 /// Read to see whether and how fast bytes come.
 const READ_BYTES: u64 = 1 << 20;
@@ -42,6 +44,8 @@ const REDIRECTIONS_MAX: usize = 16;
 pub enum Step {
     /// The user's credentials.
     Credentials,
+    /// HTTP goes through a proxy, which the next steps reach.
+    Proxy,
     /// The host's name becomes addresses.
     Name,
     /// A TCP connection to one of them.
@@ -66,6 +70,7 @@ impl Step {
     pub fn name(self) -> &'static str {
         match self {
             Step::Credentials => "credentials",
+            Step::Proxy => "proxy",
             Step::Name => "name",
             Step::Connect => "connect",
             Step::Tls => "tls",
@@ -104,13 +109,18 @@ pub async fn examine(
     let mut at = url.clone();
     protected::credentials(url, config, &mut findings).await;
     for _ in 0..REDIRECTIONS_MAX {
-        let is_reachable = match (at.host(), at.port()) {
-            (Some(host), Some(port)) => {
-                reach(host, port, config.connect_timeout, &mut findings).await
-            }
-            _ => true,
+        let Ok(proxy) = proxy_to(&at, config, network, &mut findings) else { break };
+        let proxy = proxy.as_ref();
+        let place = match proxy {
+            Some(proxy) => Some((&*proxy.host, proxy.port)),
+            None => at.host().zip(at.port()),
         };
-        if !is_reachable || !protected::encryption(&at, config, network, &mut findings).await {
+        let is_reachable = match place {
+            Some((host, port)) => reach(host, port, config.connect_timeout, &mut findings).await,
+            None => true,
+        };
+        if !is_reachable || !protected::encryption(&at, proxy, config, network, &mut findings).await
+        {
             break;
         }
         match converse(&at, config, network, &mut findings).await {
@@ -120,6 +130,36 @@ pub async fn examine(
         }
     }
     (findings, false)
+}
+
+/// The proxy of HTTP on the way to a server, with a finding.
+///
+/// # Errors
+/// It cannot be used: the last finding says why.
+fn proxy_to(
+    url: &Address,
+    config: &Config,
+    network: &Arc<dyn Network>,
+    findings: &mut Vec<Finding>,
+) -> Result<Option<Proxy>> {
+    let found = match (url.scheme(), url.host(), url.port()) {
+        (Scheme::Http | Scheme::Https | Scheme::S3, ..) => {
+            HttpServer::new(url, &config_for(url, config), network.clone())
+                .and_then(|server| server.proxy())
+        }
+        // The federation's own address, and its director, are within TLS.
+        (Scheme::Pelican, Some(host), Some(port)) => config.proxies.for_server(true, host, port),
+        _ => Ok(None),
+    };
+    match &found {
+        Ok(Some(proxy)) => {
+            let text = format!("HTTP goes through the proxy {proxy}");
+            findings.push(fine(Step::Proxy, &url.to_string(), 0.0, text));
+        }
+        Ok(None) => {}
+        Err(error) => findings.push(failed(Step::Proxy, &url.to_string(), 0.0, error)),
+    }
+    found
 }
 
 /// Name look-up, and a connection to every address; whether there is one.
@@ -286,7 +326,7 @@ impl Visit {
         let file = self.file.clone();
         let size = self.info.size;
         match step {
-            Step::Credentials | Step::Name | Step::Connect | Step::Tls => {}
+            Step::Credentials | Step::Proxy | Step::Name | Step::Connect | Step::Tls => {}
             Step::Login | Step::File => {}
             Step::Clock if self.file.url.to_xrootd().is_none() => return false,
             Step::Clock => self.order(Command::Clock { request, file }),

@@ -12,6 +12,7 @@ use super::{Finding, Step, failed, fault, fine};
 use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxy;
 use crate::source::network::Network;
 use crate::source::servers;
 use crate::source::tls::{self, Handshake, Peer, Trust, config_for};
@@ -79,6 +80,7 @@ pub(super) async fn credentials(url: &Address, config: &Config, findings: &mut V
 /// TLS with a server of the web, and its clock; whether there is a session.
 pub(super) async fn encryption(
     url: &Address,
+    proxy: Option<&Proxy>,
     config: &Config,
     network: &Arc<dyn Network>,
     findings: &mut Vec<Finding>,
@@ -91,7 +93,7 @@ pub(super) async fn encryption(
     let name = format!("{host}:{port}");
     let seen = timeout(
         config.connect_timeout.saturating_add(config.read_timeout),
-        look(host, port, insecure, config, network),
+        look(host, port, proxy, insecure, config, network),
     );
     let seconds = |begun: Instant| begun.elapsed().as_secs_f64();
     let (peer, date) = match seen.await {
@@ -131,6 +133,7 @@ pub(super) fn of_tls(
 async fn look(
     host: &str,
     port: u16,
+    proxy: Option<&Proxy>,
     insecure: bool,
     config: &Config,
     network: &Arc<dyn Network>,
@@ -138,7 +141,15 @@ async fn look(
     let trust = Trust::of(config.wallet.surroundings());
     let tls = config_for(&format!("{host}:{port} examined"), &trust, None, insecure)?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = network.connect(bare, port).await.map_err(|error| tls::explain(&error))?;
+    let stream = match proxy {
+        Some(proxy) => {
+            let made = || config_for(&proxy.place(), &trust, None, false);
+            let its_tls = proxy.is_encrypted.then(made).transpose()?;
+            let stream = proxy.connect(&**network, its_tls.as_ref()).await?;
+            proxy.tunnel(stream, (bare, port), config.read_timeout).await?
+        }
+        None => network.connect(bare, port).await.map_err(|error| tls::explain(&error))?,
+    };
     let mut stream = tls::connect(stream, host, &tls)?;
     let handshake = stream.watch();
     let question = format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");

@@ -195,7 +195,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// As [`Proxies::for_server`].
-    pub(super) fn proxy(&self) -> Result<Option<Proxy>> {
+    pub fn proxy(&self) -> Result<Option<Proxy>> {
         let (host, port, is_encrypted) = self.peer();
         self.proxies.for_server(is_encrypted, &host, port)
     }
