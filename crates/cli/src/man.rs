@@ -7,9 +7,9 @@ use clap::builder::Resettable::Reset;
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use remote::expanded;
 
 use crate::outcome::Outcome;
+use crate::units::path;
 
 /// Write the manual pages: farroot(1), and one of each verb, as farroot-cp(1)
 ///
@@ -19,14 +19,15 @@ use crate::outcome::Outcome;
   farroot man ~/.local/share/man/man1")]
 pub struct ManArguments {
     /// The folder, which is made where it is not there
+    #[arg(value_parser = path())]
     dir: PathBuf,
 }
 
 /// Writes the pages.
 pub fn run(arguments: &ManArguments) -> Outcome {
-    let folder = expanded(&arguments.dir);
+    let folder = &arguments.dir;
     let failed = |error: io::Error| format!("cannot write to {}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::create_dir_all(folder).map_err(failed)?;
     for (name, text) in pages().map_err(failed)? {
         remote::write_file(&folder.join(name), &text)?;
     }

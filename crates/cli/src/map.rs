@@ -10,6 +10,7 @@ use remote::report::size;
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};
 use crate::table::{lines_of_json, table, text};
+use crate::units::path;
 
 /// Decoded bytes of one batch of a read that is to be seen in the picture.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -29,7 +30,7 @@ pub struct MapArguments {
     #[arg(long)]
     walk: bool,
     /// Draw where the columns of a tree lie, and the ranges fetched of the file, instead of listing
-    #[arg(long, value_name = "FILE.svg", conflicts_with_all = ["json", "walk"])]
+    #[arg(long, value_name = "FILE.svg", conflicts_with_all = ["json", "walk"], value_parser = path())]
     svg: Option<PathBuf>,
     /// Read the columns before drawing
     #[arg(long, requires = "svg")]

@@ -14,6 +14,7 @@ use crate::reading::ended;
 use crate::run::random_text;
 use crate::serve::ProtectionArguments;
 use crate::setup::{other_user, own_proxy};
+use crate::units::path;
 use crate::user_proxy::{Door, Ends};
 
 /// Serve files of far servers to clients near by, over XRootD and HTTP
@@ -58,7 +59,7 @@ pub struct ProxyArguments {
     #[arg(long, default_value_t = Limits::default().connections_per_address)]
     connections_per_address: usize,
     /// Append a line of JSON to this file for each file that a client closes; - is standard error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     access_log: Option<PathBuf>,
     /// Say at the end, on standard error, where the time went
     #[arg(long)]

@@ -10,10 +10,10 @@ use engine::object::Opaque;
 use engine::{ColumnSpec, Config, Content, Cut, Engine, Expressions, File, Friend, NameScope};
 use remote::address::split_object;
 use remote::display::{shown, shown_lines};
-use remote::expanded;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::{Failure, Outcome};
+use crate::units::path;
 
 /// Starts an engine as the environment configures it, and does the work until Ctrl-C or SIGTERM.
 ///
@@ -215,7 +215,7 @@ pub struct Account {
     #[arg(long)]
     report: bool,
     /// Draw the reads over time and offset in the file, as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = path())]
     timeline: Option<PathBuf>,
 }
 
@@ -228,7 +228,7 @@ impl Account {
             eprint!("{}", shown_lines(&file.report().to_string()));
         }
         if let Some(path) = &self.timeline {
-            remote::write_file(&expanded(path), file.timeline_svg_to(Some(now)).as_bytes())?;
+            remote::write_file(path, file.timeline_svg_to(Some(now)).as_bytes())?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::outcome::{Failure, Outcome};
 use crate::plugin::{Prefixes, PrivateFolder};
 use crate::proxy::started;
+use crate::units::path;
 use crate::user_proxy::{Claim, join_or_start, summary};
 
 /// A shell's exit code for a command that is not there.
@@ -44,7 +45,7 @@ const SETTINGS: [(&str, &str); 3] =
   farroot run --access-log reads.jsonl -- python3 analysis.py")]
 pub struct RunArguments {
     /// Append a line of JSON to this file for each file that is closed; - is standard error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     access_log: Option<PathBuf>,
     /// Say nothing at the end
     #[arg(short, long)]

@@ -9,7 +9,7 @@ use ::serve::{Config, Content, Limits, Protection, Server, Shape};
 use clap::Args;
 
 use crate::outcome::Outcome;
-use crate::units::{parse_rate, parse_time};
+use crate::units::{parse_rate, parse_time, path};
 
 const EXAMPLES: &str = "Examples:
   farroot serve data/
@@ -27,6 +27,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES, after_long_help = help_on_limits())]
 pub struct ServeArguments {
     /// The folder
+    #[arg(value_parser = path())]
     dir: PathBuf,
     /// Port for both protocols; 0 takes any that is free
     #[arg(long, default_value_t = 1094)]
@@ -115,13 +116,13 @@ less than 16 KiB of their answers in {} s.
 #[derive(Debug, Args)]
 pub struct ProtectionArguments {
     /// Certificate (with those that lead to its authority) and key, PEM: https:// and roots://
-    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
+    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"], value_parser = path())]
     tls: Vec<PathBuf>,
     /// A file with bearer tokens, one a line: who shows one may read; needs --tls
-    #[arg(long, value_name = "FILE", requires = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls", value_parser = path())]
     token: Option<PathBuf>,
     /// A file with user:password on each line, for HTTP; needs --tls
-    #[arg(long, value_name = "FILE", requires = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls", value_parser = path())]
     users: Option<PathBuf>,
 }
 

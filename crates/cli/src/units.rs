@@ -1,8 +1,15 @@
-//! Times and rates as people write them.
+//! Times, rates and paths as people write them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use remote::parse_bytes;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use remote::{expanded, parse_bytes};
+
+/// Reads the path of a file; a shell leaves the `~` of `--option=~/f` as it is.
+pub fn path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| expanded(&path))
+}
 
 /// Reads `100ms`, `0.1s`, `250us`.
 ///

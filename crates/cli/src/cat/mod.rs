@@ -18,6 +18,7 @@ use self::rows::Rows;
 use crate::outcome::Outcome;
 use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
+use crate::units::path;
 
 /// Entries that a table shows without --entries.
 const TABLE_ENTRIES: u64 = 20;
@@ -44,7 +45,7 @@ pub struct CatArguments {
     #[arg(long, conflicts_with = "csv")]
     json: bool,
     /// Write a Parquet file instead of printing; one of that name is replaced
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json"], value_parser = path())]
     parquet: Option<PathBuf>,
     #[command(flatten)]
     account: Account,
