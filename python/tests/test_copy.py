@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,30 @@ def test_errors_of_several_files_come_together(made: Path, tmp_path: Path) -> No
         farroot.copy(sources, target)
     assert all(isinstance(error, farroot.NotFoundError) for error in raised.value.exceptions)
     assert [path.name for path in target.iterdir()] == [made.name]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "map FILE --svg=~/out",
+        "cat FILE --csv --timeline=~/out",
+        "cat FILE -c int32 --parquet=~/out",
+        "run --quiet --access-log=~/out true",
+        "man ~/out",
+    ],
+)
+def test_the_home_is_meant_where_a_shell_leaves_it_to_us(
+    words: str, made: Path, tmp_path: Path
+) -> None:
+    """A shell expands no `~` behind `=`: the options made folders of that name, or none."""
+    command = [sys.executable, "-m", "farroot", *words.replace("FILE", f"{made}:events").split()]
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    here.mkdir()
+    environment = os.environ | {"HOME": str(home)}
+    done = subprocess.run(
+        command, cwd=here, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (home / "out").exists()
+    assert not list(here.iterdir())
