@@ -147,7 +147,7 @@ def timeline(file: _core.File, path: str | os.PathLike[str] | None, width: int) 
     """The timeline of an open file; drawn to a path, where one is given."""
     svg, text = _core.timeline(file, width)
     if path is not None:
-        _core.write_file(os.fspath(path), svg.encode())
+        _core.write_file(os.path.expanduser(path), svg.encode())
     drawn = Timeline(text)
     drawn.svg = svg
     return drawn

@@ -49,6 +49,8 @@ def test_a_tilde_is_the_home(made: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
     with farroot.open(f"~/data/{made.name}") as file:
         assert "events" in file
+        file.timeline("~/read.svg")
+    assert (tmp_path / "read.svg").read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize(
