@@ -234,7 +234,7 @@ class Partitions(list[Partition]):
         known = {each.url: each.metadata for each in self if each.metadata is not None}
         if known:
             record["metadata"] = {url: one.as_dict() for url, one in known.items()}
-        _core.write_private(os.fspath(path), json.dumps(record, indent=1).encode())
+        _core.write_private(os.path.expanduser(path), json.dumps(record, indent=1).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Partitions:
@@ -243,7 +243,7 @@ class Partitions(list[Partition]):
         Raises:
             InvalidArgumentError: for anything else.
         """
-        with open(os.fspath(path), encoding="utf-8") as file:
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
             try:
                 record = json.load(file)
                 if record["farroot_partitions"] != _VERSION:

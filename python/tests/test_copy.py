@@ -51,6 +51,10 @@ def test_a_tilde_is_the_home(made: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert "events" in file
         file.timeline("~/read.svg")
     assert (tmp_path / "read.svg").read_text().startswith("<svg")
+    parts = farroot.partitions({made: "events"})
+    parts.save("~/parts.json")
+    assert len(farroot.Partitions.load("~/parts.json")) == len(parts)
+    assert (tmp_path / "parts.json").exists()
 
 
 @pytest.mark.parametrize(
