@@ -32,6 +32,11 @@ pub trait Workers {
     /// Does all of the work, in any order.
     fn run(&self, work: Vec<Work<'_>>);
 
+    /// Does work now and here, with the codecs of this thread.
+    fn here(&self, work: &mut dyn FnMut(&mut Codecs)) {
+        work(&mut Codecs::default());
+    }
+
     /// The function to call before fresh memory is written to, with its addresses.
     fn before_writing(&self) -> fn(Range<usize>) {
         |_| ()

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::block;
-use crate::codec::Codecs;
 use crate::content::{Alone, Content, Workers};
 use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
@@ -300,7 +299,10 @@ impl File {
             let located = |error: Error| error.at(offset);
             match Content::new(payload.clone(), len, workers).map_err(located)? {
                 Some(content) => read(Cursor::over(&content, offset)),
-                None => read(Cursor::new(&decompressed(payload, len).map_err(located)?, offset)),
+                None => {
+                    let content = decompressed_by(workers, payload, len).map_err(located)?;
+                    read(Cursor::new(&content, offset))
+                }
             }
         };
         read().map_err(|error: Error| error.within(&key.name))
@@ -439,13 +441,16 @@ fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
 }
 
 fn decompressed(payload: Bytes, len: usize) -> Result<Bytes> {
-    match payload.len() == len {
-        true => Ok(payload),
-        false => match block::decompress(&mut Codecs::default(), &payload, len) {
-            Ok(content) => Ok(content.into()),
-            Err(error) => Err(hole::noted(error, &payload)),
-        },
+    decompressed_by(&Alone, payload, len)
+}
+
+fn decompressed_by(workers: &dyn Workers, payload: Bytes, len: usize) -> Result<Bytes> {
+    if payload.len() == len {
+        return Ok(payload);
     }
+    let mut content = Ok(Vec::new());
+    workers.here(&mut |codecs| content = block::decompress(codecs, &payload, len));
+    content.map(Bytes::from).map_err(|error| hole::noted(error, &payload))
 }
 
 #[cfg(test)]

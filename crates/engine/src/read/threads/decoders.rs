@@ -141,6 +141,14 @@ impl Workers for Decoders {
         }
     }
 
+    fn here(&self, work: &mut dyn FnMut(&mut Codecs)) {
+        CODECS.with(|codecs| match codecs.try_borrow_mut() {
+            Ok(mut codecs) => work(&mut codecs),
+            // Within other work of this thread.
+            Err(_) => work(&mut Codecs::default()),
+        });
+    }
+
     fn before_writing(&self) -> fn(Range<usize>) {
         |fresh| Ready::default().make(fresh.clone(), fresh.len())
     }
