@@ -29,7 +29,7 @@ pub(crate) type Contents = (Zeroizing<Vec<u8>>, u32);
 /// The file is opened first and looked at then, so that the one that is judged is the one that is
 /// read. A pipe does not hold this up.
 pub(crate) fn read(path: &Path, user: u32, access: Access) -> Result<Option<Contents>, Reason> {
-    let Some((mut file, facts)) = open(path)? else { return Ok(None) };
+    let Some((mut file, facts)) = open(path, user)? else { return Ok(None) };
     judge(&facts, user, access)?;
     let mut bytes = Zeroizing::new(Vec::with_capacity(facts.len() as usize + 1));
     // It may have grown since: one byte more than allowed shows it.
@@ -41,14 +41,35 @@ pub(crate) fn read(path: &Path, user: u32, access: Access) -> Result<Option<Cont
     }
 }
 
+/// The first byte of a file of `user` or of root, which a library is to read; `None` where nothing
+/// is there, or nothing in it.
+pub(crate) fn first_byte(path: &Path, user: u32) -> Result<Option<u8>, Reason> {
+    let Some((mut file, facts)) = open(path, user)? else { return Ok(None) };
+    is_own(&facts, user)?;
+    let mut first = [0];
+    let read = file.read(&mut first).map_err(|error| Reason::Unreadable(error.kind().to_string()));
+    Ok((read? > 0).then_some(first[0]))
+}
+
 /// The permissions of a file, for lists.
 pub(crate) fn mode(path: &Path) -> Option<u32> {
     Some(std::fs::metadata(path).ok()?.mode() & 0o7777)
 }
 
-fn open(path: &Path) -> Result<Option<(File, Metadata)>, Reason> {
+/// A link of another user is not followed: it would name any file of `user` as one that is meant
+/// for this place. Another user cannot put one in place of a link of `user` in a folder of all.
+fn open(path: &Path, user: u32) -> Result<Option<(File, Metadata)>, Reason> {
     let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let mut opened = open(flags | nix::libc::O_NOFOLLOW);
+    if opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(nix::libc::ELOOP)) {
+        match std::fs::symlink_metadata(path) {
+            Ok(link) if link.uid() != user && link.uid() != 0 => {
+                return Err(Reason::Owner(link.uid()));
+            }
+            _ => opened = open(flags),
+        }
+    }
     match opened.and_then(|file| file.metadata().map(|facts| (file, facts))) {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -58,13 +79,20 @@ fn open(path: &Path) -> Result<Option<(File, Metadata)>, Reason> {
     }
 }
 
-fn judge(facts: &Metadata, user: u32, access: Access) -> Result<(), Reason> {
-    let mode = facts.mode();
+fn is_own(facts: &Metadata, user: u32) -> Result<(), Reason> {
     if !facts.is_file() {
         Err(Reason::NotAFile)
     } else if facts.uid() != user && facts.uid() != 0 {
         Err(Reason::Owner(facts.uid()))
-    } else if access == Access::Secret && mode & 0o077 != 0 {
+    } else {
+        Ok(())
+    }
+}
+
+fn judge(facts: &Metadata, user: u32, access: Access) -> Result<(), Reason> {
+    is_own(facts, user)?;
+    let mode = facts.mode();
+    if access == Access::Secret && mode & 0o077 != 0 {
         Err(Reason::Mode(mode & 0o7777))
     } else if facts.len() > LARGEST {
         Err(Reason::TooLarge(facts.len()))

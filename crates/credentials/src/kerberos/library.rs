@@ -3,17 +3,19 @@
 //! The one file of this crate with unsafe code: it calls C.
 #![expect(unsafe_code, reason = "the Kerberos library is found at run time and is in C")]
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use std::time::Duration;
 
 use libloading::Library as Shared;
 use mutex::PerProcess;
+use nix::unistd::geteuid;
 use zeroize::Zeroize;
 
 use super::Secret;
-use crate::Reason;
+use crate::{Reason, files};
 
 /// Under which names the library is found: MIT's, Heimdal's, Apple's.
 const NAMES: [&str; 4] = [
@@ -22,6 +24,15 @@ const NAMES: [&str; 4] = [
     "libgssapi_krb5.2.dylib",
     "/System/Library/Frameworks/GSS.framework/GSS",
 ];
+
+/// All versions of the format of caches in files begin with it.
+const CACHE_FIRST_BYTE: u8 = 5;
+
+/// The file that a cache's name says; `None` for caches of other kinds.
+fn file_of(cache: &str) -> Option<&Path> {
+    let path = cache.strip_prefix("FILE:").unwrap_or(cache);
+    path.starts_with('/').then(|| Path::new(path))
+}
 
 // Apple packs these to two bytes on its older processors.
 #[repr(C)]
@@ -229,8 +240,23 @@ impl Library {
     }
 
     /// Chooses a cache for this thread, until the result is dropped; `None`: the usual one.
+    ///
+    /// A cache in a file is looked at before, also the usual one, which is in a folder of all
+    /// users: the library waits for ever for the writer of a pipe there, reads what another user
+    /// has put there, and ends the process where the usual one is no cache (MIT's 1.20).
     fn choose(&self, cache: Option<&str>) -> Result<Chosen, Reason> {
+        let usual = if cache.is_none() { self.usual_cache() } else { None };
+        let cache = cache.or_else(|| usual.as_deref().filter(|name| file_of(name).is_some()));
         let Some(cache) = cache else { return Ok(Chosen(None)) };
+        if let Some(path) = file_of(cache) {
+            match files::first_byte(path, geteuid().as_raw())? {
+                Some(CACHE_FIRST_BYTE) => {}
+                // The library says that nothing is there.
+                None if usual.is_some() => return Ok(Chosen(None)),
+                None => {}
+                Some(_) => return Err(Reason::Malformed("no cache of tickets".to_owned())),
+            }
+        }
         let malformed = |_| Reason::Malformed("the name of the cache is none".to_owned());
         let name = CString::new(cache).map_err(malformed)?;
         let Some(function) = self.cache_name else {
@@ -241,6 +267,20 @@ impl Library {
         let major = unsafe { function(&mut minor, name.as_ptr(), null_mut()) };
         let chosen = Chosen(Some(function));
         self.check(major, minor).map(|()| chosen)
+    }
+
+    /// The name of the cache that the library takes where none is chosen.
+    fn usual_cache(&self) -> Option<String> {
+        let mut minor = 0;
+        let mut name: *const c_char = null();
+        // SAFETY: null chooses no cache; the name is one of the library, which is copied before its
+        // next call in this thread.
+        let major = unsafe { (self.cache_name?)(&mut minor, null(), &mut name) };
+        if major != 0 || name.is_null() {
+            return None;
+        }
+        // SAFETY: it is a text of C.
+        Some(unsafe { CStr::from_ptr(name) }.to_str().ok()?.to_owned())
     }
 
     /// A copy of the bytes of the library, whose own are wiped and given back.

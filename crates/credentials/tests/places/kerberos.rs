@@ -28,6 +28,29 @@ fn without_tickets_the_cause_is_said() {
     }
 }
 
+/// The library waits for the writer of a pipe for ever, and ends the process where its usual cache
+/// is a folder: both may be put into /tmp by another user.
+#[test]
+fn what_is_no_cache_is_not_given_to_the_library() {
+    let home = Home::new();
+    let pipe = home.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::write(home.path("text"), "no tickets").unwrap();
+    for (name, reason) in [
+        ("pipe", Reason::NotAFile),
+        ("tmp", Reason::NotAFile),
+        ("text", Reason::Malformed("no cache of tickets".to_owned())),
+    ] {
+        for prefix in ["FILE:", ""] {
+            let cache = format!("{prefix}{}", home.path(name).display());
+            let wallet = home.wallet(&[("KRB5CCNAME", &cache)]);
+            let refused = wallet.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
+            let is_absent = matches!(refused.reason, Reason::NoLibrary(_));
+            assert!(refused.reason == reason || is_absent, "{name}: {refused}");
+        }
+    }
+}
+
 struct Realm {
     home: Home,
     kdc: Option<Child>,

@@ -1,6 +1,6 @@
 //! Tokens in each place that the WLCG's document has, and files that are refused.
 
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{chown, lchown, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -135,6 +135,20 @@ fn a_link_is_judged_by_what_it_leads_to() {
     assert_eq!(refusal(&home.wallet(&[])).reason, Reason::Mode(0o644));
     set_mode(&home.path("target"), 0o600);
     assert_eq!(text(&home.wallet(&[])).unwrap(), "abc");
+}
+
+/// A link of another user to a private file: its first line was sent to servers as a token.
+#[test]
+fn a_link_of_another_user_is_not_followed() {
+    let home = Home::new();
+    home.write("target", "abc", 0o600);
+    let link = home.path(&format!("tmp/bt_u{}", Home::user()));
+    symlink(home.path("target"), &link).unwrap();
+    if Home::user() != 0 {
+        return eprintln!("SKIPPED: only root can give a link to another user");
+    }
+    lchown(&link, Some(4_000), None).unwrap();
+    assert_eq!(refusal(&home.wallet(&[])).reason, Reason::Owner(4_000));
 }
 
 #[test]
