@@ -1,8 +1,8 @@
 //! Names in open folders.
 //!
-//! A path is followed once, by the kernel and its rules, when its folder is opened. From then on
-//! its names are looked up in the open folder: so another user who renames a folder above it, or
-//! puts a link in its place, changes nothing.
+//! A path is followed once, when its folder is opened: name after name, and no link of another user
+//! in a folder where all may write. From then on its names are looked up in the open folder: so
+//! another user who renames a folder above it, or puts a link in its place, changes nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
@@ -28,6 +28,48 @@ pub struct FolderEntry {
     name: OsString,
     /// The path by which it was found, for messages.
     path: PathBuf,
+}
+
+/// Opens a folder by the names of its path.
+fn open_folder(from: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let open = |folder: &dyn std::os::fd::AsFd, name: &OsStr| {
+        rustix::fs::openat(folder.as_fd(), name, HANDLE | OFlags::DIRECTORY, Mode::empty())
+    };
+    let mut at: Option<OwnedFd> = None;
+    for component in path.components() {
+        let name = component.as_os_str();
+        let below: &dyn std::os::fd::AsFd = at.as_ref().map_or(&from, |at| at);
+        if matches!(component, Component::Normal(_)) {
+            let own = rustix::fs::openat(below, name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
+            let own = File::from(own).metadata()?;
+            if own.is_symlink() {
+                let above = rustix::fs::openat(below, ".", HANDLE, Mode::empty())?;
+                may_follow(&own, &File::from(above).metadata()?, path)?;
+            }
+        }
+        at = Some(open(below, name)?);
+    }
+    match at {
+        Some(opened) => Ok(opened),
+        None => Ok(open(&from, OsStr::new("."))?),
+    }
+}
+
+/// The rule of Linux for the last name of a path (`fs.protected_symlinks`), for all of them and
+/// wherever it is in force: in a folder where all may write and none may remove, links count that
+/// this user or the folder's owner has made.
+///
+/// # Errors
+/// `PermissionDenied` for another one.
+pub fn may_follow(link: &Metadata, folder: &Metadata, path: &Path) -> io::Result<()> {
+    let is_shared = folder.mode() & 0o1002 == 0o1002;
+    let user = rustix::process::geteuid().as_raw();
+    if !is_shared || link.uid() == user || link.uid() == folder.uid() {
+        return Ok(());
+    }
+    let place = path.display();
+    let text = format!("{place}: another user's symbolic link, in a folder where all may write");
+    Err(io::Error::new(ErrorKind::PermissionDenied, text))
 }
 
 impl FolderEntry {
@@ -52,7 +94,7 @@ impl FolderEntry {
         }
         let above = path.parent().filter(|above| !above.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
-        let opened = rustix::fs::openat(folder, above, HANDLE | OFlags::DIRECTORY, Mode::empty())?;
+        let opened = open_folder(folder, above)?;
         Ok(FolderEntry { folder: Arc::new(opened), name, path: shown })
     }
 

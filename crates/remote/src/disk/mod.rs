@@ -88,14 +88,10 @@ fn cannot_open_folder(path: &Path, error: &io::Error) -> Error {
     error.with_url(path.to_string_lossy())
 }
 
-/// The rule of Linux (`fs.protected_symlinks`), wherever it is in force: in a folder where all may
-/// write and none may remove, links count that this user or the folder's owner has made.
 fn may_follow(link: &FolderEntry) -> bool {
     let Ok(own) = link.metadata() else { return false };
     let Ok(folder) = link.folder_metadata() else { return false };
-    let is_shared = folder.mode() & 0o1002 == 0o1002;
-    let user = rustix::process::geteuid().as_raw();
-    !is_shared || own.uid() == user || own.uid() == folder.uid()
+    folder::may_follow(&own, &folder, link.path()).is_ok()
 }
 
 /// Whether a file system refuses a call that it does not have: EOPNOTSUPP, ENOSYS, EINVAL, EPERM.
@@ -278,9 +274,34 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{lchown, symlink};
 
     use super::*;
+
+    /// A link in /tmp that another user has made, as a folder of the target's path: what was
+    /// written went where that user wanted.
+    #[test]
+    fn folders_that_are_links_of_another_user_are_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let shared = home.path().join("shared");
+        std::fs::create_dir_all(home.path().join("private/deep")).unwrap();
+        std::fs::create_dir(&shared).unwrap();
+        std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o1777)).unwrap();
+        symlink("../private", shared.join("sub")).unwrap();
+        for path in ["shared/sub/out", "shared/sub/deep/out", "shared/./sub/../shared/sub/out"] {
+            assert!(FolderEntry::at(&home.path().join(path)).is_ok(), "{path}: an own link");
+        }
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("SKIPPED: only root can give a link to another user");
+        }
+        lchown(shared.join("sub"), Some(4_000), None).unwrap();
+        for path in ["shared/sub/out", "shared/sub/deep/out"] {
+            let error = FolderEntry::at(&home.path().join(path)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}: {error}");
+        }
+        std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(FolderEntry::at(&shared.join("sub/out")).is_ok(), "no other may write there");
+    }
 
     fn pipe(path: &Path) {
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0)
