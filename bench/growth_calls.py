@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +42,14 @@ class Call:
 def target_of(path: Path) -> Path:
     """Where a job writes."""
     target = path.with_name(f"written-{os.getpid()}.root")
-    target.unlink(missing_ok=True)
+    remove(target)
     return target
+
+
+def remove(target: Path) -> None:
+    if target.is_dir():
+        shutil.rmtree(target)
+    target.unlink(missing_ok=True)
 
 
 # --- farroot and uproot, which have the same names
@@ -102,8 +109,6 @@ def writes(put: Callable[[Any, int], object]) -> tuple[Job, Job]:
 
 
 def updated(path: Path, change: Callable[[Any], object]) -> None:
-    import shutil
-
     import farroot
 
     target = target_of(path)

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/measured/, docs/performance.md and README.md from bench/record/, and
+"""Writes the tables of docs/measured/, other pages of docs/ and README.md from bench/record/, and
 that of docs/jobs.md from sim/record/.
 
     python bench/tables.py            # write them
@@ -26,9 +26,9 @@ BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 RECORD = BENCH / "record"
 SIMULATED = ROOT / "sim/record"
-WITH_BLOCKS = ("README.md", "docs/performance.md", "docs/jobs.md")
+WITH_BLOCKS = ("README.md", "docs/performance.md", "docs/jobs.md", "docs/growth.md")
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
-IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|$")
+IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|fails$|-$|$")
 # Runs that differ by less are given by their median alone.
 SCATTER = 1.04
 
@@ -276,7 +276,7 @@ def losses() -> str:
     faster."""
     rows = [["record", "faster peer", "s", "farroot", "s"]]
     for path in sorted(RECORD.glob("*.json")):
-        if record(path.stem).get("figure") == "peak_bytes":
+        if record(path.stem).get("figure") in ("peak_bytes", "exponent"):
             continue
         lines = record(path.stem)["table"]
         for link in dict.fromkeys(line.get("link") for line in lines):
@@ -370,7 +370,30 @@ def jobs_chart(name: str, title: str) -> str:
     return line_chart(title, "jobs", "", [*series, Series("the server allows", allowed)])
 
 
+def growth() -> str:
+    """A line a call: the greatest size, the time there, and the exponents, of each program."""
+    lines = record("growth")["table"]
+    found = {(line["kind"], line["call"], line["program"]): line for line in lines}
+    rows = [["so many", "call", "size", "s", "exponent", "of memory", "uproot", "ROOT"]]
+    for kind, call in dict.fromkeys((line["kind"], line["call"]) for line in lines):
+        own = found[kind, call, "farroot"]
+        cells = [f"{own['size']:,}", seconds(own["cpu_s"])] if "size" in own else ["fails", ""]
+        own_exponents = [exponent(own, key) for key in ("exponent", "memory_exponent")]
+        others = [exponent(found.get((kind, call, peer), {})) for peer in ("uproot", "ROOT")]
+        rows.append([kind, call, *cells, *own_exponents, *others])
+    return table(rows)
+
+
+def exponent(line: dict, key: str = "exponent") -> str:
+    """A dash where too little was used to tell; nothing where a program has no such call."""
+    if "why" in line and "size" not in line:
+        return "fails"
+    value = line.get(key)
+    return f"{value:.2f}" if value is not None else "-" if "size" in line else ""
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "growth": growth,
     "first_screen": first_screen,
     "headlines": headlines,
     "losses": losses,

@@ -52,17 +52,11 @@ def by_program(words: list[str], path: Path) -> dict:
     try:
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     finally:
-        remove(target)
+        growth_calls.remove(target)
     if done.returncode not in (0, 1) or (done.returncode == 1 and "check" not in words):
         sys.exit(done.stderr.decode()[-400:])
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"cpu_s": cpu(resource.RUSAGE_CHILDREN), "peak_bytes": used.ru_maxrss * 1024}
-
-
-def remove(target: Path) -> None:
-    import shutil
-
-    shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
 
 def cpu(who: int) -> float:

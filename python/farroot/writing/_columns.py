@@ -165,6 +165,13 @@ def complete(layout: Any) -> Any:
     return layout.project()
 
 
+def fields_of(layout: Any) -> dict[str, Any]:
+    """The fields of records, by name: Awkward itself finds each by going over all names."""
+    if layout.is_indexed:
+        layout = layout.project()
+    return {name: layout.content(number) for number, name in enumerate(layout.fields)}
+
+
 def counts_agree(one: Any, other: Any) -> bool:
     """Whether lists have the same lengths, entry by entry."""
     return np.array_equal(_offsets(one)[0], _offsets(other)[0])
@@ -277,11 +284,11 @@ def _strings(layout: Any, type_: Type) -> Column:
 
 
 def _record(layout: Any, type_: Any) -> Column:
-    names, has = list(type_.fields), list(layout.fields)
-    if set(names) != set(has):
+    own = fields_of(layout)
+    if set(type_.fields) != set(own):
         raise _other_type(layout, type_)
-    contents = zip(names, type_.contents, strict=True)
-    fields = [(name, to_column(layout[name], content)) for name, content in contents]
+    contents = zip(type_.fields, type_.contents, strict=True)
+    fields = [(name, to_column(own[name], content)) for name, content in contents]
     return _core.Record(layout.parameter("__record__"), len(layout), fields)
 
 

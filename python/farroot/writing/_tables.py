@@ -65,7 +65,7 @@ def _columns_of(data: Any) -> dict[str, Any]:
         layout = _columns.to_layout(data)
         if layout.is_record or (layout.is_indexed and layout.content.is_record):
             _types.refuse_twice(layout.fields)
-            return {name: layout[name] for name in layout.fields}
+            return _columns.fields_of(layout)
         return {"": layout}
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow.columns(data)
